@@ -1,0 +1,79 @@
+// swift-tools-version: 6.2
+import CompilerPluginSupport
+import PackageDescription
+
+// Switches for people who work on Stet itself; a package that depends on Stet sets none of them.
+let warningsAreErrors = Context.environment["STET_WERROR"] != nil
+let faultsAreCompiledIn = Context.environment["STET_FAULTS"] != nil
+
+let package = Package(
+    name: "stet",
+    products: [
+        .library(name: "Stet", targets: ["Stet"]),
+        .library(name: "StetRecorder", type: .dynamic, targets: ["CStetRecorder"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
+        .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"604.0.0"),
+    ],
+    targets: [
+        .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
+        .target(name: "StetLMDB", dependencies: ["CLMDB"]),
+        .target(
+            name: "StetStore",
+            dependencies: ["StetLMDB", .product(name: "Crypto", package: "swift-crypto")]
+        ),
+        .macro(
+            name: "StetMacros",
+            dependencies: [
+                .product(name: "SwiftSyntaxMacros", package: "swift-syntax"),
+                .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
+            ]
+        ),
+        .target(name: "Stet", dependencies: ["StetStore", "StetMacros"]),
+
+        // Records what a process writes and syncs, by interposition; see Tests/CStetRecorder.
+        .target(name: "CStetRecorder", path: "Tests/CStetRecorder"),
+        .target(name: "StetTestSupport", dependencies: ["Stet"], path: "Tests/StetTestSupport"),
+        .executableTarget(
+            name: "stet-test-child",
+            dependencies: ["Stet", "StetTestSupport"],
+            path: "Tests/StetTestChild"
+        ),
+        .testTarget(name: "StetLMDBTests", dependencies: ["StetLMDB", "StetTestSupport"]),
+        .testTarget(name: "StetStoreTests", dependencies: ["StetStore", "StetTestSupport"]),
+        .testTarget(
+            name: "StetMacrosTests",
+            dependencies: [
+                "StetMacros",
+                .product(name: "SwiftSyntaxMacrosGenericTestSupport", package: "swift-syntax"),
+            ]
+        ),
+        .testTarget(
+            name: "StetTests",
+            dependencies: ["Stet", "StetTestSupport", "stet-test-child"]
+        ),
+        .testTarget(name: "SourceTests", dependencies: ["StetTestSupport"]),
+    ]
+)
+
+for target in package.targets where ![.system, .plugin].contains(target.type) {
+    var settings = target.swiftSettings ?? []
+    settings += [
+        // `any` is written where a value is boxed, so that its cost can be seen.
+        .enableUpcomingFeature("ExistentialAny"),
+        // A file that uses a member imports its module: the layering stays readable.
+        .enableUpcomingFeature("MemberImportVisibility"),
+        // An import is an implementation detail unless it says otherwise.
+        .enableUpcomingFeature("InternalImportsByDefault"),
+    ]
+    if warningsAreErrors {
+        // In continuous integration only, so that a new compiler's warnings never break a dependent.
+        settings.append(.treatAllWarnings(as: .error))
+    }
+    if faultsAreCompiledIn {
+        // Injected errors and planted bugs, for the tests that must catch them.
+        settings.append(.define("STET_FAULTS"))
+    }
+    target.swiftSettings = settings
+}

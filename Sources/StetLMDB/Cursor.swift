@@ -1,0 +1,128 @@
+import CLMDB
+
+/// A position in a table that moves both ways. Its buffers are valid as long as those of its transaction.
+package struct Cursor: ~Copyable {
+    let handle: OpaquePointer
+    let path: String
+
+    /// A key and its value.
+    package typealias Entry = (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
+
+    deinit { mdb_cursor_close(handle) }
+
+    /// Moves to the first entry; nil when the table is empty.
+    package func first() throws(LMDBError) -> Entry? { try move(MDB_FIRST) }
+
+    /// Moves to the last entry; nil when the table is empty.
+    package func last() throws(LMDBError) -> Entry? { try move(MDB_LAST) }
+
+    /// Moves on; nil at the end. On a fresh cursor the same as `first()`.
+    package func next() throws(LMDBError) -> Entry? { try move(MDB_NEXT) }
+
+    /// Moves back; nil at the beginning. On a fresh cursor the same as `last()`.
+    package func previous() throws(LMDBError) -> Entry? { try move(MDB_PREV) }
+
+    /// Moves to the first entry whose key is at least `key`; nil when there is none.
+    package func seek(_ key: UnsafeRawBufferPointer) throws(LMDBError) -> Entry? {
+        // LMDB answers an empty key with an error; every key is at least that.
+        if key.isEmpty { return try first() }
+        return try move(MDB_SET_RANGE, MDB_val(key))
+    }
+
+    /// The same for a key in an array.
+    package func seek(_ key: [UInt8]) throws(LMDBError) -> Entry? {
+        if key.isEmpty { return try first() }
+        let (handle, path) = (handle, path)
+        return try key.withUnsafeBufferPointer { (bytes) throws(LMDBError) -> Entry? in
+            try Self.move(handle, MDB_SET_RANGE, MDB_val(UnsafeRawBufferPointer(bytes)), path)
+        }
+    }
+
+    private func move(
+        _ operation: MDB_cursor_op, _ target: MDB_val = MDB_val()
+    ) throws(LMDBError) -> Entry? {
+        try Self.move(handle, operation, target, path)
+    }
+
+    private static func move(
+        _ handle: OpaquePointer, _ operation: MDB_cursor_op, _ target: MDB_val, _ path: String
+    ) throws(LMDBError) -> Entry? {
+        var key = target
+        var value = MDB_val()
+        let code = mdb_cursor_get(handle, &key, &value, operation)
+        if code == MDB_NOTFOUND { return nil }
+        try check(code, .cursor, path)
+        return (UnsafeRawBufferPointer(key), UnsafeRawBufferPointer(value))
+    }
+}
+
+/// The keys from `lower` up to but not including `upper`; nil means without end.
+package struct KeyRange: Sendable, Hashable {
+    package var lower: [UInt8]
+    package var upper: [UInt8]?
+
+    package init(lower: [UInt8] = [], upper: [UInt8]? = nil) {
+        self.lower = lower
+        self.upper = upper
+    }
+
+    /// Every key.
+    package static let all = KeyRange()
+
+    /// The keys that begin with `prefix`.
+    package init(prefix: [UInt8]) {
+        lower = prefix
+        // The successor of a prefix: its last byte that can be raised, raised; the rest dropped.
+        var successor = prefix
+        while let last = successor.last {
+            if last < 0xff {
+                successor[successor.count - 1] = last + 1
+                break
+            }
+            successor.removeLast()
+        }
+        upper = successor.isEmpty ? nil : successor
+    }
+}
+
+extension ReadTransaction {
+    /// Calls `body` for each entry of `range` in ascending order until it answers false.
+    package func scan(
+        _ table: Table, _ range: KeyRange = .all,
+        _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+    ) throws {
+        let cursor = try cursor(in: table)
+        var entry = try cursor.seek(range.lower)
+        while let present = entry {
+            if let upper = range.upper, !present.key.precedes(upper) { return }
+            guard try body(present.key, present.value) else { return }
+            entry = try cursor.next()
+        }
+    }
+
+    /// Calls `body` for each entry of `range` in descending order until it answers false.
+    package func scanBackwards(
+        _ table: Table, _ range: KeyRange = .all,
+        _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
+    ) throws {
+        let cursor = try cursor(in: table)
+        var entry: Cursor.Entry?
+        if let upper = range.upper {
+            entry = try cursor.seek(upper) == nil ? try cursor.last() : try cursor.previous()
+        } else {
+            entry = try cursor.last()
+        }
+        while let present = entry {
+            if present.key.precedes(range.lower) { return }
+            guard try body(present.key, present.value) else { return }
+            entry = try cursor.previous()
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// LMDB's order of keys: bytes unsigned, a prefix before what it begins.
+    func precedes(_ other: [UInt8]) -> Bool {
+        lexicographicallyPrecedes(other)
+    }
+}

@@ -1,0 +1,120 @@
+import CLMDB
+import Glibc
+import Synchronization
+
+/// The environments that this process has open, by device and inode.
+///
+/// Opening a file twice in a process and closing one of the two wipes the reader table of the other, with LMDB
+/// reporting success; so there is one environment per file.
+///
+/// State: `open`, guarded by its mutex, which is held while a file is opened or closed.
+final class EnvironmentRegistry: Sendable {
+    static let shared = EnvironmentRegistry()
+
+    private struct FileIdentity: Hashable {
+        let device: UInt
+        let inode: UInt
+
+        init?(path: String) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return nil }
+            device = UInt(status.st_dev)
+            inode = UInt(status.st_ino)
+        }
+    }
+
+    private struct Registration {
+        let handle: OpaquePointer
+        weak var environment: Environment?
+    }
+
+    private struct State: @unchecked Sendable {  // reached only under `open`'s mutex
+        var registrations: [FileIdentity: Registration] = [:]
+    }
+
+    private let open = Mutex(State())
+
+    func environment(
+        at path: String, _ configuration: Environment.Configuration
+    ) throws(LMDBError) -> Environment {
+        try open.withLock { (state) throws(LMDBError) in
+            if let identity = FileIdentity(path: path),
+                let present = state.registrations[identity]
+            {
+                if let environment = present.environment, !environment.isClosed { return environment }
+                // Closed, with a transaction still open: the file must not be opened a second time.
+                throw LMDBError(.openEnvironment, code: EBUSY, path: path)
+            }
+            let handle = try Self.open(path, configuration)
+            let environment = Environment(handle: handle, path: path)
+            guard let identity = FileIdentity(path: path) else {
+                throw LMDBError(.openEnvironment, code: errno, path: path)
+            }
+            state.registrations[identity] = Registration(handle: handle, environment: environment)
+            return environment
+        }
+    }
+
+    func close(_ handle: OpaquePointer) {
+        open.withLock { state in
+            mdb_env_close(handle)
+            state.registrations = state.registrations.filter { $0.value.handle != handle }
+        }
+    }
+
+    /// - Returns: an open `MDB_env`.
+    private static func open(
+        _ path: String, _ configuration: Environment.Configuration
+    ) throws(LMDBError) -> OpaquePointer {
+        if !configuration.createsFile, access(path, F_OK) != 0 {
+            throw LMDBError(.openEnvironment, code: errno, path: path)
+        }
+        // A large map costs address space only; sanitizers and resource limits may refuse it.
+        let smallestMap = min(configuration.mapByteCount, 1 << 30)
+        var mapByteCount = configuration.mapByteCount
+        while true {
+            var handle: OpaquePointer?
+            try check(mdb_env_create(&handle), .openEnvironment, path)
+            var flags = MDB_NOSUBDIR | MDB_NOTLS
+            if configuration.skipsSync { flags |= MDB_NOSYNC }
+            var code = mdb_env_set_mapsize(handle, mapByteCount)
+            if code == 0 { code = mdb_env_set_maxreaders(handle, UInt32(configuration.readerCount)) }
+            if code == 0 { code = mdb_env_set_maxdbs(handle, UInt32(configuration.tableCount)) }
+            if code == 0 { code = mdb_env_open(handle, path, UInt32(flags), 0o600) }
+            if code == 0 { code = prepareUnnamedTable(handle) }
+            if code == 0 {
+                _ = mdb_reader_check(handle, nil)
+                return handle!
+            }
+            mdb_env_close(handle)
+            if code == ENOMEM, mapByteCount / 2 >= smallestMap {
+                mapByteCount /= 2
+                continue
+            }
+            throw LMDBError(.openEnvironment, code: code, path: path)
+        }
+    }
+}
+
+/// LMDB knows how to compare the keys of the unnamed table only after somebody has opened it.
+private func prepareUnnamedTable(_ handle: OpaquePointer?) -> Int32 {
+    var transaction: OpaquePointer?
+    var code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
+    guard code == 0 else { return code }
+    var table: MDB_dbi = 0
+    code = mdb_dbi_open(transaction, nil, 0, &table)
+    assert(table == Table.unnamed.handle, "LMDB numbers the unnamed table otherwise")
+    mdb_txn_abort(transaction)
+    return code
+}
+
+extension Environment {
+    /// Opens the file at `path`, or returns the environment that this process already has open for it.
+    ///
+    /// - Throws: `LMDBError`; `EBUSY` when the same file was closed while one of its transactions is still open.
+    package static func open(
+        at path: String, _ configuration: Configuration = Configuration()
+    ) throws(LMDBError) -> Environment {
+        try EnvironmentRegistry.shared.environment(at: path, configuration)
+    }
+}

@@ -1,0 +1,86 @@
+import CLMDB
+import Glibc
+
+/// A failure of LMDB or of the file system below it: what was attempted, the code, and where.
+package struct LMDBError: Error, Hashable, Sendable {
+    /// What was being attempted.
+    package enum Operation: String, Hashable, Sendable, CaseIterable {
+        case openEnvironment, openTable, begin, get, put, delete, cursor, commit, setMapSize
+        case environmentStatistics, checkReaders, copy, inspect
+    }
+
+    package let operation: Operation
+    /// An `MDB_…` code (negative) or an `errno` (positive).
+    package let code: Int32
+    /// The path of the environment's data file.
+    package let path: String
+
+    package init(_ operation: Operation, code: Int32, path: String) {
+        self.operation = operation
+        self.code = code
+        self.path = path
+    }
+
+    /// LMDB's or the system's text for `code`.
+    package var reason: String {
+        String(cString: mdb_strerror(code))
+    }
+}
+
+// The codes that layers above tell apart. LMDB's macros arrive as `Int32`.
+extension LMDBError {
+    package static let mapFull = MDB_MAP_FULL
+    package static let readersFull = MDB_READERS_FULL
+    package static let corrupted = MDB_CORRUPTED
+    package static let pageNotFound = MDB_PAGE_NOTFOUND
+    package static let panic = MDB_PANIC
+    package static let invalidFile = MDB_INVALID
+    package static let versionMismatch = MDB_VERSION_MISMATCH
+    package static let badValueSize = MDB_BAD_VALSIZE
+    package static let keyExists = MDB_KEYEXIST
+    package static let notFound = MDB_NOTFOUND
+    /// Used by this package when an environment has been closed.
+    package static let closed = EBADF
+    package static let noSpace = ENOSPC
+    package static let quotaExceeded = EDQUOT
+    package static let fileTooLarge = EFBIG
+    package static let noAccess = EACCES
+    package static let notPermitted = EPERM
+    package static let readOnlyFileSystem = EROFS
+    package static let noEntry = ENOENT
+    package static let inputOutput = EIO
+
+    /// What the person who runs the process can do about it.
+    package var advice: String {
+        switch code {
+        case MDB_MAP_FULL: "Raise the map size in the configuration, or free space by trimming."
+        case MDB_READERS_FULL: "Too many reads at once: raise the reader limit, or end reads that are stuck."
+        case MDB_CORRUPTED, MDB_PAGE_NOTFOUND: "The file is damaged: run verify, and restore from a backup."
+        case MDB_INVALID: "The file is not a store, or its first pages are damaged."
+        case MDB_VERSION_MISMATCH: "The file was written by another version of LMDB's format."
+        case MDB_PANIC: "A write of the meta page failed: close the store and open it again."
+        case MDB_MAP_RESIZED: "Another process has grown the file: close the store and open it again."
+        case ENOENT: "Create the directory first, or correct the path."
+        case EACCES, EPERM, EROFS: "Give this process the right to read and write the file and its directory."
+        case ENOSPC, EDQUOT, EFBIG: "Free space on the disk, then try again."
+        case ENOMEM: "Lower the map size, or raise the limit of address space."
+        case EIO: "The disk reports errors: check it before going on."
+        case EBADF: "The store was closed: open it again."
+        default: "See the code's meaning in lmdb.h or errno(3)."
+        }
+    }
+}
+
+extension LMDBError: CustomStringConvertible {
+    package var description: String {
+        "\(operation.rawValue) failed on \(path): \(reason) (code \(code)). \(advice)"
+    }
+}
+
+/// Throws when `code` is not `MDB_SUCCESS`.
+@inline(__always)
+func check(
+    _ code: Int32, _ operation: LMDBError.Operation, _ path: @autoclosure () -> String
+) throws(LMDBError) {
+    if code != 0 { throw LMDBError(operation, code: code, path: path()) }
+}

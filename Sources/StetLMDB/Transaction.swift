@@ -1,0 +1,203 @@
+import CLMDB
+import Glibc
+
+/// A consistent view of an environment for the length of a closure.
+///
+/// Every buffer that it hands out points into the memory map and is valid until the closure ends (in a write
+/// transaction: until the next change). Copy what must live longer.
+package struct ReadTransaction {
+    let handle: OpaquePointer
+    package let environment: Environment
+
+    /// The value of `key`, or nil.
+    package func get(
+        _ key: UnsafeRawBufferPointer, in table: Table
+    ) throws(LMDBError) -> UnsafeRawBufferPointer? {
+        #if STET_FAULTS
+        try check(environment.faults.code(for: .get), .get, environment.path)
+        #endif
+        var key = MDB_val(key)
+        var value = MDB_val()
+        let code = mdb_get(handle, table.handle, &key, &value)
+        if code == MDB_NOTFOUND { return nil }
+        try check(code, .get, environment.path)
+        return UnsafeRawBufferPointer(value)
+    }
+
+    /// The number of entries of `table`. - Complexity: O(1).
+    package func count(of table: Table) throws(LMDBError) -> Int {
+        var statistics = MDB_stat()
+        try check(mdb_stat(handle, table.handle, &statistics), .get, environment.path)
+        return statistics.ms_entries
+    }
+
+    /// A cursor over `table`, not positioned yet.
+    package func cursor(in table: Table) throws(LMDBError) -> Cursor {
+        var cursor: OpaquePointer?
+        try check(mdb_cursor_open(handle, table.handle, &cursor), .cursor, environment.path)
+        return Cursor(handle: cursor!, path: environment.path)
+    }
+}
+
+/// The one transaction that may change an environment. It reads its own changes.
+package struct WriteTransaction: ~Copyable {
+    /// The same transaction, for everything that only reads.
+    package let reading: ReadTransaction
+
+    private var handle: OpaquePointer { reading.handle }
+    private var environment: Environment { reading.environment }
+
+    init(handle: OpaquePointer, environment: Environment) {
+        reading = ReadTransaction(handle: handle, environment: environment)
+    }
+
+    /// Sets the value of `key`.
+    package func put(
+        _ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, in table: Table
+    ) throws(LMDBError) {
+        try checkInjected(.put)
+        var key = MDB_val(key)
+        var value = MDB_val(value)
+        try check(mdb_put(handle, table.handle, &key, &value, 0), .put, environment.path)
+    }
+
+    /// Makes room for `byteCount` bytes under `key`, to be filled before the next change of this transaction.
+    ///
+    /// - Parameter appending: the caller knows that `key` is greater than every key of `table`; LMDB then packs
+    ///   pages full, and answers `MDB_KEYEXIST` if it is not so.
+    package func reserve(
+        _ byteCount: Int, for key: UnsafeRawBufferPointer, in table: Table, appending: Bool = false
+    ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
+        try checkInjected(.put)
+        var key = MDB_val(key)
+        var value = MDB_val(mv_size: byteCount, mv_data: nil)
+        let flags = appending ? MDB_RESERVE | MDB_APPEND : MDB_RESERVE
+        try check(
+            mdb_put(handle, table.handle, &key, &value, UInt32(flags)), .put, environment.path)
+        return UnsafeMutableRawBufferPointer(start: value.mv_data, count: value.mv_size)
+    }
+
+    /// Removes `key`; false when it was not there.
+    @discardableResult
+    package func delete(
+        _ key: UnsafeRawBufferPointer, in table: Table
+    ) throws(LMDBError) -> Bool {
+        try checkInjected(.delete)
+        var key = MDB_val(key)
+        let code = mdb_del(handle, table.handle, &key, nil)
+        if code == MDB_NOTFOUND { return false }
+        try check(code, .delete, environment.path)
+        return true
+    }
+
+    /// Opens a named table, creating it when it is missing.
+    package func table(_ name: String) throws(LMDBError) -> Table {
+        try Table.open(name, handle, flags: MDB_CREATE, environment.path)
+    }
+
+    private func checkInjected(_ operation: LMDBError.Operation) throws(LMDBError) {
+        #if STET_FAULTS
+        try check(environment.faults.code(for: operation), operation, environment.path)
+        #endif
+    }
+}
+
+extension ReadTransaction {
+    /// Opens a named table; nil when there is none. The handle is valid for the environment's life once this
+    /// transaction has ended without an error.
+    package func table(_ name: String) throws(LMDBError) -> Table? {
+        do {
+            return try Table.open(name, handle, flags: 0, environment.path)
+        } catch {
+            if error.code == MDB_NOTFOUND { return nil }
+            throw error
+        }
+    }
+}
+
+/// A table of an environment: ordered keys (1 to 511 bytes) and their values.
+package struct Table: Sendable, Hashable {
+    let handle: MDB_dbi
+
+    /// The table without a name, which exists in every environment and also lists the named ones.
+    package static let unnamed = Table(handle: 1)
+
+    /// The longest key in bytes.
+    package static let longestKeyByteCount = 511
+
+    fileprivate static func open(
+        _ name: String, _ transaction: OpaquePointer, flags: Int32, _ path: String
+    ) throws(LMDBError) -> Table {
+        var handle: MDB_dbi = 0
+        try check(mdb_dbi_open(transaction, name, UInt32(flags), &handle), .openTable, path)
+        return Table(handle: handle)
+    }
+}
+
+extension Environment {
+    /// Runs `body` on a consistent view of the last commit. Reads never wait for the writer.
+    ///
+    /// - Throws: `LMDBError`, and whatever `body` throws.
+    package func read<Result>(
+        _ body: (borrowing ReadTransaction) throws -> Result
+    ) throws -> Result {
+        let handle = try beginRead()
+        defer { endRead(handle) }
+        return try body(ReadTransaction(handle: handle, environment: self))
+    }
+
+    /// Opens tables in a read transaction of their own; nil for each that does not exist.
+    package func tables(_ names: [String]) throws(LMDBError) -> [Table?] {
+        let handle = try beginRead()
+        defer { transactionEnded() }
+        var tables: [Table?] = []
+        do {
+            let transaction = ReadTransaction(handle: handle, environment: self)
+            for name in names { tables.append(try transaction.table(name)) }
+        } catch {
+            mdb_txn_abort(handle)
+            throw error
+        }
+        // Only a commit keeps handles that were opened in a transaction.
+        try check(mdb_txn_commit(handle), .openTable, path)
+        return tables
+    }
+
+    /// Runs `body` in the one write transaction, on this thread, and commits durably: when this returns the data
+    /// are on the disk. Whatever is thrown, nothing was changed.
+    ///
+    /// - Throws: `LMDBError`, and whatever `body` throws.
+    package func write<Result>(
+        _ body: (borrowing WriteTransaction) throws -> Result
+    ) throws -> Result {
+        let handle = try beginWrite()
+        defer { transactionEnded() }
+        let result: Result
+        do {
+            result = try body(WriteTransaction(handle: handle, environment: self))
+            #if STET_FAULTS
+            try check(faults.code(for: .commit), .commit, path)
+            #endif
+        } catch {
+            mdb_txn_abort(handle)
+            throw error
+        }
+        try check(mdb_txn_commit(handle), .commit, path)
+        return result
+    }
+}
+
+extension MDB_val {
+    /// LMDB only reads through the pointers of keys and of values that are put.
+    @inline(__always)
+    init(_ bytes: UnsafeRawBufferPointer) {
+        self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    @inline(__always)
+    init(_ value: MDB_val) {
+        self.init(start: value.mv_data, count: value.mv_size)
+    }
+}
