@@ -1,0 +1,159 @@
+/// A growing run of bytes with one owner: what encoders append to.
+@usableFromInline
+package struct ByteBuffer: ~Copyable {
+    @usableFromInline package private(set) var base: UnsafeMutableRawPointer
+    @usableFromInline package private(set) var capacity: Int
+    @usableFromInline package var count = 0
+
+    package init(capacity: Int = 1_024) {
+        base = .allocate(byteCount: capacity, alignment: 16)
+        self.capacity = capacity
+    }
+
+    deinit { base.deallocate() }
+
+    package var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: base, count: count)
+    }
+
+    /// Makes room for `additional` bytes after `count`.
+    @inlinable
+    package mutating func reserve(_ additional: Int) {
+        if count &+ additional > capacity { grow(additional) }
+    }
+
+    @usableFromInline
+    package mutating func grow(_ additional: Int) {
+        let larger = max(capacity * 2, count + additional)
+        let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
+        moved.copyMemory(from: base, byteCount: count)
+        base.deallocate()
+        base = moved
+        capacity = larger
+    }
+
+    /// Appends the little-endian bytes of an integer.
+    @inlinable
+    package mutating func append<Integer: FixedWidthInteger>(_ value: Integer) {
+        reserve(MemoryLayout<Integer>.size)
+        base.storeBytes(of: value.littleEndian, toByteOffset: count, as: Integer.self)
+        count &+= MemoryLayout<Integer>.size
+    }
+
+    @inlinable
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard let source = bytes.baseAddress else { return }
+        reserve(bytes.count)
+        (base + count).copyMemory(from: source, byteCount: bytes.count)
+        count &+= bytes.count
+    }
+
+    @inlinable
+    package mutating func appendZeros(_ byteCount: Int) {
+        reserve(byteCount)
+        (base + count).initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
+        count &+= byteCount
+    }
+
+    @inlinable
+    package mutating func append(_ id: ObjectID) {
+        reserve(16)
+        id.store(to: base + count)
+        count &+= 16
+    }
+
+    /// Writes over bytes that are there already.
+    @inlinable
+    package mutating func overwrite<Integer: FixedWidthInteger>(_ value: Integer, at offset: Int) {
+        base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: Integer.self)
+    }
+
+    /// Hands the bytes over to a shared, constant owner.
+    package consuming func finish() -> ByteStorage {
+        let storage = ByteStorage(adopting: base, count: count)
+        discard self
+        return storage
+    }
+}
+
+/// Constant bytes that many values share: the body of a commit, for its saver and all its observers.
+package final class ByteStorage: Sendable {
+    /// Constant after `init`; freed in `deinit`.
+    nonisolated(unsafe) private let base: UnsafeMutableRawPointer
+    package let count: Int
+
+    fileprivate init(adopting base: UnsafeMutableRawPointer, count: Int) {
+        self.base = base
+        self.count = count
+    }
+
+    deinit { base.deallocate() }
+
+    /// Valid as long as this object.
+    package var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: base, count: count)
+    }
+}
+
+/// Reads little-endian fields one after the other; every read is checked, none traps.
+package struct ByteReader {
+    package let bytes: UnsafeRawBufferPointer
+    package private(set) var offset = 0
+
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    package var remaining: Int { bytes.count - offset }
+
+    package mutating func read<Integer: FixedWidthInteger>(
+        _ type: Integer.Type = Integer.self
+    ) throws(DecodingFailure) -> Integer {
+        guard remaining >= MemoryLayout<Integer>.size else { throw DecodingFailure("too short") }
+        defer { offset += MemoryLayout<Integer>.size }
+        return Integer(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Integer.self))
+    }
+
+    package mutating func read(
+        byteCount: Int
+    ) throws(DecodingFailure) -> UnsafeRawBufferPointer {
+        guard byteCount >= 0, remaining >= byteCount else { throw DecodingFailure("too short") }
+        defer { offset += byteCount }
+        return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + byteCount])
+    }
+
+    package mutating func readObjectID() throws(DecodingFailure) -> ObjectID {
+        ObjectID(bytes: try read(byteCount: 16))
+    }
+
+    /// A string of UTF-8 bytes behind a 16-bit length.
+    package mutating func readShortString() throws(DecodingFailure) -> String {
+        let count = Int(try read(UInt16.self))
+        guard let text = String(validating: try read(byteCount: count), as: UTF8.self) else {
+            throw DecodingFailure("text that is not UTF-8")
+        }
+        return text
+    }
+
+    package func expectEnd() throws(DecodingFailure) {
+        guard remaining == 0 else { throw DecodingFailure("\(remaining) bytes too many") }
+    }
+}
+
+extension ByteBuffer {
+    package mutating func append(shortString text: String) {
+        precondition(text.utf8.count <= UInt16.max, "a name or label longer than its limit")
+        append(UInt16(text.utf8.count))
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    }
+}
+
+/// Bytes that are not what they should be. What was being read is added by the caller who knows.
+package struct DecodingFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}

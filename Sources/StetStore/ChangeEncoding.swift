@@ -1,0 +1,310 @@
+/// The net changes of one save while they are prepared: bodies of records before and after, and what to do with them.
+///
+/// First filled, then stamped and validated, then `encoded` for the writer.
+package struct NetChanges: ~Copyable {
+    /// One object's change; the ranges point into the bodies.
+    package struct Item {
+        package let kind: ChangeKind
+        package let entity: Int
+        package let id: ObjectID
+        /// The revision of the object's record as the context knows it; 0 when the store has none.
+        package let base: Revision
+        package let before: Range<Int>
+        package let after: Range<Int>
+        /// Where the caller keeps the object; not looked at here.
+        package let position: Int
+
+        package init(
+            kind: ChangeKind, entity: Int, id: ObjectID, base: Revision, before: Range<Int>,
+            after: Range<Int>, position: Int = 0
+        ) {
+            self.kind = kind
+            self.entity = entity
+            self.id = id
+            self.base = base
+            self.before = before
+            self.after = after
+            self.position = position
+        }
+    }
+
+    package private(set) var items: [Item] = []
+    private var bodies = RecordWriter()
+    package let schema: Schema
+
+    package init(schema: Schema) {
+        self.schema = schema
+    }
+
+    /// The bytes of a body.
+    package func body(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(rebasing: bodies.buffer.bytes[range])
+    }
+
+    /// Encodes one body; its range.
+    package mutating func encode(
+        entity: Int, _ write: (inout RecordWriter) -> Void
+    ) -> Range<Int> {
+        let start = bodies.buffer.count
+        bodies.begin(propertyCount: schema.entities[entity - 1].properties.count)
+        write(&bodies)
+        return start..<bodies.buffer.count
+    }
+
+    /// Copies a body that was encoded elsewhere; its range.
+    package mutating func copy(_ body: UnsafeRawBufferPointer) -> Range<Int> {
+        let start = bodies.buffer.count
+        bodies.buffer.append(body)
+        return start..<bodies.buffer.count
+    }
+
+    /// True when two bodies have the same bytes.
+    package func areEqual(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
+        one.count == other.count && body(one).elementsEqual(body(other))
+    }
+
+    package mutating func append(_ item: Item) {
+        items.append(item)
+    }
+
+    /// Gives a date attribute of an encoded body a value.
+    package mutating func overwrite(date word: UInt64, slot: Int, in item: Item) {
+        let count = schema.entities[item.entity - 1].properties.count
+        let start = item.after.lowerBound
+        let slots = start + RecordLayout.bitmapByteCount(count)
+        bodies.buffer.overwrite(word, at: slots + slot * 8)
+        let byte = start + slot / 8
+        let present = bodies.buffer.base.load(fromByteOffset: byte, as: UInt8.self)
+        bodies.buffer.overwrite(present & ~(1 << UInt8(slot % 8)), at: byte)
+    }
+
+    /// Brings the items into the order of the journal and the records: by entity, then by id.
+    package mutating func sort() {
+        // Objects inserted one after the other are in order already.
+        let isSorted = zip(items, items.dropFirst()).allSatisfy { !Self.precedes($1, $0) }
+        if !isSorted { items.sort(by: Self.precedes) }
+    }
+
+    private static func precedes(_ one: Item, _ other: Item) -> Bool {
+        one.entity != other.entity ? one.entity < other.entity : one.id < other.id
+    }
+}
+
+/// One reference from a property of an object to another object, as the reverse index holds it.
+package struct ReferenceKey: Hashable, Comparable, Sendable {
+    package static let byteCount = 36
+
+    package let target: ObjectID
+    package let sourceEntity: Int
+    package let slot: Int
+    package let source: ObjectID
+
+    package init(target: ObjectID, sourceEntity: Int, slot: Int, source: ObjectID) {
+        self.target = target
+        self.sourceEntity = sourceEntity
+        self.slot = slot
+        self.source = source
+    }
+
+    /// The order of the keys' bytes.
+    package static func < (one: ReferenceKey, other: ReferenceKey) -> Bool {
+        if one.target != other.target { return one.target < other.target }
+        if one.sourceEntity != other.sourceEntity { return one.sourceEntity < other.sourceEntity }
+        if one.slot != other.slot { return one.slot < other.slot }
+        return one.source < other.source
+    }
+
+    func store(to pointer: UnsafeMutableRawPointer) {
+        target.store(to: pointer)
+        pointer.storeBytes(
+            of: UInt16(sourceEntity).bigEndian, toByteOffset: 16, as: UInt16.self)
+        pointer.storeBytes(of: UInt16(slot).bigEndian, toByteOffset: 18, as: UInt16.self)
+        source.store(to: pointer + 20)
+    }
+
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
+        guard bytes.count == Self.byteCount else {
+            throw DecodingFailure("a reference key of \(bytes.count) bytes")
+        }
+        target = ObjectID(bytes: bytes)
+        sourceEntity = Int(
+            UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt16.self)))
+        slot = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 18, as: UInt16.self)))
+        source = ObjectID(bytes: UnsafeRawBufferPointer(rebasing: bytes[20...]))
+    }
+}
+
+/// A change set as the writer takes it: data only, everything encoded and digested by the task that saves.
+package struct EncodedChangeSet: Sendable {
+    /// One object's change, with what the writer needs to check and apply it.
+    struct Change: Sendable {
+        let kind: ChangeKind
+        let entity: Int
+        let id: ObjectID
+        let base: Revision
+        /// Of the record's body; what the header's checksum is made from.
+        let bodyHash: UInt64
+        /// The record's new body in `bodies`; empty for a delete.
+        let body: Range<Int>
+        /// The change in `journal`.
+        let journal: Range<Int>
+    }
+
+    /// In ascending order of entity and id.
+    let changes: [Change]
+    let bodies: ByteStorage
+    /// The body of the journal entry.
+    let journal: ByteStorage
+    let bodyDigest: Digest
+    let attributes: CommitAttributes
+    /// Ascending.
+    let removedReferences: [ReferenceKey]
+    /// Ascending.
+    let addedReferences: [ReferenceKey]
+    let schema: Schema
+    package let base: Revision
+    package let token: UInt64
+    package let time: Double
+}
+
+extension NetChanges {
+    /// Encodes the sorted items for the writer.
+    ///
+    /// - Parameters:
+    ///   - base: the revision that the changes were prepared at.
+    ///   - time: the time of the save in seconds since 2001.
+    /// - Throws: `StoreError` (`.limitExceeded`).
+    package consuming func encoded(
+        attributes: CommitAttributes, base: Revision, token: UInt64, time: Double
+    ) throws -> EncodedChangeSet {
+        try attributes.checkLimits()
+        try checkLimits()
+        var journal = ByteBuffer(capacity: bodies.buffer.count + 96 * items.count + 256)
+        var references = ReferenceChanges()
+        var changes: [EncodedChangeSet.Change] = []
+        changes.reserveCapacity(items.count)
+        attributes.append(to: &journal)
+        for item in items {
+            let start = journal.count
+            try append(item, to: &journal)
+            try collectReferences(of: item, into: &references)
+            changes.append(
+                EncodedChangeSet.Change(
+                    kind: item.kind, entity: item.entity, id: item.id, base: item.base,
+                    bodyHash: RecordHeader.bodyHash(body(item.after), of: item.id),
+                    body: item.after, journal: start..<journal.count))
+        }
+        guard journal.count <= Limits.commitByteCount else {
+            throw StoreError(
+                .limitExceeded,
+                message: "The commit has \(journal.count) bytes; the limit is \(Limits.commitByteCount).",
+                advice: "Save in several commits.")
+        }
+        let digest = Self.saltAndDigest(&journal, changes)
+        references.added.sort()
+        references.removed.sort()
+        return EncodedChangeSet(
+            changes: changes, bodies: bodies.buffer.finish(), journal: journal.finish(),
+            bodyDigest: digest, attributes: attributes,
+            removedReferences: references.removed, addedReferences: references.added,
+            schema: schema, base: base, token: token, time: time)
+    }
+
+    private func checkLimits() throws {
+        guard items.count <= Limits.changesPerCommit else {
+            throw StoreError(
+                .limitExceeded,
+                message: "The commit changes \(items.count) objects; "
+                    + "the limit is \(Limits.changesPerCommit).",
+                advice: "Save in several commits.")
+        }
+        guard bodies.buffer.count <= Limits.commitByteCount else {
+            throw StoreError(
+                .limitExceeded,
+                message: "The records of the commit have \(bodies.buffer.count) bytes; "
+                    + "the limit is \(Limits.commitByteCount).",
+                advice: "Save in several commits.")
+        }
+    }
+
+    private struct ReferenceChanges {
+        var removed: [ReferenceKey] = []
+        var added: [ReferenceKey] = []
+    }
+
+    private borrowing func append(_ item: Item, to journal: inout ByteBuffer) throws {
+        let start = journal.count
+        journal.append(UInt32(0))
+        journal.appendZeros(JournalChange.saltByteCount)
+        journal.append(item.kind.rawValue)
+        journal.append(UInt8(0))
+        journal.append(UInt16(item.entity))
+        journal.append(item.id)
+        journal.append(item.base.number)
+        switch item.kind {
+        case .insert: journal.append(body(item.after))
+        case .delete: journal.append(body(item.before))
+        case .update: try appendCells(of: item, to: &journal)
+        }
+        journal.overwrite(UInt32(journal.count - start), at: start)
+    }
+
+    private borrowing func appendCells(of item: Item, to journal: inout ByteBuffer) throws {
+        let entity = schema.entities[item.entity - 1]
+        let before = try RecordBody(body(item.before), of: entity)
+        let after = try RecordBody(body(item.after), of: entity)
+        let countOffset = journal.count
+        var count: UInt16 = 0
+        journal.append(count)
+        for slot in entity.properties.indices {
+            let old = try before.cell(slot)
+            let new = try after.cell(slot)
+            if Cell.areEqual(old, new) { continue }
+            JournalChange.ChangedCell.append(
+                slot: slot, type: entity.properties[slot].type, before: old, after: new,
+                to: &journal)
+            count += 1
+        }
+        journal.overwrite(count, at: countOffset)
+    }
+
+    private borrowing func collectReferences(
+        of item: Item, into references: inout ReferenceChanges
+    ) throws {
+        let entity = schema.entities[item.entity - 1]
+        for (slot, property) in entity.properties.enumerated() where property.type == .reference {
+            let old = item.kind == .insert
+                ? nil : try RecordBody(body(item.before), of: entity).reference(slot)
+            let new = item.kind == .delete
+                ? nil : try RecordBody(body(item.after), of: entity).reference(slot)
+            if old == new { continue }
+            func key(_ target: ObjectID) -> ReferenceKey {
+                ReferenceKey(
+                    target: target, sourceEntity: item.entity, slot: slot, source: item.id)
+            }
+            if let old { references.removed.append(key(old)) }
+            if let new { references.added.append(key(new)) }
+        }
+    }
+
+    /// Gives every block of the body its salt, then digests the digests of all blocks.
+    private static func saltAndDigest(
+        _ journal: inout ByteBuffer, _ changes: [EncodedChangeSet.Change]
+    ) -> Digest {
+        let starts = [0] + changes.map(\.journal.lowerBound)
+        let saltByteCount = JournalChange.saltByteCount
+        let salts = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: starts.count * saltByteCount, alignment: 16)
+        defer { salts.deallocate() }
+        fillWithEntropy(salts)
+        var digests = ByteBuffer(capacity: starts.count * Digest.byteCount)
+        for (index, start) in starts.enumerated() {
+            (journal.base + start + JournalChange.saltOffset).copyMemory(
+                from: salts.baseAddress! + index * saltByteCount, byteCount: saltByteCount)
+            let end = index + 1 < starts.count ? starts[index + 1] : journal.count
+            let block = UnsafeRawBufferPointer(rebasing: journal.bytes[start..<end])
+            JournalChange.digest(of: block).append(to: &digests)
+        }
+        return Digest(of: digests.bytes)
+    }
+}

@@ -1,0 +1,175 @@
+/// All effects of one save, as plain values: what a refused save would have done, what a commit did.
+public struct ChangeSet: Sendable, Hashable, Codable {
+    /// In ascending order of entity and id.
+    public var changes: [ObjectChange]
+
+    /// A set of these changes.
+    public init(changes: [ObjectChange] = []) {
+        self.changes = changes
+    }
+
+    /// True when nothing is changed.
+    public var isEmpty: Bool { changes.isEmpty }
+
+    /// The changes of one kind.
+    public func changes(of kind: ChangeKind) -> [ObjectChange] {
+        changes.filter { $0.kind == kind }
+    }
+}
+
+/// The effect of a save on one object.
+public struct ObjectChange: Sendable, Hashable, Codable {
+    /// The name of the object's entity.
+    public var entity: String
+    /// The object.
+    public var id: ObjectID
+    /// What happens to it.
+    public var kind: ChangeKind
+    /// For an update the properties that change; for an insert and a delete all of them.
+    public var properties: [PropertyChange]
+
+    /// A change of one object.
+    public init(entity: String, id: ObjectID, kind: ChangeKind, properties: [PropertyChange]) {
+        self.entity = entity
+        self.id = id
+        self.kind = kind
+        self.properties = properties
+    }
+
+    /// The change of the property with this name.
+    public subscript(_ name: String) -> PropertyChange? {
+        properties.first { $0.name == name }
+    }
+}
+
+/// The value of one property before and after a save.
+public struct PropertyChange: Sendable, Hashable, Codable {
+    /// The name of the property.
+    public var name: String
+    /// The value before; `.null` for an inserted object.
+    public var old: Value
+    /// The value after; `.null` for a deleted object.
+    public var new: Value
+
+    /// A change of one property.
+    public init(name: String, old: Value, new: Value) {
+        self.name = name
+        self.old = old
+        self.new = new
+    }
+}
+
+extension ObjectChange: CustomStringConvertible {
+    /// One line: kind, entity, the changed values.
+    public var description: String {
+        let values = properties.map { property in
+            switch kind {
+            case .insert: "\(property.name): \(property.new)"
+            case .delete: "\(property.name): \(property.old)"
+            case .update: "\(property.name): \(property.old) → \(property.new)"
+            }
+        }
+        return "\(kind) \(entity) (\(values.joined(separator: ", ")))"
+    }
+}
+
+extension ObjectChange {
+    package init(_ change: JournalChange, _ schema: Schema) throws {
+        guard let entity = schema.entity(numbered: change.entity) else {
+            throw DecodingFailure("a change of an unknown entity")
+        }
+        self.init(entity: entity.name, id: change.id, kind: change.kind, properties: [])
+        if change.kind == .update {
+            properties = try change.changedCells().map { cell in
+                guard let property = entity.properties.element(at: cell.slot),
+                    property.type == cell.type
+                else { throw DecodingFailure("a changed cell that is not one of \(entity.name)") }
+                return PropertyChange(
+                    name: property.name, old: try Value(cell.before, type: cell.type),
+                    new: try Value(cell.after, type: cell.type))
+            }
+        } else {
+            properties = try Self.properties(
+                of: RecordBody(change.payload, of: entity), kind: change.kind)
+        }
+    }
+
+    fileprivate static func properties(
+        of body: RecordBody, kind: ChangeKind
+    ) throws -> [PropertyChange] {
+        try body.entity.properties.enumerated().map { slot, property in
+            let value = try body.value(slot)
+            return PropertyChange(
+                name: property.name, old: kind == .insert ? .null : value,
+                new: kind == .insert ? value : .null)
+        }
+    }
+}
+
+extension EncodedChangeSet {
+    /// The same changes as plain values.
+    package func changeSet() throws -> ChangeSet {
+        ChangeSet(
+            changes: try changes.map { change in
+                var reader = ByteReader(
+                    UnsafeRawBufferPointer(rebasing: journal.bytes[change.journal]))
+                return try ObjectChange(try JournalChange(decoding: &reader), schema)
+            })
+    }
+}
+
+extension NetChanges {
+    /// The same changes as plain values.
+    package borrowing func changeSet() throws -> ChangeSet {
+        var changes: [ObjectChange] = []
+        for item in items {
+            let entity = schema.entities[item.entity - 1]
+            let properties =
+                switch item.kind {
+                case .insert:
+                    try ObjectChange.properties(
+                        of: RecordBody(body(item.after), of: entity), kind: .insert)
+                case .delete:
+                    try ObjectChange.properties(
+                        of: RecordBody(body(item.before), of: entity), kind: .delete)
+                case .update: try changedProperties(item, entity)
+                }
+            changes.append(
+                ObjectChange(
+                    entity: entity.name, id: item.id, kind: item.kind, properties: properties))
+        }
+        return ChangeSet(changes: changes)
+    }
+
+    private borrowing func changedProperties(
+        _ item: Item, _ entity: Entity
+    ) throws -> [PropertyChange] {
+        let before = try RecordBody(body(item.before), of: entity)
+        let after = try RecordBody(body(item.after), of: entity)
+        var changes: [PropertyChange] = []
+        for (slot, property) in entity.properties.enumerated() {
+            if Cell.areEqual(try before.cell(slot), try after.cell(slot)) { continue }
+            changes.append(
+                PropertyChange(
+                    name: property.name, old: try before.value(slot), new: try after.value(slot)))
+        }
+        return changes
+    }
+}
+
+extension Value {
+    fileprivate init(_ cell: Cell?, type: ValueType) throws(DecodingFailure) {
+        guard let cell else {
+            self = .null
+            return
+        }
+        try self.init(cell, type: type)
+    }
+}
+
+extension Array {
+    /// The element at an index, or nil beyond the end.
+    package func element(at index: Int) -> Element? {
+        indices.contains(index) ? self[index] : nil
+    }
+}

@@ -1,0 +1,101 @@
+public import FoundationEssentials
+
+/// What a save made: one value, the same for the one who saved, for observers, and in the journal.
+public struct Commit: Sendable, Identifiable {
+    /// The identity of the commit, known before it was written.
+    public let id: CommitID
+    /// Who made it, as the context was told; nil when it was not.
+    public let author: String?
+    /// The part of the author's work that it belongs to; nil when none was named.
+    public let scope: String?
+    /// What it was called; nil when it was not.
+    public let label: String?
+
+    package let envelope: Envelope
+    package let body: ByteStorage
+    package let schema: Schema
+
+    /// The number of the commit.
+    public var revision: Revision { envelope.revision }
+    /// Why it was made.
+    public var cause: Cause { envelope.cause }
+    /// When it was made: the time of the save, and never before that of an earlier commit.
+    public var time: Date { Date(timeIntervalSinceReferenceDate: envelope.time) }
+    /// The number of objects that it inserted, updated or deleted.
+    public var changeCount: Int { envelope.changeCount }
+    /// SHA-256 over this commit and, through the one before, the whole journal up to it, in hexadecimal digits. Kept
+    /// elsewhere, it shows later whether history was rewritten.
+    public var hash: String { envelope.hash.hexadecimal }
+
+    package init(
+        envelope: Envelope, body: ByteStorage, schema: Schema, store: ObjectID
+    ) throws {
+        self.envelope = envelope
+        self.body = body
+        self.schema = schema
+        id = CommitID(store: store, base: envelope.base, token: envelope.token)
+        var reader = ByteReader(body.bytes)
+        let attributes = try CommitAttributes(
+            decoding: try JournalChange.readBlock(&reader, minimum: 4))
+        author = attributes.author
+        scope = attributes.scope
+        label = attributes.label
+    }
+
+    /// Calls `body` for each change, in ascending order of entity and id.
+    package func forEachChange(_ body: (JournalChange) throws -> Void) throws {
+        var reader = ByteReader(self.body.bytes)
+        _ = try JournalChange.readBlock(&reader, minimum: 4)
+        for _ in 0..<envelope.changeCount { try body(try JournalChange(decoding: &reader)) }
+        try reader.expectEnd()
+    }
+
+    /// Reads everything once, so that later reads of the same bytes cannot fail.
+    func validate() throws {
+        guard try bodyDigest() == envelope.bodyDigest else {
+            throw DecodingFailure("the journal entry of revision \(revision) does not match its digest")
+        }
+        try forEachChange { change in _ = try ObjectChange(change, schema) }
+    }
+
+    /// The digest of the body, made anew from its blocks.
+    private func bodyDigest() throws -> Digest {
+        var digests = ByteBuffer(capacity: (envelope.changeCount + 1) * Digest.byteCount)
+        var reader = ByteReader(body.bytes)
+        let attributes = try JournalChange.readBlock(
+            &reader, minimum: JournalChange.saltOffset + JournalChange.saltByteCount)
+        JournalChange.digest(of: attributes).append(to: &digests)
+        for _ in 0..<envelope.changeCount {
+            let change = try JournalChange(decoding: &reader)
+            JournalChange.digest(of: change.bytes).append(to: &digests)
+        }
+        try reader.expectEnd()
+        return Digest(of: digests.bytes)
+    }
+
+    /// The effect of the commit as plain values. - Complexity: O(bytes of the commit).
+    public var changeSet: ChangeSet {
+        var changes: [ObjectChange] = []
+        changes.reserveCapacity(changeCount)
+        // Cannot throw: the bytes were encoded by this process, or validated when they were read.
+        try? forEachChange { change in changes.append(try ObjectChange(change, schema)) }
+        return ChangeSet(changes: changes)
+    }
+}
+
+extension Commit: Equatable {
+    /// True when both are the same commit with the same bytes.
+    public static func == (one: Commit, other: Commit) -> Bool {
+        one.id == other.id && one.envelope.hash == other.envelope.hash
+            && one.body.bytes.elementsEqual(other.body.bytes)
+    }
+}
+
+extension Commit: CustomStringConvertible {
+    /// Revision, author, label and the number of changes.
+    public var description: String {
+        let name = label.map { " \"\($0)\"" } ?? ""
+        let who = author.map { " by \($0)" } ?? ""
+        return "commit \(revision)\(name)\(who): \(changeCount) change\(changeCount == 1 ? "" : "s")"
+    }
+}

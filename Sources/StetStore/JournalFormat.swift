@@ -1,0 +1,286 @@
+import Crypto
+
+// The bytes of a journal entry: an envelope that the writer makes, and a body that the saving task has encoded.
+// ARCHITECTURE.md describes every byte.
+
+/// A SHA-256 digest.
+package struct Digest: Hashable, Sendable {
+    package static let byteCount = 32
+    package private(set) var words: (UInt64, UInt64, UInt64, UInt64)
+
+    /// What stands before the first commit in the chain of hashes.
+    package static let zero = Digest(words: (0, 0, 0, 0))
+
+    private init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
+
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        words = (
+            bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self),
+            bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
+            bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self),
+            bytes.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
+        )
+    }
+
+    package init(of bytes: UnsafeRawBufferPointer) {
+        var hasher = SHA256()
+        hasher.update(bufferPointer: bytes)
+        self = hasher.finalize().withUnsafeBytes { Digest($0) }
+    }
+
+    package func append(to buffer: inout ByteBuffer) {
+        withUnsafeBytes(of: words) { buffer.append($0) }
+    }
+
+    package static func == (one: Digest, other: Digest) -> Bool { one.words == other.words }
+
+    package func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+
+    /// The digest in hexadecimal digits.
+    package var hexadecimal: String {
+        withUnsafeBytes(of: words) { bytes in
+            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+    }
+}
+
+/// The fixed part of an entry, made by the writer.
+package struct Envelope: Hashable, Sendable {
+    package static let format: UInt8 = 1
+    package static let byteCount = 176
+    /// The hash covers the bytes before it.
+    static let hashedByteCount = 128
+
+    package var cause: Cause = .edit
+    package var isUndoable = true
+    package var changeCount = 0
+    package var revision = Revision.zero
+    /// Seconds since 2001, as `Date` counts.
+    package var time = 0.0
+    package var base = Revision.zero
+    package var token: UInt64 = 0
+    /// The entry below this one on its author's undo stack; 0 when there is none.
+    package var below = Revision.zero
+    /// The commit that this one undoes, redoes or reverts; 0 for an edit.
+    package var subject = Revision.zero
+    package var schemaRevision: UInt32 = 0
+    package var previousHash = Digest.zero
+    package var bodyDigest = Digest.zero
+
+    // How the body is laid out is not hashed, so that redaction and compaction may lay it out anew.
+    package var chunkCount = 0
+    package var bodyByteCount = 0
+
+    package init() {}
+
+    /// What the journal's chain of hashes carries on: hash(N) covers hash(N-1), every field and the body's digest.
+    package var hash: Digest {
+        var buffer = ByteBuffer(capacity: Self.hashedByteCount)
+        appendHashedPart(to: &buffer)
+        return Digest(of: buffer.bytes)
+    }
+
+    /// Appends the envelope, its hash included.
+    func append(to buffer: inout ByteBuffer) -> Digest {
+        let start = buffer.count
+        appendHashedPart(to: &buffer)
+        let hash = Digest(of: UnsafeRawBufferPointer(rebasing: buffer.bytes[start...]))
+        hash.append(to: &buffer)
+        buffer.append(UInt32(chunkCount))
+        buffer.append(UInt32(0))
+        buffer.append(UInt64(bodyByteCount))
+        return hash
+    }
+
+    private func appendHashedPart(to buffer: inout ByteBuffer) {
+        buffer.append(Self.format)
+        buffer.append(cause.number)
+        buffer.append(UInt16(isUndoable ? 1 : 0))
+        buffer.append(UInt32(changeCount))
+        buffer.append(revision.number)
+        buffer.append(time.bitPattern)
+        buffer.append(base.number)
+        buffer.append(token)
+        buffer.append(below.number)
+        buffer.append(subject.number)
+        buffer.append(schemaRevision)
+        buffer.append(UInt32(0))
+        previousHash.append(to: &buffer)
+        bodyDigest.append(to: &buffer)
+    }
+
+    /// Reads an envelope and checks that it has the hash that stands beside it.
+    package init(decoding reader: inout ByteReader) throws(DecodingFailure) {
+        let whole = try reader.read(byteCount: Self.byteCount)
+        var fields = ByteReader(whole)
+        guard try fields.read(UInt8.self) == Self.format else {
+            throw DecodingFailure("a journal entry of an unknown format")
+        }
+        cause = try Cause(number: try fields.read())
+        isUndoable = try fields.read(UInt16.self) & 1 != 0
+        changeCount = Int(try fields.read(UInt32.self))
+        revision = Revision(try fields.read())
+        time = Double(bitPattern: try fields.read())
+        base = Revision(try fields.read())
+        token = try fields.read()
+        below = Revision(try fields.read())
+        subject = Revision(try fields.read())
+        schemaRevision = try fields.read()
+        _ = try fields.read(UInt32.self)
+        previousHash = Digest(try fields.read(byteCount: Digest.byteCount))
+        bodyDigest = Digest(try fields.read(byteCount: Digest.byteCount))
+        let stored = Digest(try fields.read(byteCount: Digest.byteCount))
+        let hashed = UnsafeRawBufferPointer(rebasing: whole[..<Self.hashedByteCount])
+        guard stored == Digest(of: hashed) else {
+            throw DecodingFailure("the journal entry of revision \(revision) does not match its hash")
+        }
+        chunkCount = Int(try fields.read(UInt32.self))
+        _ = try fields.read(UInt32.self)
+        let count: UInt64 = try fields.read()
+        guard count <= UInt64(Limits.commitByteCount) else {
+            throw DecodingFailure("a journal entry of \(count) bytes")
+        }
+        bodyByteCount = Int(count)
+    }
+}
+
+extension CommitAttributes {
+    private static let hasAuthor: UInt8 = 1
+    private static let hasScope: UInt8 = 2
+    private static let hasLabel: UInt8 = 4
+
+    /// Appends length, salt (16 random bytes, filled in later) and texts.
+    func append(to buffer: inout ByteBuffer) {
+        let start = buffer.count
+        buffer.append(UInt32(0))
+        buffer.appendZeros(JournalChange.saltByteCount)
+        buffer.append(
+            (author == nil ? 0 : Self.hasAuthor) | (scope == nil ? 0 : Self.hasScope)
+                | (label == nil ? 0 : Self.hasLabel))
+        for text in [author, scope, label] {
+            if let text { buffer.append(shortString: text) }
+        }
+        // Room for what later formats add: a group and metadata, none here.
+        buffer.append(UInt16(0))
+        buffer.overwrite(UInt32(buffer.count - start), at: start)
+    }
+
+    init(decoding block: UnsafeRawBufferPointer) throws(DecodingFailure) {
+        var reader = ByteReader(block)
+        _ = try reader.read(byteCount: JournalChange.saltOffset + JournalChange.saltByteCount)
+        let flags: UInt8 = try reader.read()
+        if flags & Self.hasAuthor != 0 { author = try reader.readShortString() }
+        if flags & Self.hasScope != 0 { scope = try reader.readShortString() }
+        if flags & Self.hasLabel != 0 { label = try reader.readShortString() }
+        guard try reader.read(UInt16.self) == 0 else {
+            throw DecodingFailure("commit attributes of a later format")
+        }
+        try reader.expectEnd()
+    }
+}
+
+/// One change as it stands in the body of an entry.
+package struct JournalChange {
+    static let saltOffset = 4
+    static let saltByteCount = 16
+    static let headerByteCount = 48
+
+    package let kind: ChangeKind
+    package let entity: Int
+    package let id: ObjectID
+    /// The revision of the change of this object before this one; 0 when there was none.
+    package let previous: Revision
+    /// For an insert and a delete the whole body of the record; for an update the changed cells.
+    package let payload: UnsafeRawBufferPointer
+    /// All of its bytes, length and salt included.
+    package let bytes: UnsafeRawBufferPointer
+
+    /// Reads the change at the reader's position.
+    package init(decoding reader: inout ByteReader) throws(DecodingFailure) {
+        bytes = try Self.readBlock(&reader, minimum: Self.headerByteCount)
+        var fields = ByteReader(bytes)
+        _ = try fields.read(byteCount: Self.saltOffset + Self.saltByteCount)
+        guard let kind = ChangeKind(rawValue: try fields.read()) else {
+            throw DecodingFailure("a change of an unknown kind")
+        }
+        self.kind = kind
+        guard try fields.read(UInt8.self) == 0 else {
+            throw DecodingFailure("a change of a later format")
+        }
+        entity = Int(try fields.read(UInt16.self))
+        id = try fields.readObjectID()
+        previous = Revision(try fields.read())
+        payload = try fields.read(byteCount: fields.remaining)
+    }
+
+    /// Reads a block that begins with its own length.
+    static func readBlock(
+        _ reader: inout ByteReader, minimum: Int
+    ) throws(DecodingFailure) -> UnsafeRawBufferPointer {
+        var ahead = reader
+        let count = Int(try ahead.read(UInt32.self))
+        guard count >= minimum else { throw DecodingFailure("a block of \(count) bytes") }
+        return try reader.read(byteCount: count)
+    }
+
+    /// The digest that stands for a block in the journal's chain: over everything behind its length.
+    static func digest(of block: UnsafeRawBufferPointer) -> Digest {
+        Digest(of: UnsafeRawBufferPointer(rebasing: block[saltOffset...]))
+    }
+
+    /// One property's part of an update.
+    package struct ChangedCell {
+        package let slot: Int
+        package let type: ValueType
+        package let before: Cell?
+        package let after: Cell?
+    }
+
+    /// The changed cells of an update, in ascending order of slot.
+    package func changedCells() throws(DecodingFailure) -> [ChangedCell] {
+        var reader = ByteReader(payload)
+        let count = try reader.read(UInt16.self)
+        var cells: [ChangedCell] = []
+        for _ in 0..<count { cells.append(try ChangedCell(decoding: &reader)) }
+        try reader.expectEnd()
+        return cells
+    }
+}
+
+extension JournalChange.ChangedCell {
+    private static let hasBefore: UInt8 = 1
+    private static let hasAfter: UInt8 = 2
+
+    static func append(
+        slot: Int, type: ValueType, before: Cell?, after: Cell?, to buffer: inout ByteBuffer
+    ) {
+        buffer.append(UInt16(slot))
+        buffer.append(type.rawValue)
+        buffer.append((before == nil ? 0 : Self.hasBefore) | (after == nil ? 0 : Self.hasAfter))
+        for cell in [before, after] {
+            switch cell {
+            case nil: break
+            case .word(let word): buffer.append(word)
+            case .bytes(let bytes):
+                buffer.append(UInt32(bytes.count))
+                buffer.append(bytes)
+            }
+        }
+    }
+
+    fileprivate init(decoding reader: inout ByteReader) throws(DecodingFailure) {
+        slot = Int(try reader.read(UInt16.self))
+        guard let type = ValueType(rawValue: try reader.read()) else {
+            throw DecodingFailure("a cell of an unknown type")
+        }
+        self.type = type
+        let flags: UInt8 = try reader.read()
+        func cell(_ flag: UInt8) throws(DecodingFailure) -> Cell? {
+            if flags & flag == 0 { return nil }
+            if type.isInline { return .word(try reader.read()) }
+            return .bytes(try reader.read(byteCount: Int(try reader.read(UInt32.self))))
+        }
+        before = try cell(Self.hasBefore)
+        after = try cell(Self.hasAfter)
+    }
+}

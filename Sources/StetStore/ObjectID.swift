@@ -1,0 +1,159 @@
+import Glibc
+public import FoundationEssentials
+import Synchronization
+
+/// The identity of an object for life: given when the object is created, never temporary, never reused, the same
+/// after undo, export and import.
+///
+/// A version 7 UUID (RFC 9562): ids that one process makes ascend, so that records are appended.
+public struct ObjectID: Hashable, Sendable {
+    @usableFromInline package var high: UInt64
+    @usableFromInline package var low: UInt64
+
+    @inlinable
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// A new id, greater than every id this process has made before.
+    public init() {
+        self = ObjectIDGenerator.shared.next()
+    }
+
+    /// The id with the bytes of `uuid`, for ids that come from elsewhere.
+    public init(_ uuid: UUID) {
+        self = withUnsafeBytes(of: uuid.uuid) { ObjectID(bytes: $0) }
+    }
+
+    /// The same 16 bytes as a UUID.
+    public var uuid: UUID {
+        var value = UUID().uuid
+        withUnsafeMutableBytes(of: &value) { store(to: $0.baseAddress!) }
+        return UUID(uuid: value)
+    }
+
+    /// Stands for "no object" where a reference is stored inline; never the id of an object.
+    @inlinable package static var none: ObjectID { ObjectID(high: 0, low: 0) }
+
+    @inlinable
+    package init(bytes: UnsafeRawBufferPointer) {
+        high = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
+        low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    }
+
+    /// Writes the 16 bytes, most significant first: the order of bytes is the order of ids.
+    @inlinable
+    package func store(to pointer: UnsafeMutableRawPointer) {
+        pointer.storeBytes(of: high.bigEndian, toByteOffset: 0, as: UInt64.self)
+        pointer.storeBytes(of: low.bigEndian, toByteOffset: 8, as: UInt64.self)
+    }
+}
+
+extension ObjectID: Comparable {
+    public static func < (one: ObjectID, other: ObjectID) -> Bool {
+        one.high != other.high ? one.high < other.high : one.low < other.low
+    }
+}
+
+extension ObjectID: CustomStringConvertible, LosslessStringConvertible {
+    /// The UUID in lower-case hexadecimal digits with hyphens.
+    public var description: String { uuid.uuidString.lowercased() }
+
+    /// Reads a UUID; nil when `description` is not one, or is the nil UUID.
+    public init?(_ description: String) {
+        guard let uuid = UUID(uuidString: description) else { return nil }
+        self.init(uuid)
+        if self == .none { return nil }
+    }
+}
+
+extension ObjectID: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        guard let id = ObjectID(text) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "\"\(text)\" is not an object id (a UUID)")
+        }
+        self = id
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+/// Makes ascending version 7 UUIDs: 48 bits of milliseconds, then 74 bits that start at random in each
+/// millisecond and grow by a random step (RFC 9562 §6.2, method 2), so that ids stay hard to guess.
+///
+/// State: the last id and a block of random bytes, both guarded by the mutex.
+final class ObjectIDGenerator: Sendable {
+    static let shared = ObjectIDGenerator()
+
+    private struct State {
+        var milliseconds: UInt64 = 0
+        /// The 74 random bits: 12 of `rand_a` above 62 of `rand_b`.
+        var upper: UInt64 = 0
+        var lower: UInt64 = 0
+        var entropy = EntropyBlock()
+    }
+    private let state = Mutex(State())
+
+    func next() -> ObjectID {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        let milliseconds = UInt64(now.tv_sec) &* 1_000 &+ UInt64(now.tv_nsec) / 1_000_000
+        return state.withLock { state in
+            if milliseconds > state.milliseconds {
+                state.milliseconds = milliseconds
+                // Half of the range is left for growth within the millisecond.
+                state.upper = state.entropy.next() & 0x7ff
+                state.lower = state.entropy.next() >> 2
+            } else {
+                state.lower &+= (state.entropy.next() >> 32) &+ 1
+                if state.lower >> 62 != 0 {
+                    state.lower &= (1 << 62) - 1
+                    state.upper += 1
+                    if state.upper > 0xfff {
+                        state.upper = 0
+                        state.milliseconds += 1
+                    }
+                }
+            }
+            return ObjectID(
+                high: state.milliseconds << 16 | 0x7000 | state.upper,
+                low: 1 << 63 | state.lower
+            )
+        }
+    }
+}
+
+/// Random 64-bit numbers from the system, fetched by the block: a system call per number would cost more than
+/// everything else an id needs.
+package struct EntropyBlock: Sendable {
+    private var numbers: [UInt64] = []
+
+    package init() {}
+
+    package mutating func next() -> UInt64 {
+        if numbers.isEmpty {
+            numbers = [UInt64](repeating: 0, count: 256)
+            numbers.withUnsafeMutableBytes { fillWithEntropy($0) }
+        }
+        return numbers.removeLast()
+    }
+}
+
+/// Fills `buffer` with random bytes of the system.
+package func fillWithEntropy(_ buffer: UnsafeMutableRawBufferPointer) {
+    var filled = 0
+    while filled < buffer.count {
+        // getentropy gives at most 256 bytes at a time.
+        let count = min(256, buffer.count - filled)
+        let result = getentropy(buffer.baseAddress! + filled, count)
+        precondition(result == 0, "The system has no source of random numbers (errno \(errno))")
+        filled += count
+    }
+}

@@ -1,0 +1,142 @@
+import FoundationEssentials
+
+/// A record's body taken apart by the schema alone: what everything uses that does not know the model's class.
+package struct RecordBody {
+    package let bytes: UnsafeRawBufferPointer
+    package let entity: Entity
+    private var reader: RecordReader
+
+    /// - Throws: `DecodingFailure` when the body is not one of this entity.
+    package init(_ bytes: UnsafeRawBufferPointer, of entity: Entity) throws(DecodingFailure) {
+        self.bytes = bytes
+        self.entity = entity
+        reader = try RecordReader(body: bytes, propertyCount: entity.properties.count)
+    }
+
+    /// The stored bytes of a property, without whether a string is normalised; nil when it has no value.
+    package func cell(_ slot: Int) throws(DecodingFailure) -> Cell? {
+        if reader.isNull(slot: slot) { return nil }
+        let type = entity.properties[slot].type
+        if type.isInline { return .word(reader.word(slot: slot)) }
+        var reader = reader
+        let bytes = reader.bytes(slot: slot)
+        guard !reader.isDamaged, !type.isSixteenBytes || bytes.count == 16 else {
+            throw DecodingFailure("\(entity.name).\(entity.properties[slot].name) is damaged")
+        }
+        return .bytes(bytes)
+    }
+
+    /// The value of a property.
+    package func value(_ slot: Int) throws(DecodingFailure) -> Value {
+        guard let cell = try cell(slot) else { return .null }
+        return try Value(cell, type: entity.properties[slot].type)
+    }
+
+    /// The object that a reference points to.
+    package func reference(_ slot: Int) throws(DecodingFailure) -> ObjectID? {
+        guard case .bytes(let bytes)? = try cell(slot) else { return nil }
+        return ObjectID(bytes: bytes)
+    }
+
+    /// Calls `body` for each reference that has a value.
+    package func forEachReference(
+        _ body: (_ slot: Int, _ target: ObjectID) throws -> Void
+    ) throws {
+        for (slot, property) in entity.properties.enumerated() where property.type == .reference {
+            if let target = try reference(slot) { try body(slot, target) }
+        }
+    }
+
+    /// The body as it is with some cells replaced.
+    package func replacing(_ cells: [Int: OwnedCell?]) throws(DecodingFailure) -> [UInt8] {
+        var writer = RecordWriter()
+        writer.begin(propertyCount: entity.properties.count)
+        for slot in entity.properties.indices {
+            let type = entity.properties[slot].type
+            switch cells[slot] {
+            case nil: writer.write(try cell(slot), type: type, slot: slot)
+            case .some(nil): writer.writeNull(slot: slot)
+            case .some(let replacement?):
+                replacement.withCell { writer.write($0, type: type, slot: slot) }
+            }
+        }
+        return Array(writer.buffer.bytes)
+    }
+}
+
+/// The stored bytes of one value.
+package enum Cell {
+    case word(UInt64)
+    case bytes(UnsafeRawBufferPointer)
+
+    package static func == (one: Cell, other: Cell) -> Bool {
+        switch (one, other) {
+        case (.word(let one), .word(let other)): one == other
+        case (.bytes(let one), .bytes(let other)): one.elementsEqual(other)
+        default: false
+        }
+    }
+
+    /// True when both have no value, or the same bytes.
+    package static func areEqual(_ one: Cell?, _ other: Cell?) -> Bool {
+        switch (one, other) {
+        case (nil, nil): true
+        case (let one?, let other?): one == other
+        default: false
+        }
+    }
+
+    package var byteCount: Int {
+        switch self {
+        case .word: 8
+        case .bytes(let bytes): bytes.count
+        }
+    }
+}
+
+/// A cell that owns its bytes.
+package enum OwnedCell: Hashable, Sendable {
+    case word(UInt64)
+    case bytes([UInt8])
+
+    package init(_ cell: Cell) {
+        switch cell {
+        case .word(let word): self = .word(word)
+        case .bytes(let bytes): self = .bytes(Array(bytes))
+        }
+    }
+
+    fileprivate func withCell<Result>(_ body: (Cell) throws -> Result) rethrows -> Result {
+        switch self {
+        case .word(let word): try body(.word(word))
+        case .bytes(let bytes): try bytes.withUnsafeBytes { try body(.bytes($0)) }
+        }
+    }
+}
+
+extension RecordWriter {
+    fileprivate mutating func write(_ cell: Cell?, type: ValueType, slot: Int) {
+        switch cell {
+        case nil: writeNull(slot: slot)
+        case .word(let word): write(word: word, slot: slot)
+        case .bytes(let bytes) where type == .string:
+            write(string: String(decoding: bytes, as: UTF8.self), slot: slot)
+        case .bytes(let bytes): write(bytes: bytes, slot: slot)
+        }
+    }
+}
+
+extension Value {
+    package init(_ cell: Cell, type: ValueType) throws(DecodingFailure) {
+        switch (cell, type) {
+        case (.word(let word), _) where type.isInline: self = Value(inlineWord: word, type: type)
+        case (.bytes(let bytes), .string): self = .string(String(decoding: bytes, as: UTF8.self))
+        case (.bytes(let bytes), .data): self = .data(Data(bytes))
+        case (.bytes(let bytes), .uuid) where bytes.count == 16:
+            self = .uuid(ObjectID(bytes: bytes).uuid)
+        case (.bytes(let bytes), .reference) where bytes.count == 16:
+            self = .reference(ObjectID(bytes: bytes))
+        default: throw DecodingFailure("a value that is no \(type)")
+        }
+    }
+}

@@ -1,0 +1,105 @@
+/// Where the parts of a record's body stand: a bitmap of nulls, a slot of 8 bytes per property, then the tail with
+/// everything that does not fit a slot. ARCHITECTURE.md describes every byte.
+@usableFromInline
+package enum RecordLayout {
+    /// The bytes before the body: format, flags, schema revision, checksum, revision of the last change.
+    package static let headerByteCount = 16
+
+    /// The bytes of the null bitmap, padded to 8.
+    @inlinable
+    package static func bitmapByteCount(_ propertyCount: Int) -> Int {
+        (propertyCount &+ 63) / 64 &* 8
+    }
+
+    /// The bytes before the tail.
+    @inlinable
+    package static func fixedByteCount(_ propertyCount: Int) -> Int {
+        bitmapByteCount(propertyCount) &+ propertyCount &* 8
+    }
+
+    /// A slot whose value is in the tail: offset from the start of the body in bits 0–31, length in bits 32–62, and
+    /// in bit 63 whether a string is known to be in normal form C.
+    @inlinable
+    package static func tailSlot(offset: Int, byteCount: Int, isNormalized: Bool) -> UInt64 {
+        UInt64(offset) | UInt64(byteCount) << 32 | (isNormalized ? 1 << 63 : 0)
+    }
+
+    @inlinable
+    package static func offset(_ slot: UInt64) -> Int { Int(slot & 0xffff_ffff) }
+
+    @inlinable
+    package static func byteCount(_ slot: UInt64) -> Int { Int(slot >> 32 & 0x7fff_ffff) }
+}
+
+/// The 16 bytes before a record's body.
+package struct RecordHeader: Hashable, Sendable {
+    package static let format: UInt8 = 1
+    private static let tombstoneFlag: UInt8 = 1
+
+    /// True when the object has been deleted; the record then has no body.
+    package var isTombstone: Bool
+    /// The schema revision that the body was written with.
+    package var schemaRevision: UInt16
+    /// The revision of the object's last change.
+    package var revision: Revision
+
+    package init(isTombstone: Bool, schemaRevision: UInt16, revision: Revision) {
+        self.isTombstone = isTombstone
+        self.schemaRevision = schemaRevision
+        self.revision = revision
+    }
+
+    /// The checksum of a record: over its body, its id and this header.
+    ///
+    /// The body's part is computed by the task that encodes it; the writer, who alone knows the revision, only mixes
+    /// the header in.
+    package static func bodyHash(_ body: UnsafeRawBufferPointer, of id: ObjectID) -> UInt64 {
+        Checksum.hash(body, seed: id.high ^ id.low)
+    }
+
+    package func store(bodyHash: UInt64, to pointer: UnsafeMutableRawPointer) {
+        pointer.storeBytes(of: Self.format, toByteOffset: 0, as: UInt8.self)
+        pointer.storeBytes(of: flags, toByteOffset: 1, as: UInt8.self)
+        pointer.storeBytes(of: schemaRevision.littleEndian, toByteOffset: 2, as: UInt16.self)
+        pointer.storeBytes(of: checksum(bodyHash).littleEndian, toByteOffset: 4, as: UInt32.self)
+        pointer.storeBytes(of: revision.number.littleEndian, toByteOffset: 8, as: UInt64.self)
+    }
+
+    private var flags: UInt8 { isTombstone ? Self.tombstoneFlag : 0 }
+
+    private func checksum(_ bodyHash: UInt64) -> UInt32 {
+        let prefix = UInt64(Self.format) | UInt64(flags) << 8 | UInt64(schemaRevision) << 16
+        return UInt32(truncatingIfNeeded: Checksum.combine(bodyHash, prefix, revision.number))
+    }
+
+    /// Reads a header. - Throws: `DecodingFailure` when it is too short or of an unknown format.
+    @inline(__always)
+    package init(decoding record: UnsafeRawBufferPointer) throws(DecodingFailure) {
+        guard record.count >= RecordLayout.headerByteCount, let base = record.baseAddress else {
+            throw DecodingFailure("a record of \(record.count) bytes")
+        }
+        guard base.load(as: UInt8.self) == Self.format else {
+            throw DecodingFailure("a record of an unknown format")
+        }
+        let flags = base.load(fromByteOffset: 1, as: UInt8.self)
+        guard flags & ~Self.tombstoneFlag == 0 else {
+            throw DecodingFailure("a record with unknown flags")
+        }
+        isTombstone = flags & Self.tombstoneFlag != 0
+        schemaRevision = UInt16(littleEndian: base.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+        revision = Revision(
+            UInt64(littleEndian: base.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+    }
+
+    /// - Throws: `DecodingFailure` when the checksum that stands in `record` is not that of its contents.
+    @inline(__always)
+    package func verify(
+        _ record: UnsafeRawBufferPointer, of id: ObjectID
+    ) throws(DecodingFailure) {
+        let stored = UInt32(littleEndian: record.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+        let body = UnsafeRawBufferPointer(rebasing: record[RecordLayout.headerByteCount...])
+        guard stored == checksum(Self.bodyHash(body, of: id)) else {
+            throw DecodingFailure("the record of object \(id) does not match its checksum")
+        }
+    }
+}

@@ -1,0 +1,159 @@
+/// Encodes the bodies of records, one after the other, into one run of bytes. Used by the code that `@Model` writes.
+public struct RecordWriter: ~Copyable {
+    @usableFromInline package var buffer = ByteBuffer(capacity: 4_096)
+    /// Where the body that is being written begins.
+    @usableFromInline package var start = 0
+    /// Where its slots begin.
+    @usableFromInline package var slots = 0
+
+    package init() {}
+
+    /// Begins a body with this many properties; every slot is 0 and not null until it is written.
+    package mutating func begin(propertyCount: Int) {
+        start = buffer.count
+        slots = start + RecordLayout.bitmapByteCount(propertyCount)
+        buffer.appendZeros(RecordLayout.fixedByteCount(propertyCount))
+    }
+
+    /// Writes a value that fits its slot.
+    @inlinable
+    public mutating func write(word: UInt64, slot: Int) {
+        buffer.overwrite(word, at: slots &+ slot &* 8)
+    }
+
+    /// Marks a property as having no value.
+    @inlinable
+    public mutating func writeNull(slot: Int) {
+        let byte = start &+ slot / 8
+        let bit = UInt8(1) << UInt8(slot % 8)
+        let present = buffer.base.load(fromByteOffset: byte, as: UInt8.self)
+        buffer.overwrite(present | bit, at: byte)
+    }
+
+    /// Writes bytes to the tail.
+    @inlinable
+    public mutating func write(
+        bytes: UnsafeRawBufferPointer, slot: Int, isNormalized: Bool = false
+    ) {
+        let offset = buffer.count &- start
+        write(
+            word: RecordLayout.tailSlot(
+                offset: offset, byteCount: bytes.count, isNormalized: isNormalized),
+            slot: slot)
+        buffer.append(bytes)
+    }
+
+    /// Writes the UTF-8 bytes of a string, and whether they are known to be in normal form C.
+    @inlinable
+    public mutating func write(string: String, slot: Int) {
+        var string = string
+        let isASCII = string.withUTF8 { utf8 in
+            write(bytes: UnsafeRawBufferPointer(utf8), slot: slot, isNormalized: true)
+            return Self.isASCII(UnsafeRawBufferPointer(utf8))
+        }
+        if !isASCII { markNormalization(of: string, slot: slot) }
+    }
+
+    @usableFromInline
+    mutating func markNormalization(of string: String, slot: Int) {
+        var span = string.utf8Span
+        if span.checkForNFC(quickCheck: true) { return }
+        let offset = slots + slot * 8
+        let word = UInt64(
+            littleEndian: buffer.base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+        buffer.overwrite(word & ~(1 << 63), at: offset)
+    }
+
+    @inlinable
+    static func isASCII(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var offset = 0
+        var seen: UInt64 = 0
+        while offset &+ 8 <= bytes.count {
+            seen |= bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            offset &+= 8
+        }
+        while offset < bytes.count {
+            seen |= UInt64(bytes[offset])
+            offset &+= 1
+        }
+        return seen & 0x8080_8080_8080_8080 == 0
+    }
+
+    /// Writes an id to the tail.
+    @inlinable
+    public mutating func write(id: ObjectID, slot: Int) {
+        write(
+            word: RecordLayout.tailSlot(
+                offset: buffer.count &- start, byteCount: 16, isNormalized: false),
+            slot: slot)
+        buffer.append(id)
+    }
+}
+
+/// Reads one body that was checked to be long enough for its slots. A damaged tail gives empty values and sets
+/// `isDamaged`; nothing traps. Used by the code that `@Model` writes.
+public struct RecordReader {
+    @usableFromInline let base: UnsafeRawPointer
+    @usableFromInline let byteCount: Int
+    @usableFromInline let slots: Int
+    /// True when a value's place lies outside of the body: what was read must not be used.
+    public internal(set) var isDamaged = false
+
+    /// - Throws: `DecodingFailure` when the body is too short for this many properties.
+    package init(body: UnsafeRawBufferPointer, propertyCount: Int) throws(DecodingFailure) {
+        guard body.count >= RecordLayout.fixedByteCount(propertyCount) else {
+            throw DecodingFailure("a record body of \(body.count) bytes for \(propertyCount) properties")
+        }
+        // An empty buffer may have no address; a record without properties is never read from.
+        base = body.baseAddress ?? UnsafeRawPointer(bitPattern: 8)!
+        byteCount = body.count
+        slots = RecordLayout.bitmapByteCount(propertyCount)
+    }
+
+    /// True when the property has no value.
+    @inlinable
+    public func isNull(slot: Int) -> Bool {
+        base.load(fromByteOffset: slot / 8, as: UInt8.self) & 1 << UInt8(slot % 8) != 0
+    }
+
+    /// The 8 bytes of a slot.
+    @inlinable
+    public func word(slot: Int) -> UInt64 {
+        UInt64(
+            littleEndian: base.loadUnaligned(
+                fromByteOffset: slots &+ slot &* 8, as: UInt64.self))
+    }
+
+    /// The bytes that a slot points to.
+    @inlinable
+    public mutating func bytes(slot: Int) -> UnsafeRawBufferPointer {
+        let word = word(slot: slot)
+        let offset = RecordLayout.offset(word)
+        let count = RecordLayout.byteCount(word)
+        guard offset &+ count <= byteCount else {
+            markDamaged()
+            return UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        return UnsafeRawBufferPointer(start: base + offset, count: count)
+    }
+
+    @usableFromInline
+    mutating func markDamaged() { isDamaged = true }
+
+    /// The string in a slot.
+    @inlinable
+    public mutating func string(slot: Int) -> String {
+        String(decoding: bytes(slot: slot), as: UTF8.self)
+    }
+
+    /// The id in a slot.
+    @inlinable
+    public mutating func id(slot: Int) -> ObjectID {
+        let bytes = bytes(slot: slot)
+        guard bytes.count == 16 else {
+            markDamaged()
+            return .none
+        }
+        return ObjectID(bytes: bytes)
+    }
+}

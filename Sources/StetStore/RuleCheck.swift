@@ -1,0 +1,100 @@
+import FoundationEssentials
+
+extension NetChanges {
+    /// What the rules of the schema find wrong with the objects that are inserted and updated. Rules are asked of the
+    /// stored bytes, so that no object is needed.
+    package borrowing func violations() throws -> [Violation] {
+        var violations: [Violation] = []
+        let hasRules = schema.entities.map { entity in
+            entity.properties.contains { !$0.rules.isEmpty }
+        }
+        for item in items where item.kind != .delete && hasRules[item.entity - 1] {
+            let entity = schema.entities[item.entity - 1]
+            let body = try RecordBody(body(item.after), of: entity)
+            for (slot, property) in entity.properties.enumerated() where !property.rules.isEmpty {
+                let cell = try body.cell(slot)
+                for rule in property.rules {
+                    guard let broken = rule.broken(by: cell, property) else { continue }
+                    violations.append(
+                        Violation(
+                            code: broken.code, entity: entity.name, object: item.id,
+                            property: property.name, slot: slot, message: broken.message))
+                }
+            }
+        }
+        return violations
+    }
+}
+
+extension Rule {
+    /// Code and message when a stored value breaks the rule; nil when it does not.
+    fileprivate func broken(
+        by cell: Cell?, _ property: Property
+    ) -> (code: Violation.Code, message: String)? {
+        guard let cell else {
+            return self == .required ? (.required, "\(property.name) is required") : nil
+        }
+        switch self {
+        case .required: return nil
+        case .notEmpty:
+            return cell.byteCount == 0 ? (.tooShort, "\(property.name) can't be empty") : nil
+        case .length(let minimum, let maximum):
+            return Self.brokenLength(cell, minimum, maximum, property)
+        case .range(let minimum, let maximum):
+            guard case .word(let word) = cell else { return nil }
+            return Self.brokenRange(
+                Value(inlineWord: word, type: property.type), minimum, maximum, property.name)
+        }
+    }
+
+    private static func brokenLength(
+        _ cell: Cell, _ minimum: Int?, _ maximum: Int?, _ property: Property
+    ) -> (code: Violation.Code, message: String)? {
+        guard case .bytes(let bytes) = cell else { return nil }
+        let isText = property.type == .string
+        let count = isText ? characterCount(bytes) : bytes.count
+        func units(_ count: Int) -> String {
+            "\(count) \(isText ? "character" : "byte")\(count == 1 ? "" : "s")"
+        }
+        if let minimum, count < minimum {
+            return (.tooShort, "\(property.name) must be at least \(units(minimum))")
+        }
+        if let maximum, count > maximum {
+            return (.tooLong, "\(property.name) can't be longer than \(units(maximum))")
+        }
+        return nil
+    }
+
+    /// Grapheme clusters. Of ASCII only "\r\n" is a cluster of two.
+    private static func characterCount(_ bytes: UnsafeRawBufferPointer) -> Int {
+        let isPlain = bytes.allSatisfy { $0 < 0x80 && $0 != 0x0d }
+        return isPlain ? bytes.count : String(decoding: bytes, as: UTF8.self).count
+    }
+
+    private static func brokenRange(
+        _ value: Value, _ minimum: Value?, _ maximum: Value?, _ name: String
+    ) -> (code: Violation.Code, message: String)? {
+        let isDate = value.type == .date
+        if let minimum, !Self.isAtMost(minimum, value) {
+            return isDate
+                ? (.tooEarly, "\(name) can't be before \(minimum)")
+                : (.tooSmall, "\(name) must be at least \(minimum)")
+        }
+        if let maximum, !Self.isAtMost(value, maximum) {
+            return isDate
+                ? (.tooLate, "\(name) can't be after \(maximum)")
+                : (.tooLarge, "\(name) can't be greater than \(maximum)")
+        }
+        return nil
+    }
+
+    /// False for values that do not compare, as NaN.
+    private static func isAtMost(_ one: Value, _ other: Value) -> Bool {
+        switch (one, other) {
+        case (.int(let one), .int(let other)): one <= other
+        case (.double(let one), .double(let other)): one <= other
+        case (.date(let one), .date(let other)): one <= other
+        default: false
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import FoundationEssentials
+
+// The bytes of a schema in the store; ARCHITECTURE.md describes them. Equal schemas have equal bytes.
+
+extension Schema {
+    private static let format: UInt8 = 1
+
+    package func encoded() -> [UInt8] {
+        var buffer = ByteBuffer()
+        buffer.append(Self.format)
+        buffer.append(UInt32(revision))
+        buffer.append(UInt16(entities.count))
+        for entity in entities {
+            buffer.append(shortString: entity.name)
+            buffer.append(UInt16(entity.properties.count))
+            for property in entity.properties { property.encode(into: &buffer) }
+        }
+        return Array(buffer.bytes)
+    }
+
+    /// - Throws: `DecodingFailure`, or `StoreError` when the bytes are well formed and what they say is not usable.
+    package init(decoding bytes: UnsafeRawBufferPointer) throws {
+        var reader = ByteReader(bytes)
+        guard try reader.read(UInt8.self) == Self.format else {
+            throw DecodingFailure("a schema in an unknown format")
+        }
+        let revision = Int(try reader.read(UInt32.self))
+        let entities = try (0..<(try reader.read(UInt16.self))).map { _ in
+            let name = try reader.readShortString()
+            let count = try reader.read(UInt16.self)
+            return Entity(
+                name: name,
+                properties: try (0..<count).map { _ in try Property(decoding: &reader) })
+        }
+        try reader.expectEnd()
+        try self.init(revision: revision, entities: entities)
+    }
+}
+
+extension Property {
+    fileprivate func encode(into buffer: inout ByteBuffer) {
+        buffer.append(shortString: name)
+        buffer.append(type.rawValue)
+        buffer.append(UInt8(isOptional ? 1 : 0))
+        buffer.append(shortString: target ?? "")
+        buffer.append(stamp?.rawValue ?? 0)
+        buffer.append(UInt8(normalizers.count))
+        for normalizer in normalizers { buffer.append(normalizer.rawValue) }
+        buffer.append(UInt8(rules.count))
+        for rule in rules { rule.encode(into: &buffer) }
+    }
+
+    fileprivate init(decoding reader: inout ByteReader) throws {
+        let name = try reader.readShortString()
+        guard let type = ValueType(rawValue: try reader.read()) else {
+            throw DecodingFailure("a property of an unknown type")
+        }
+        let isOptional = try reader.read(UInt8.self) != 0
+        let target = try reader.readShortString()
+        let stamp = try reader.read(UInt8.self)
+        let normalizers = try (0..<(try reader.read(UInt8.self))).map { _ in
+            guard let normalizer = Normalizer(rawValue: try reader.read()) else {
+                throw DecodingFailure("an unknown normalizer")
+            }
+            return normalizer
+        }
+        let rules = try (0..<(try reader.read(UInt8.self))).map { _ in
+            try Rule(decoding: &reader)
+        }
+        self.init(
+            name: name, type: type, isOptional: isOptional, target: target.isEmpty ? nil : target,
+            rules: rules, normalizers: normalizers, stamp: Stamp(rawValue: stamp))
+    }
+}
+
+extension Rule {
+    private static let absent: UInt8 = 0
+
+    fileprivate func encode(into buffer: inout ByteBuffer) {
+        switch self {
+        case .required: buffer.append(UInt8(1))
+        case .notEmpty: buffer.append(UInt8(2))
+        case .length(let minimum, let maximum):
+            buffer.append(UInt8(3))
+            for bound in [minimum.map(Value.int), maximum.map(Value.int)] {
+                Self.encode(bound, into: &buffer)
+            }
+        case .range(let minimum, let maximum):
+            buffer.append(UInt8(4))
+            for bound in [minimum, maximum] { Self.encode(bound, into: &buffer) }
+        }
+    }
+
+    private static func encode(_ bound: Value?, into buffer: inout ByteBuffer) {
+        guard let bound, let type = bound.type, let word = bound.inlineWord else {
+            return buffer.append(absent)
+        }
+        buffer.append(type.rawValue)
+        buffer.append(word)
+    }
+
+    fileprivate init(decoding reader: inout ByteReader) throws {
+        func bound() throws -> Value? {
+            let tag: UInt8 = try reader.read()
+            if tag == Self.absent { return nil }
+            guard let type = ValueType(rawValue: tag), type.isInline else {
+                throw DecodingFailure("a bound of an unknown type")
+            }
+            return Value(inlineWord: try reader.read(), type: type)
+        }
+        func length() throws -> Int? {
+            guard let bound = try bound() else { return nil }
+            guard case .int(let length) = bound else { throw DecodingFailure("a length that is no number") }
+            return length
+        }
+        switch try reader.read(UInt8.self) {
+        case 1: self = .required
+        case 2: self = .notEmpty
+        case 3: self = .length(minimum: try length(), maximum: try length())
+        case 4: self = .range(minimum: try bound(), maximum: try bound())
+        default: throw DecodingFailure("an unknown rule")
+        }
+    }
+}
+
+extension Value {
+    /// The 8 bytes of a value that fits a slot; nil for the others.
+    package var inlineWord: UInt64? {
+        switch self {
+        case .bool(let value): value ? 1 : 0
+        case .int(let value): UInt64(bitPattern: Int64(value))
+        case .double(let value): value.bitPattern
+        case .date(let value): value.timeIntervalSinceReferenceDate.bitPattern
+        default: nil
+        }
+    }
+
+    package init(inlineWord word: UInt64, type: ValueType) {
+        switch type {
+        case .bool: self = .bool(word != 0)
+        case .double: self = .double(Double(bitPattern: word))
+        case .date: self = .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: word)))
+        default: self = .int(Int(Int64(bitPattern: word)))
+        }
+    }
+}
+
+extension Schema {
+    /// What differs between this schema, as the store has it, and the one that a process declares; empty when none.
+    package func differences(from declared: Schema) -> [String] {
+        var differences: [String] = []
+        for entity in entities {
+            guard let other = declared.entity(named: entity.name) else {
+                differences.append("the store has an entity \(entity.name) that the models do not")
+                continue
+            }
+            differences += entity.differences(from: other)
+        }
+        for entity in declared.entities where self.entity(named: entity.name) == nil {
+            differences.append("the models have an entity \(entity.name) that the store does not")
+        }
+        return differences
+    }
+}
+
+extension Entity {
+    fileprivate func differences(from declared: Entity) -> [String] {
+        var differences: [String] = []
+        for (slot, property) in properties.enumerated() {
+            let label = "\(name).\(property.name)"
+            guard let otherSlot = declared.slot(of: property.name) else {
+                differences.append("the store has \(label), the model does not")
+                continue
+            }
+            let other = declared.properties[otherSlot]
+            if property.type != other.type || property.isOptional != other.isOptional
+                || property.target != other.target
+            {
+                differences.append(
+                    "\(label) is \(property.typeDescription) in the store and "
+                        + "\(other.typeDescription) in the model")
+            } else if slot != otherSlot {
+                differences.append("\(label) is property \(slot) in the store and \(otherSlot) in the model")
+            }
+        }
+        for property in declared.properties where slot(of: property.name) == nil {
+            differences.append("the model has \(name).\(property.name), the store does not")
+        }
+        return differences
+    }
+}
+
+extension Property {
+    fileprivate var typeDescription: String {
+        (target ?? "\(type)") + (isOptional ? "?" : "")
+    }
+}

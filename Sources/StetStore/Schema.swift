@@ -1,0 +1,189 @@
+/// The description of every entity of a store, as data: what the bytes of a record mean.
+///
+/// Entities are numbered from 1 in the order of their names, so that a process may list its models in any order.
+public struct Schema: Hashable, Sendable {
+    /// Raised by each migration; the first schema of a store is 1.
+    public let revision: Int
+    /// In ascending order of name; entity number n stands at index n - 1.
+    public let entities: [Entity]
+
+    /// A schema of these entities.
+    ///
+    /// - Throws: `StoreError` (`.invalidSchema`) when names repeat, exceed their limits, or a reference points to an
+    ///   entity that is not there.
+    public init(revision: Int = 1, entities: [Entity]) throws {
+        self.revision = revision
+        self.entities = entities.sorted { $0.name < $1.name }
+        if let problem = self.problem {
+            throw StoreError(.invalidSchema, message: "The schema is not usable: \(problem).")
+        }
+    }
+
+    /// The entity with this name.
+    public func entity(named name: String) -> Entity? {
+        number(ofEntity: name).map { entities[$0 - 1] }
+    }
+
+    /// The number of an entity, from 1. - Complexity: O(log entities).
+    package func number(ofEntity name: String) -> Int? {
+        var lower = 0
+        var upper = entities.count
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            if entities[middle].name < name { lower = middle + 1 } else { upper = middle }
+        }
+        return lower < entities.count && entities[lower].name == name ? lower + 1 : nil
+    }
+
+    /// The entity with this number; nil when there is none.
+    package func entity(numbered number: Int) -> Entity? {
+        entities.indices.contains(number - 1) ? entities[number - 1] : nil
+    }
+
+    private var problem: String? {
+        if entities.count > Limits.entityCount {
+            return "\(entities.count) entities, the limit is \(Limits.entityCount)"
+        }
+        for (entity, next) in zip(entities, entities.dropFirst()) where entity.name == next.name {
+            return "two entities are called \(entity.name)"
+        }
+        for entity in entities {
+            if let problem = entity.problem { return problem }
+            for property in entity.properties {
+                guard let target = property.target else { continue }
+                if number(ofEntity: target) == nil {
+                    return "\(entity.name).\(property.name) refers to \(target), which is not in the schema"
+                }
+            }
+        }
+        return nil
+    }
+}
+
+/// The description of a model: its name and its properties, in the order of their slots.
+public struct Entity: Hashable, Sendable {
+    /// The name of the model's class.
+    public let name: String
+    /// In the order of declaration; the slot of a property is its index.
+    public let properties: [Property]
+
+    /// An entity with these properties.
+    public init(name: String, properties: [Property]) {
+        self.name = name
+        self.properties = properties
+    }
+
+    /// The slot of the property with this name. - Complexity: O(properties).
+    public func slot(of name: String) -> Int? {
+        properties.firstIndex { $0.name == name }
+    }
+
+    fileprivate var problem: String? {
+        if name.isEmpty || name.utf8.count > Limits.nameByteCount {
+            return "an entity's name needs 1 to \(Limits.nameByteCount) bytes"
+        }
+        if properties.count > Limits.propertyCount {
+            return "\(name) has \(properties.count) properties, the limit is \(Limits.propertyCount)"
+        }
+        var names: Set<String> = []
+        for property in properties {
+            if property.name.isEmpty || property.name.utf8.count > Limits.nameByteCount {
+                return "a property's name needs 1 to \(Limits.nameByteCount) bytes"
+            }
+            if !names.insert(property.name).inserted {
+                return "\(name) has two properties called \(property.name)"
+            }
+            if (property.type == .reference) != (property.target != nil) {
+                return "\(name).\(property.name) must name its target exactly if it is a reference"
+            }
+            if let rule = property.rules.first(where: { !$0.fits(property.type) }) {
+                return "\(rule) does not fit \(name).\(property.name), which is a \(property.type)"
+            }
+        }
+        return nil
+    }
+}
+
+/// The description of one attribute or one to-one relationship.
+public struct Property: Hashable, Sendable {
+    /// The name in the model.
+    public let name: String
+    /// The type of the value.
+    public let type: ValueType
+    /// True when the value may be nil.
+    public let isOptional: Bool
+    /// For a reference, the entity that it refers to.
+    public let target: String?
+    /// What a value must satisfy, in the order of declaration.
+    public let rules: [Rule]
+    /// What happens to a value before it is validated, in the order of declaration.
+    public let normalizers: [Normalizer]
+    /// When the property is given the time of the save.
+    public let stamp: Stamp?
+
+    /// A property.
+    public init(
+        name: String, type: ValueType, isOptional: Bool = false, target: String? = nil,
+        rules: [Rule] = [], normalizers: [Normalizer] = [], stamp: Stamp? = nil
+    ) {
+        self.name = name
+        self.type = type
+        self.isOptional = isOptional
+        self.target = target
+        self.rules = rules
+        self.normalizers = normalizers
+        self.stamp = stamp
+    }
+}
+
+/// What a value is changed to before it is validated.
+public enum Normalizer: UInt8, Hashable, Sendable {
+    /// White space and new lines at both ends are removed.
+    case trimmed = 1
+}
+
+/// When a property is given the time of the save.
+public enum Stamp: UInt8, Hashable, Sendable {
+    /// once, when the object is inserted
+    case insert = 1
+    /// when the object is inserted and whenever it is changed
+    case update = 2
+}
+
+/// What a value must satisfy when it is saved.
+public enum Rule: Hashable, Sendable {
+    /// Not nil.
+    case required
+    /// Not the empty string and not empty data; nil is let through.
+    case notEmpty
+    /// At least and at most so many characters (grapheme clusters) of a string, bytes of data; nil is let through.
+    case length(minimum: Int?, maximum: Int?)
+    /// At least and at most this value; nil is let through.
+    case range(minimum: Value?, maximum: Value?)
+
+    /// True when the rule can be asked of this type.
+    func fits(_ type: ValueType) -> Bool {
+        switch self {
+        case .required: true
+        case .notEmpty, .length: type == .string || type == .data
+        case .range(let minimum, let maximum):
+            [.int, .double, .date].contains(type)
+                && (minimum == nil || minimum?.type == type) && (maximum == nil || maximum?.type == type)
+        }
+    }
+}
+
+extension Rule: CustomStringConvertible {
+    /// The rule as it is declared.
+    public var description: String {
+        func range(_ lower: (any CustomStringConvertible)?, _ upper: (any CustomStringConvertible)?) -> String {
+            "\(lower?.description ?? "")...\(upper?.description ?? "")"
+        }
+        return switch self {
+        case .required: ".required"
+        case .notEmpty: ".notEmpty"
+        case .length(let minimum, let maximum): ".length(\(range(minimum, maximum)))"
+        case .range(let minimum, let maximum): ".range(\(range(minimum, maximum)))"
+        }
+    }
+}

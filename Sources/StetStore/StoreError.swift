@@ -1,0 +1,106 @@
+package import StetLMDB
+
+/// A store could not be opened, read or written: what failed, on which file, and what to do.
+public struct StoreError: Error, Sendable {
+    /// What went wrong. More codes may be added; compare with those you handle.
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public var description: String { rawValue }
+
+        /// The store was closed.
+        public static let storeClosed = Code(rawValue: "storeClosed")
+        /// The file is not a Stet store.
+        public static let notAStore = Code(rawValue: "notAStore")
+        /// The file was written by a newer version of Stet.
+        public static let newerFormat = Code(rawValue: "newerFormat")
+        /// The file is shorter than it says, or its contents contradict themselves.
+        public static let damaged = Code(rawValue: "damaged")
+        /// The declared models are not usable together.
+        public static let invalidSchema = Code(rawValue: "invalidSchema")
+        /// The store was made for other models.
+        public static let modelMismatch = Code(rawValue: "modelMismatch")
+        /// A name, value or commit is larger than its limit (`Limits`).
+        public static let limitExceeded = Code(rawValue: "limitExceeded")
+        /// The map has no room left.
+        public static let mapFull = Code(rawValue: "mapFull")
+        /// The disk has no room left.
+        public static let diskFull = Code(rawValue: "diskFull")
+        /// The process may not read or write the file.
+        public static let noPermission = Code(rawValue: "noPermission")
+        /// The file or its directory does not exist.
+        public static let notFound = Code(rawValue: "notFound")
+        /// The file system or LMDB reports another failure.
+        public static let inputOutput = Code(rawValue: "inputOutput")
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// The path of the store, where one is concerned.
+    public let path: String?
+    /// What failed, as a sentence.
+    public let message: String
+    /// What to do about it, as a sentence.
+    public let advice: String
+    /// The code of LMDB (negative) or of the system (`errno`, positive), where one was given.
+    public let systemCode: Int32?
+
+    package init(
+        _ code: Code, path: String? = nil, message: String, advice: String = "",
+        systemCode: Int32? = nil
+    ) {
+        self.code = code
+        self.path = path
+        self.message = message
+        self.advice = advice
+        self.systemCode = systemCode
+    }
+}
+
+extension StoreError: CustomStringConvertible {
+    /// Message and advice.
+    public var description: String {
+        advice.isEmpty ? message : "\(message) \(advice)"
+    }
+}
+
+extension StoreError {
+    /// The error that users see for one of LMDB or the file system.
+    package init(_ error: LMDBError) {
+        let code: Code =
+            switch error.code {
+            case LMDBError.closed: .storeClosed
+            case LMDBError.mapFull: .mapFull
+            case LMDBError.corrupted, LMDBError.pageNotFound: .damaged
+            case LMDBError.invalidFile, LMDBError.versionMismatch: .notAStore
+            case LMDBError.noSpace, LMDBError.quotaExceeded, LMDBError.fileTooLarge: .diskFull
+            case LMDBError.noAccess, LMDBError.readOnlyFileSystem, LMDBError.notPermitted: .noPermission
+            case LMDBError.noEntry: .notFound
+            default: .inputOutput
+            }
+        self.init(
+            code, path: error.path,
+            message: "\(error.operation.rawValue) failed on the store \(error.path): \(error.reason).",
+            advice: error.advice, systemCode: error.code)
+    }
+
+    /// A store whose contents contradict themselves.
+    package static func damaged(_ what: String, path: String?) -> StoreError {
+        StoreError(
+            .damaged, path: path, message: "The store is damaged: \(what).",
+            advice: "Run verify on a copy, and restore from a backup.")
+    }
+
+    /// Runs `body`, turning the errors of the layers below into this type.
+    package static func wrapping<Result>(
+        path: String, _ body: () throws -> Result
+    ) throws -> Result {
+        do {
+            return try body()
+        } catch let error as LMDBError {
+            throw StoreError(error)
+        } catch let failure as DecodingFailure {
+            throw StoreError.damaged(failure.description, path: path)
+        }
+    }
+}

@@ -1,0 +1,255 @@
+import FoundationEssentials
+import Glibc
+package import StetLMDB
+
+/// A store that is open in this process: its LMDB environment, its tables and its schema. All who open the same file
+/// share one.
+///
+/// State: constant after `open`, but for the feed, which guards itself.
+package final class StoreFile: Sendable {
+    package let environment: Environment
+    package let schema: Schema
+    package let storeID: ObjectID
+    package let feed: CommitFeed
+    let journal: Journal
+    let references: Table
+    /// One table per entity: number n stands at index n - 1. So each entity's records are appended to the end of a
+    /// table, which packs its pages full.
+    let records: [Table]
+
+    package var path: String { environment.path }
+
+    #if STET_FAULTS
+    /// The planted bugs that are active.
+    package var planted: Set<String> { environment.faults.planted }
+    #endif
+
+    private init(
+        environment: Environment, schema: Schema, storeID: ObjectID, tables: StoreTables,
+        head: Head
+    ) {
+        self.environment = environment
+        self.schema = schema
+        self.storeID = storeID
+        journal = tables.journal
+        references = tables.references
+        records = tables.records
+        feed = CommitFeed(head: head.revision)
+    }
+
+    /// Opens the store at `path` for a schema; creates it when there is no file.
+    ///
+    /// - Throws: `StoreError`.
+    package static func open(
+        at path: String, schema: Schema,
+        mapByteCount: Int = 1 << 40, readerCount: Int = 510
+    ) throws -> StoreFile {
+        try StoreError.wrapping(path: path) {
+            var configuration = Environment.Configuration()
+            configuration.mapByteCount = mapByteCount
+            configuration.readerCount = readerCount
+            configuration.tableCount = schema.entities.count + StoreTables.fixedCount
+            if access(path, F_OK) != 0 { try StoreCreation.create(at: path, schema, configuration) }
+            try refuseUnusable(path)
+            configuration.createsFile = false
+            let environment = try Environment.open(at: path, configuration)
+            let file = try environment.attachment {
+                try connect(environment, declared: schema)
+            }
+            let differences = file.schema.differences(from: schema)
+            guard differences.isEmpty else { throw mismatch(differences, path) }
+            return file
+        }
+    }
+
+    private static func connect(
+        _ environment: Environment, declared: Schema
+    ) throws -> StoreFile {
+        let (identity, head, schema) = try environment.read { transaction in
+            (
+                try StoreTables.identity(in: transaction), try Head.read(in: transaction),
+                try StoreTables.schema(in: transaction)
+            )
+        }
+        let differences = schema.differences(from: declared)
+        guard differences.isEmpty else { throw mismatch(differences, environment.path) }
+        if schema.encoded() != declared.encoded() {
+            try environment.write { transaction in
+                try StoreTables.put(
+                    Schema(revision: schema.revision, entities: declared.entities), in: transaction)
+            }
+        }
+        return StoreFile(
+            environment: environment,
+            schema: try Schema(revision: schema.revision, entities: declared.entities),
+            storeID: identity, tables: try StoreTables.open(schema, in: environment), head: head)
+    }
+
+    private static func mismatch(_ differences: [String], _ path: String) -> StoreError {
+        StoreError(
+            .modelMismatch, path: path,
+            message: "The store was made for other models: \(differences.joined(separator: "; ")).",
+            advice: "Open it with the models it was made for.")
+    }
+
+    /// Looks at the file before LMDB maps it: what is shorter than it says would kill the process.
+    private static func refuseUnusable(_ path: String) throws {
+        let inspection = try FileInspection.inspect(path: path, walkingPages: false)
+        if let damage = inspection.damages.first(where: { $0.kind == .shortFile }) {
+            throw StoreError.damaged("\(damage)", path: path)
+        }
+    }
+
+    /// Ends the store: later calls throw `storeClosed`, waiting observers end.
+    package func close() {
+        environment.close()
+        feed.end()
+    }
+
+    package var isClosed: Bool { environment.isClosed }
+
+    /// Runs `body` on a consistent view of the last commit.
+    ///
+    /// - Throws: `StoreError`, and whatever `body` throws.
+    package func read<Result>(
+        _ body: (borrowing StoreReader) throws -> Result
+    ) throws -> Result {
+        try StoreError.wrapping(path: path) {
+            try environment.read { transaction in
+                try body(StoreReader(transaction, self))
+            }
+        }
+    }
+}
+
+/// The last commit: what each commit moves on, in one key.
+package struct Head: Hashable, Sendable {
+    package var revision = Revision.zero
+    package var hash = Digest.zero
+    /// Seconds since 2001.
+    package var time = -Double.infinity
+    package var schemaRevision: UInt32 = 1
+
+    static let key = "head"
+
+    static func read(in transaction: borrowing ReadTransaction) throws -> Head {
+        guard let value = try transaction.get(Self.key, in: .unnamed) else {
+            throw DecodingFailure("its head is missing")
+        }
+        var reader = ByteReader(value)
+        var head = Head()
+        head.revision = Revision(try reader.read())
+        head.hash = Digest(try reader.read(byteCount: Digest.byteCount))
+        head.time = Double(bitPattern: try reader.read())
+        head.schemaRevision = try reader.read()
+        _ = try reader.read(UInt32.self)
+        try reader.expectEnd()
+        return head
+    }
+
+    func write(in transaction: borrowing WriteTransaction) throws {
+        var buffer = ByteBuffer(capacity: 64)
+        buffer.append(revision.number)
+        hash.append(to: &buffer)
+        buffer.append(time.bitPattern)
+        buffer.append(schemaRevision)
+        buffer.append(UInt32(0))
+        try transaction.put(buffer.bytes, for: Self.key, in: .unnamed)
+    }
+}
+
+/// The tables of a store, and the keys of the unnamed one.
+struct StoreTables {
+    let journal: Journal
+    let references: Table
+    let records: [Table]
+
+    /// Tables other than those of records, with some to spare for later formats.
+    static let fixedCount = 8
+    private static let referencesName = "references"
+    private static let identityKey = "stet"
+    private static let schemaKey = "schema"
+    private static let magic: UInt32 = 0x5445_5453
+    static let format: UInt16 = 1
+
+    private static func recordsName(_ number: Int) -> String { "records.\(number)" }
+
+    /// The store's id.
+    static func identity(in transaction: borrowing ReadTransaction) throws -> ObjectID {
+        guard let value = try transaction.get(identityKey, in: .unnamed) else {
+            throw notAStore(transaction)
+        }
+        var reader = ByteReader(value)
+        guard try reader.read(UInt32.self) == magic else { throw notAStore(transaction) }
+        let found: UInt16 = try reader.read()
+        guard found <= format else {
+            throw StoreError(
+                .newerFormat, path: transaction.environment.path,
+                message: "The store has format \(found); this version reads up to format \(format).",
+                advice: "Open it with the version of Stet that wrote it, or a later one.")
+        }
+        _ = try reader.read(UInt16.self)
+        return try reader.readObjectID()
+    }
+
+    private static func notAStore(_ transaction: borrowing ReadTransaction) -> StoreError {
+        StoreError(
+            .notAStore, path: transaction.environment.path,
+            message: "The file is an LMDB environment, but not a Stet store.",
+            advice: "Correct the path; nothing was changed.")
+    }
+
+    static func create(_ schema: Schema, in transaction: borrowing WriteTransaction) throws {
+        var buffer = ByteBuffer(capacity: 32)
+        buffer.append(magic)
+        buffer.append(format)
+        buffer.append(UInt16(0))
+        buffer.append(ObjectID())
+        try transaction.put(buffer.bytes, for: identityKey, in: .unnamed)
+        try put(schema, in: transaction)
+        var head = Head()
+        head.schemaRevision = UInt32(schema.revision)
+        try head.write(in: transaction)
+        _ = try transaction.table(Journal.tableName)
+        _ = try transaction.table(referencesName)
+        for number in 1...max(schema.entities.count, 1) {
+            _ = try transaction.table(recordsName(number))
+        }
+    }
+
+    static func put(_ schema: Schema, in transaction: borrowing WriteTransaction) throws {
+        try schema.encoded().withUnsafeBytes { bytes in
+            try transaction.put(bytes, for: schemaKey, in: .unnamed)
+        }
+    }
+
+    static func schema(in transaction: borrowing ReadTransaction) throws -> Schema {
+        guard let value = try transaction.get(schemaKey, in: .unnamed) else {
+            throw DecodingFailure("its schema is missing")
+        }
+        return try Schema(decoding: value)
+    }
+
+    static func open(_ schema: Schema, in environment: Environment) throws -> StoreTables {
+        let names = schema.entities.indices.map { recordsName($0 + 1) }
+        let tables = try environment.tables([Journal.tableName, referencesName] + names)
+        guard tables.allSatisfy({ $0 != nil }) else { throw DecodingFailure("a table is missing") }
+        let present = tables.compactMap { $0 }
+        return StoreTables(
+            journal: Journal(table: present[0]), references: present[1],
+            records: Array(present[2...]))
+    }
+}
+
+extension ReadTransaction {
+    /// The value of a key of text.
+    func get(_ key: String, in table: Table) throws -> UnsafeRawBufferPointer? {
+        try Array(key.utf8).withUnsafeBytes { bytes in try get(bytes, in: table) }
+    }
+}
+
+extension WriteTransaction {
+    func put(_ value: UnsafeRawBufferPointer, for key: String, in table: Table) throws {
+        try Array(key.utf8).withUnsafeBytes { bytes in try put(value, for: bytes, in: table) }
+    }
+}

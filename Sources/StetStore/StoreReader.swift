@@ -1,0 +1,170 @@
+import StetLMDB
+
+/// Reads records, references and entries of one consistent view of a store. Its buffers are valid until the closure
+/// that it was handed to ends.
+package struct StoreReader: ~Copyable {
+    let transaction: ReadTransaction
+    package let file: StoreFile
+
+    init(_ transaction: ReadTransaction, _ file: StoreFile) {
+        self.transaction = transaction
+        self.file = file
+    }
+
+    /// The last commit.
+    package func head() throws -> Head {
+        try Head.read(in: transaction)
+    }
+
+    // MARK: Records
+
+    /// A record that is there: the revision of its last change, and its body.
+    package struct Record {
+        package let revision: Revision
+        package let body: UnsafeRawBufferPointer
+    }
+
+    /// The record of an object at a revision; nil when the object does not exist there.
+    ///
+    /// - Complexity: one read, and one or a few more for each change of the object since `revision`.
+    package func withRecord<Result>(
+        ofEntity entity: Int, _ id: ObjectID, asOf revision: Revision,
+        _ body: (Record) throws -> Result
+    ) throws -> Result? {
+        guard let (header, stored) = try stored(entity, id) else { return nil }
+        if header.revision <= revision {
+            return header.isTombstone
+                ? nil : try body(Record(revision: header.revision, body: stored))
+        }
+        return try withEarlierRecord(header, stored, entity, id, revision, body)
+    }
+
+    /// Header and body as they are stored, checked; nil when there never was such an object.
+    func stored(
+        _ entity: Int, _ id: ObjectID
+    ) throws -> (RecordHeader, UnsafeRawBufferPointer)? {
+        let value = try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
+            id.store(to: key.baseAddress!)
+            return try transaction.get(UnsafeRawBufferPointer(key), in: file.records[entity - 1])
+        }
+        guard let value else { return nil }
+        return try Self.decode(value, id)
+    }
+
+    @inline(__always)
+    private static func decode(
+        _ value: UnsafeRawBufferPointer, _ id: ObjectID
+    ) throws -> (RecordHeader, UnsafeRawBufferPointer) {
+        let header = try RecordHeader(decoding: value)
+        try header.verify(value, of: id)
+        return (header, UnsafeRawBufferPointer(rebasing: value[RecordLayout.headerByteCount...]))
+    }
+
+    /// Walks the object's chain of changes back from its present state to `revision`.
+    private func withEarlierRecord<Result>(
+        _ header: RecordHeader, _ stored: UnsafeRawBufferPointer,
+        _ entity: Int, _ id: ObjectID, _ revision: Revision,
+        _ body: (Record) throws -> Result
+    ) throws -> Result? {
+        let description = file.schema.entities[entity - 1]
+        var state: [UInt8]? = header.isTombstone ? nil : Array(stored)
+        var last = header.revision
+        while last > revision {
+            let found: Revision? = try file.journal.withChange(
+                ofEntity: entity, id, at: last, in: transaction
+            ) { change in
+                state = try change.stateBefore(state, of: description)
+                return change.previous
+            }
+            guard let previous = found, previous < last else {
+                throw DecodingFailure("the chain of changes of object \(id) breaks at revision \(last)")
+            }
+            last = previous
+        }
+        guard let state else { return nil }
+        return try state.withUnsafeBytes { try body(Record(revision: last, body: $0)) }
+    }
+
+    /// Calls `body` for every object of an entity that exists at a revision, in ascending order of id, until it
+    /// answers false.
+    package func forEachRecord(
+        ofEntity entity: Int, asOf revision: Revision,
+        _ body: (ObjectID, Record) throws -> Bool
+    ) throws {
+        try transaction.scan(file.records[entity - 1]) { key, value in
+            guard key.count == 16 else { throw DecodingFailure("a record key of \(key.count) bytes") }
+            let id = ObjectID(bytes: key)
+            let (header, stored) = try Self.decode(value, id)
+            if header.revision <= revision {
+                if header.isTombstone { return true }
+                return try body(id, Record(revision: header.revision, body: stored))
+            }
+            return try withEarlierRecord(header, stored, entity, id, revision) { record in
+                try body(id, record)
+            } ?? true
+        }
+    }
+
+    // MARK: References
+
+    /// Calls `body` for every stored reference to an object, in ascending order, as of the last commit.
+    package func forEachReference(
+        to target: ObjectID, _ body: (ReferenceKey) throws -> Void
+    ) throws {
+        try Self.forEachReference(to: target, in: file.references, transaction, body)
+    }
+
+    static func forEachReference(
+        to target: ObjectID, in table: Table, _ transaction: ReadTransaction,
+        _ body: (ReferenceKey) throws -> Void
+    ) throws {
+        var prefix = [UInt8](repeating: 0, count: 16)
+        prefix.withUnsafeMutableBytes { target.store(to: $0.baseAddress!) }
+        try transaction.scan(table, KeyRange(prefix: prefix)) { key, _ in
+            try body(try ReferenceKey(decoding: key))
+            return true
+        }
+    }
+
+    // MARK: Journal
+
+    /// The commit with this number.
+    package func commit(_ revision: Revision) throws -> Commit {
+        let (envelope, body) = try file.journal.entry(revision, in: transaction)
+        let commit = try Commit(
+            envelope: envelope, body: body, schema: file.schema, store: file.storeID)
+        try commit.validate()
+        return commit
+    }
+}
+
+extension JournalChange {
+    /// The body of the object's record before this change; nil when it did not exist.
+    ///
+    /// - Parameter state: the body after this change.
+    func stateBefore(_ state: [UInt8]?, of entity: Entity) throws -> [UInt8]? {
+        switch kind {
+        case .insert: return nil
+        case .delete: return Array(payload)
+        case .update:
+            guard let state else { throw DecodingFailure("an update of an object that does not exist") }
+            return try replaceCells(of: state, entity) { $0.before }
+        }
+    }
+
+    /// The body with the cells of this update replaced by the side that `side` picks.
+    func replaceCells(
+        of state: [UInt8], _ entity: Entity, _ side: (ChangedCell) -> Cell?
+    ) throws -> [UInt8] {
+        var cells: [Int: OwnedCell?] = [:]
+        for cell in try changedCells() {
+            guard cell.slot < entity.properties.count,
+                entity.properties[cell.slot].type == cell.type
+            else { throw DecodingFailure("a cell that is not one of \(entity.name)") }
+            cells[cell.slot] = .some(side(cell).map(OwnedCell.init))
+        }
+        return try state.withUnsafeBytes { bytes in
+            try RecordBody(bytes, of: entity).replacing(cells)
+        }
+    }
+}

@@ -1,0 +1,242 @@
+import StetLMDB
+
+/// What `verify` found: whether the state of a store equals its journal.
+public struct VerificationReport: Sendable, Hashable {
+    /// The last commit that was looked at.
+    public internal(set) var revision = Revision.zero
+    /// The commits, changes, objects and references that were compared.
+    public internal(set) var commitCount = 0
+    /// The changes that were folded.
+    public internal(set) var changeCount = 0
+    /// The objects that exist.
+    public internal(set) var objectCount = 0
+    /// The references between them.
+    public internal(set) var referenceCount = 0
+    /// Each thing that is wrong, as a sentence; at most 100.
+    public internal(set) var problems: [String] = []
+    /// The hash of the last commit, in hexadecimal digits.
+    public internal(set) var hash = ""
+
+    /// True when nothing is wrong.
+    public var isClean: Bool { problems.isEmpty }
+
+    static let problemLimit = 100
+}
+
+extension VerificationReport: CustomStringConvertible {
+    /// A verdict in one line, then the problems.
+    public var description: String {
+        let extent = "\(commitCount) commits, \(changeCount) changes, \(objectCount) objects, "
+            + "\(referenceCount) references"
+        guard !isClean else { return "verified: state equals journal (\(extent))" }
+        return (["NOT VERIFIED (\(extent)):"] + problems).joined(separator: "\n  ")
+    }
+}
+
+extension StoreFile {
+    /// Rebuilds the state from the journal alone and compares it with what is stored: hashes and digests, records
+    /// byte for byte, reverse references, the head.
+    ///
+    /// - Complexity: O(journal) time; memory for the bodies of all objects.
+    /// - Throws: `StoreError` when the store cannot be read at all; damage that was found is in the report.
+    package func verify() throws -> VerificationReport {
+        try StoreError.wrapping(path: path) {
+            try environment.read { transaction in
+                var verification = Verification(self, transaction)
+                return try verification.run()
+            }
+        }
+    }
+}
+
+/// The fold of a journal, and its comparison with the projection. Shares only decoders with the path that commits.
+private struct Verification {
+    private let file: StoreFile
+    private let transaction: ReadTransaction
+    private var report = VerificationReport()
+    private var states: [[ObjectID: State]]
+
+    /// What the journal says of one object.
+    private struct State {
+        var revision: Revision
+        /// nil when it was deleted.
+        var body: [UInt8]?
+    }
+
+    init(_ file: StoreFile, _ transaction: ReadTransaction) {
+        self.file = file
+        self.transaction = transaction
+        states = Array(repeating: [:], count: file.schema.entities.count)
+    }
+
+    mutating func run() throws -> VerificationReport {
+        let head = try Head.read(in: transaction)
+        try foldJournal(upTo: head)
+        try compareJournalExtent()
+        for entity in states.indices { try compareRecords(ofEntity: entity + 1) }
+        try compareReferences()
+        return report
+    }
+
+    private mutating func note(_ problem: String) {
+        if report.problems.count < VerificationReport.problemLimit { report.problems.append(problem) }
+    }
+
+    // MARK: Fold
+
+    private mutating func foldJournal(upTo head: Head) throws {
+        var hash = Digest.zero
+        var revision = Revision.zero
+        var time = -Double.infinity
+        while revision < head.revision {
+            revision = revision.next
+            do {
+                let (envelope, body) = try file.journal.entry(revision, in: transaction)
+                if envelope.previousHash != hash {
+                    note("The entry of revision \(revision) does not follow the one before it.")
+                }
+                if envelope.time < time { note("Time runs backwards at revision \(revision).") }
+                hash = envelope.hash
+                time = envelope.time
+                try fold(
+                    Commit(
+                        envelope: envelope, body: body, schema: file.schema, store: file.storeID))
+            } catch let failure as DecodingFailure {
+                note("Revision \(revision): \(failure).")
+            }
+            report.commitCount += 1
+        }
+        report.revision = revision
+        report.hash = hash.hexadecimal
+        if hash != head.hash { note("The head's hash is not that of the last entry.") }
+        if time != head.time { note("The head's time is not that of the last entry.") }
+    }
+
+    private mutating func fold(_ commit: Commit) throws {
+        try commit.validate()
+        var last: (Int, ObjectID)?
+        try commit.forEachChange { change in
+            if let last, last >= (change.entity, change.id) {
+                note("The changes of revision \(commit.revision) are out of order.")
+            }
+            last = (change.entity, change.id)
+            try fold(change, commit.revision)
+        }
+    }
+
+    private mutating func fold(_ change: JournalChange, _ revision: Revision) throws {
+        report.changeCount += 1
+        let entity = file.schema.entities[change.entity - 1]
+        let state = states[change.entity - 1][change.id]
+        if change.previous != state?.revision ?? .zero {
+            note("The chain of object \(change.id) breaks at revision \(revision).")
+        }
+        var body: [UInt8]?
+        switch change.kind {
+        case .insert:
+            if state?.body != nil { note("Revision \(revision) inserts \(change.id) a second time.") }
+            body = Array(change.payload)
+        case .update:
+            guard let before = state?.body else {
+                return note("Revision \(revision) updates \(change.id), which does not exist.")
+            }
+            try compareBefore(change, before, entity, revision)
+            body = try change.replaceCells(of: before, entity) { $0.after }
+        case .delete:
+            if state?.body != Array(change.payload) {
+                note("Revision \(revision) deletes \(change.id) with other values than it had.")
+            }
+        }
+        states[change.entity - 1][change.id] = State(revision: revision, body: body)
+    }
+
+    /// The old values that an update names must be those that the object had.
+    private mutating func compareBefore(
+        _ change: JournalChange, _ before: [UInt8], _ entity: Entity, _ revision: Revision
+    ) throws {
+        let isSame = try before.withUnsafeBytes { bytes in
+            let body = try RecordBody(bytes, of: entity)
+            return try change.changedCells().allSatisfy { cell in
+                Cell.areEqual(try body.cell(cell.slot), cell.before)
+            }
+        }
+        if !isSame { note("Revision \(revision) changes other values of \(change.id) than it had.") }
+    }
+
+    /// Nothing may stand in the journal behind the head.
+    private mutating func compareJournalExtent() throws {
+        guard let (key, _) = try transaction.cursor(in: file.journal.table).last() else { return }
+        guard key.count == 12 else { return note("A journal key has \(key.count) bytes.") }
+        let last = UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))
+        if last != report.revision.number { note("The journal ends at \(last), behind the head.") }
+    }
+
+    // MARK: Comparison
+
+    private mutating func compareRecords(ofEntity entity: Int) throws {
+        var remaining = states[entity - 1]
+        let name = file.schema.entities[entity - 1].name
+        try transaction.scan(file.records[entity - 1]) { key, value in
+            guard key.count == 16 else {
+                note("A record key of \(name) has \(key.count) bytes.")
+                return true
+            }
+            let id = ObjectID(bytes: key)
+            do {
+                let header = try RecordHeader(decoding: value)
+                try header.verify(value, of: id)
+                let expected = remaining.removeValue(forKey: id)
+                let body = value[RecordLayout.headerByteCount...]
+                if header.revision != expected?.revision {
+                    note("\(name) \(id) was last changed by another revision than its record says.")
+                } else if header.isTombstone != (expected?.body == nil)
+                    || !body.elementsEqual(expected?.body ?? [])
+                {
+                    note("The record of \(name) \(id) is not what the journal says.")
+                }
+            } catch {
+                remaining.removeValue(forKey: id)
+                note("\(name): \(error).")
+            }
+            return true
+        }
+        report.objectCount += states[entity - 1].values.count { $0.body != nil }
+        for id in remaining.keys.sorted() { note("The record of \(name) \(id) is missing.") }
+    }
+
+    private mutating func compareReferences() throws {
+        var expected: Set<ReferenceKey> = []
+        for (index, objects) in states.enumerated() {
+            let entity = file.schema.entities[index]
+            for (id, state) in objects {
+                guard let body = state.body else { continue }
+                try body.withUnsafeBytes { bytes in
+                    try RecordBody(bytes, of: entity).forEachReference { slot, target in
+                        let key = ReferenceKey(
+                            target: target, sourceEntity: index + 1, slot: slot, source: id)
+                        expected.insert(key)
+                        if !exists(target, entity.properties[slot].target) {
+                            note("\(entity.name) \(id) refers to \(target), which does not exist.")
+                        }
+                    }
+                }
+            }
+        }
+        report.referenceCount = expected.count
+        try transaction.scan(file.references) { key, _ in
+            let reference = try ReferenceKey(decoding: key)
+            if expected.remove(reference) == nil {
+                note("The reverse index names a reference from \(reference.source) that does not exist.")
+            }
+            return true
+        }
+        for reference in expected.sorted() {
+            note("The reverse index misses the reference from \(reference.source) to \(reference.target).")
+        }
+    }
+
+    private func exists(_ id: ObjectID, _ entity: String?) -> Bool {
+        guard let entity, let number = file.schema.number(ofEntity: entity) else { return false }
+        return states[number - 1][id]?.body != nil
+    }
+}
