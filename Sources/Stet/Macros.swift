@@ -1,0 +1,36 @@
+/// Makes a final class a model: its stored properties become attributes and to-one references.
+///
+/// A property needs an explicit type: Bool, Int, Double, String, Data, Date, UUID, any of them optional, or an optional
+/// model. `@Attribute` adds rules; `@Transient` leaves a property out; computed properties and constants are left alone.
+/// The class keeps the initialisers that it declares.
+///
+/// ```swift
+/// @Model final class Article {
+///     @Attribute(.trimmed, .length(1...25)) var title: String
+///     var notebook: Notebook?
+///     init(title: String) { self.title = title }
+/// }
+/// ```
+@attached(
+    member,
+    names: named(_$state), named(Snapshot), named(_$snapshot), named(init(_$snapshot:state:)),
+    named(_$description), named(_$name), named(_$visitReferences), named(_$mutateReferences),
+    named(_$normalize(since:)), named(_$stamp(_:isInsert:))
+)
+@attached(memberAttribute)
+@attached(extension, conformances: Model)
+public macro Model() = #externalMacro(module: "StetMacros", type: "ModelMacro")
+
+/// Adds rules, normalisation or stamps to an attribute of a model.
+@attached(peer)
+public macro Attribute(_ options: AttributeOption...) =
+    #externalMacro(module: "StetMacros", type: "AttributeMacro")
+
+/// Leaves a stored property out of the model: it is neither saved nor restored. It needs a default value.
+@attached(peer)
+public macro Transient() = #externalMacro(module: "StetMacros", type: "TransientMacro")
+
+/// Written by `@Model` on each property; not for use by hand.
+@attached(accessor, names: named(init), named(get), named(set))
+@attached(peer, names: prefixed(_))
+public macro _Stored(_ slot: Int) = #externalMacro(module: "StetMacros", type: "StoredMacro")

@@ -1,0 +1,116 @@
+import StetStore
+
+extension ManagedContext {
+    /// Adds an object, and every object that can be reached from it over references and is in no context yet.
+    ///
+    /// Nothing happens when the object is in this context already. An object of another context is not inserted, and is
+    /// a violation at the next save.
+    ///
+    /// - Complexity: O(objects inserted).
+    public func insert(_ object: some Model) {
+        var queue: [any Model] = [object]
+        while let next = queue.popLast() { queue += insertOne(next) }
+    }
+
+    /// Inserts one object; the objects to insert after it.
+    private func insertOne<M: Model>(_ object: M) -> [any Model] {
+        if let present = object._$state.table {
+            if present.context !== self {
+                note(.foreignObject, object, "belongs to another context")
+            }
+            return []
+        }
+        let table = table(for: M.self)
+        object._$state.table = table
+        object._$state.flags = [.inserted]
+        table.insert(object)
+        register(object)
+        touch(object)
+        var visitor = ReferenceVisitor(mode: .all)
+        object._$visitReferences(&visitor)
+        for reference in visitor.references {
+            referenceChanges(from: .none, to: reference.target, in: object, slot: reference.slot)
+        }
+        // From here on the context holds the targets. One of another context stays, to be reported.
+        object._$mutateReferences(.release)
+        for target in visitor.targets {
+            if let other = target._$context, other !== self {
+                note(.foreignObject, object, "refers to an object of another context")
+            }
+        }
+        return visitor.targets.filter { $0._$context == nil }
+    }
+
+    /// Inserts what pending objects refer to and nobody has inserted.
+    func insertReachable() {
+        var index = 0
+        while index < pending.count {
+            let object = pending[index].object
+            insertTargets(of: object)
+            index += 1
+        }
+    }
+
+    private func insertTargets<M: Model>(of object: M) {
+        var visitor = ReferenceVisitor(mode: .uninserted)
+        object._$visitReferences(&visitor)
+        guard !visitor.targets.isEmpty, !object.isDeleted else { return }
+        object._$mutateReferences(.release)
+        for target in visitor.targets { insert(target) }
+    }
+
+    /// Marks an object as deleted. References to it become nil when the context is saved; the object keeps its values.
+    ///
+    /// Nothing happens when the object is deleted already or in no context. An object of another context is not
+    /// deleted, and is a violation at the next save.
+    public func delete(_ object: some Model) {
+        guard let context = object.context else { return }
+        guard context === self else {
+            return note(.foreignObject, object, "belongs to another context")
+        }
+        if object.isDeleted { return }
+        if !object.hasChanges { register(object) }
+        touch(object)
+        object._$state.flags.insert(.deleted)
+    }
+
+    /// The objects of this context that refer to an object now, saved or not, in ascending order of id.
+    ///
+    /// - Throws: `StoreError`.
+    package func referrers(of object: some Model) throws -> [any Model] {
+        try referrers(of: object.id).map(\.object)
+    }
+
+    /// Who refers to a target now: the stored ends at this context's revision, less those that were moved away, and
+    /// those that are pending.
+    func referrers(
+        of target: ObjectID
+    ) throws -> [(referrer: InverseEnds.Referrer, object: any Model)] {
+        let removed = inverseEnds.removed(from: target)
+        var referrers = inverseEnds.added(to: target)
+        try store.file.read { reader in
+            try reader.forEachReference(to: target) { key in
+                let referrer = InverseEnds.Referrer(
+                    entity: key.sourceEntity, slot: key.slot, source: key.source)
+                if !removed.contains(referrer) { referrers.insert(referrer) }
+            }
+        }
+        return try referrers.sorted { $0.source < $1.source }.compactMap { referrer in
+            guard let object = try table(ofEntity: referrer.entity).load(referrer.source),
+                !object.isDeleted, object._$refers(to: target, slot: referrer.slot)
+            else { return nil }
+            return (referrer, object)
+        }
+    }
+}
+
+extension Model {
+    var _$context: ManagedContext? { _$state.table?.context }
+
+    /// True when the property in a slot refers to an object now; false where the index is ahead of this context.
+    func _$refers(to target: ObjectID, slot: Int) -> Bool {
+        var visitor = ReferenceVisitor(mode: .all)
+        _$visitReferences(&visitor)
+        return visitor.references.contains { $0.slot == slot && $0.target == target }
+    }
+}

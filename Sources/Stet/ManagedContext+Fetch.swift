@@ -1,0 +1,175 @@
+public import StetStore
+
+extension ManagedContext {
+    /// The object with an id; nil when there is none at this context's revision, or it has been deleted.
+    ///
+    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
+    /// - Complexity: one look-up in the identity map, or one read.
+    public func object<M: Model>(_ type: M.Type, id: ObjectID) throws -> M? {
+        try checkUsable()
+        let object = try load(id, as: type)
+        return object?.isDeleted ?? true ? nil : object
+    }
+
+    /// All objects of a model: those that are stored in ascending order of id, then those that are not saved yet in
+    /// the order of insertion. Pending changes are seen, deleted objects left out.
+    ///
+    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
+    /// - Complexity: O(objects).
+    public func fetch<M: Model>(_ type: M.Type) throws -> [M] {
+        try checkUsable()
+        let table = table(for: type)
+        var objects: [M] = []
+        try store.file.read { reader in
+            try reader.forEachRecord(ofEntity: table.entity, asOf: revision) { id, record in
+                let object = try table.object(id, as: type) ?? table.make(id, record, as: type)
+                if !object.isDeleted { objects.append(object) }
+                return true
+            }
+        }
+        for entry in pending {
+            guard let object = entry.object as? M else { continue }
+            if object.isInserted, !object.isDeleted { objects.append(object) }
+        }
+        return objects
+    }
+
+    /// The object with an id, deleted ones included.
+    func load<M: Model>(_ id: ObjectID, as type: M.Type) throws -> M? {
+        let table = table(for: type)
+        if let object = table.object(id, as: type) { return object }
+        return try table.read(id, as: type)
+    }
+
+    /// What a reference's accessor does: never throws. A read that fails gives nil and puts the context into its
+    /// failed state.
+    func resolve<M: Model>(_ id: ObjectID, as type: M.Type) -> M? {
+        do {
+            return try load(id, as: type)
+        } catch {
+            if failure == nil { failure = error }
+            return nil
+        }
+    }
+
+    /// Moves the context to the last commit, and with it every live object.
+    ///
+    /// Pending changes stay, unless an object with pending changes was changed by another commit: then nothing moves.
+    ///
+    /// - Throws: `ConflictError`, naming each such object; `StoreError`.
+    /// - Complexity: O(changes since this context's revision).
+    public func refresh() throws {
+        let head = try store.file.read { reader in try reader.head().revision }
+        let changed = try changedObjects(through: head)
+        let conflicts = changed.compactMap { change -> Conflict? in
+            guard let object = table(ofEntity: change.entity).object(change.id), object.hasChanges
+            else { return nil }
+            return Conflict(
+                entity: object._$entityName, object: change.id, base: object._$revision,
+                current: change.isDeleted ? nil : change.revision)
+        }
+        guard conflicts.isEmpty else {
+            throw ConflictError(reason: .changed, conflicts: conflicts, rejected: changes)
+        }
+        try move(to: head, changed)
+        failure = nil
+        validSnapshots = []
+    }
+
+    /// An object that another commit changed.
+    struct ChangedObject {
+        let entity: Int
+        let id: ObjectID
+        let revision: Revision
+        let isDeleted: Bool
+    }
+
+    /// The objects that are alive in this context and that commits after its revision changed, each once, with its last
+    /// change.
+    func changedObjects(through head: Revision) throws -> [ChangedObject] {
+        guard head > revision else { return [] }
+        var changed: [ObjectID: ChangedObject] = [:]
+        try store.file.read { reader in
+            var next = revision.next
+            while next <= head {
+                try reader.commit(next).forEachChange { change in
+                    guard table(ofEntity: change.entity).object(change.id) != nil else { return }
+                    changed[change.id] = ChangedObject(
+                        entity: change.entity, id: change.id, revision: next,
+                        isDeleted: change.kind == .delete)
+                }
+                next = next.next
+            }
+        }
+        return changed.values.sorted { $0.id < $1.id }
+    }
+
+    /// Shows the changed objects as they are at `head`. Objects with pending changes are left alone.
+    func move(to head: Revision, _ changed: [ChangedObject]) throws {
+        try store.file.read { reader in
+            for change in changed {
+                let table = table(ofEntity: change.entity)
+                guard let object = table.object(change.id), !object.hasChanges else { continue }
+                try table.reload(object, reader, asOf: head)
+            }
+        }
+        revision = head
+    }
+}
+
+extension ObjectTable {
+    func read<M: Model>(_ id: ObjectID, as type: M.Type) throws -> M? {
+        try context.store.file.read { reader in
+            try reader.withRecord(ofEntity: entity, id, asOf: context.revision) { record in
+                try make(id, record, as: type)
+            }
+        }
+    }
+
+    /// The object with an id, whatever its class.
+    func load(_ id: ObjectID) throws -> (any Model)? {
+        func load<M: Model>(_ type: M.Type) throws -> (any Model)? {
+            try object(id, as: type) ?? read(id, as: type)
+        }
+        return try load(modelType)
+    }
+
+    /// Makes an object from its record.
+    func make<M: Model>(
+        _ id: ObjectID, _ record: StoreReader.Record, as type: M.Type
+    ) throws -> M {
+        let object = M(
+            _$snapshot: try M._$decode(id, record.body),
+            state: ModelState(id: id, table: self, revision: record.revision))
+        insert(object)
+        return object
+    }
+
+    func reload<M: Model>(
+        _ object: M, _ reader: borrowing StoreReader, asOf revision: Revision
+    ) throws {
+        let isThere = try reader.withRecord(ofEntity: entity, object.id, asOf: revision) { record in
+            object._$snapshot = try M._$decode(object.id, record.body)
+            object._$state.revision = record.revision
+            object._$state.flags.remove(.deleted)
+            return true
+        }
+        if isThere == nil { object._$state.flags.insert(.deleted) }
+    }
+}
+
+extension Model {
+    var _$entityName: String { Self._$name }
+    var _$revision: Revision { _$state.revision }
+
+    /// - Throws: `DecodingFailure` when the body is not one of this model.
+    static func _$decode(_ id: ObjectID, _ body: UnsafeRawBufferPointer) throws -> Snapshot {
+        var reader = try RecordReader(
+            body: body, propertyCount: _$description.entity.properties.count)
+        let snapshot = Snapshot(_$id: id, reader: &reader)
+        guard !reader.isDamaged else {
+            throw DecodingFailure("the record of \(_$name) \(id) is damaged")
+        }
+        return snapshot
+    }
+}

@@ -1,0 +1,180 @@
+import FoundationEssentials
+import StetStore
+
+extension ManagedContext {
+    /// All pending changes of a context at a moment: values, references and their other ends, insertions, deletions.
+    ///
+    /// It holds the objects that it names. A save, a refresh, a rollback, and restoring an older snapshot make it void.
+    public struct Snapshot {
+        struct Entry {
+            let pending: PendingObject
+            let current: AnyObject
+            let flags: ModelState.Flags
+        }
+
+        fileprivate let context: ManagedContext
+        fileprivate let number: UInt64
+        fileprivate let entries: [Entry]
+        fileprivate let inverseEnds: InverseEnds
+        fileprivate let misuse: [Violation]
+
+        /// True when `restore` no longer accepts it.
+        public var isVoid: Bool { !context.validSnapshots.contains(number) }
+    }
+
+    /// Captures all pending changes.
+    ///
+    /// - Complexity: O(pending changes).
+    public func snapshot() -> Snapshot {
+        lastSnapshot += 1
+        validSnapshots.append(lastSnapshot)
+        return Snapshot(
+            context: self, number: lastSnapshot,
+            entries: pending.map { entry in
+                Snapshot.Entry(
+                    pending: entry, current: entry.object._$capture(), flags: entry.object._$flags)
+            },
+            inverseEnds: inverseEnds, misuse: misuse)
+    }
+
+    /// Puts the pending changes back to what they were when the snapshot was taken: what was edited since has its
+    /// values back, what was inserted since is in no context again, what was deleted since is there.
+    ///
+    /// The snapshot can be restored again; those taken after it are void. Nothing is read from the disk.
+    ///
+    /// - Precondition: the snapshot is one of this context and not void.
+    /// - Complexity: O(pending changes now and then).
+    public func restore(_ snapshot: Snapshot) {
+        precondition(snapshot.context === self, "restore(_:) with a snapshot of another context")
+        precondition(
+            !snapshot.isVoid,
+            "restore(_:) with a void snapshot: a save, refresh, rollback or the restore of an older "
+                + "snapshot came after it; check isVoid")
+        putBack(snapshot)
+    }
+
+    func putBack(_ snapshot: Snapshot) {
+        while let last = validSnapshots.last, last > snapshot.number { validSnapshots.removeLast() }
+        let before = pending
+        pending = snapshot.entries.map(\.pending)
+        for entry in before { entry.object._$setPendingIndex(-1) }
+        for (index, entry) in snapshot.entries.enumerated() {
+            entry.pending.object._$setPendingIndex(Int32(index))
+        }
+        for entry in before where entry.object._$pendingIndex < 0 { revert(entry) }
+        for entry in snapshot.entries { putBack(entry, entry.pending.object) }
+        #if STET_FAULTS
+        let planted = store.file.planted
+        if !planted.contains("restoreForgetsInverseEnd") { inverseEnds = snapshot.inverseEnds }
+        #else
+        inverseEnds = snapshot.inverseEnds
+        #endif
+        misuse = snapshot.misuse
+    }
+
+    private func putBack<M: Model>(_ entry: Snapshot.Entry, _ object: M) {
+        object._$restore(entry.current)
+        object._$state.flags = entry.flags
+        if object._$state.table == nil {
+            let table = table(for: M.self)
+            object._$state.table = table
+            table.insert(object)
+        }
+    }
+
+    /// Takes one object out of the pending changes, with the values it had before.
+    private func revert(_ entry: PendingObject) {
+        revert(entry.object, to: entry.base)
+    }
+
+    private func revert<M: Model>(_ object: M, to base: AnyObject) {
+        object._$state.pendingIndex = -1
+        #if STET_FAULTS
+        let planted = store.file.planted
+        if planted.contains("restoreForgetsInsertion"), object.isInserted { return }
+        if planted.contains("restoreForgetsStamp"), M._$description.isStamped {
+            object._$restore(base)
+            object._$stamp(Date(timeIntervalSinceReferenceDate: 1), isInsert: true)
+        } else {
+            object._$restore(base)
+        }
+        if planted.contains("restoreForgetsHasChanges") { return }
+        #else
+        object._$restore(base)
+        #endif
+        if object.isInserted {
+            object._$state.table?.forget(object.id)
+            object._$state.table = nil
+        }
+        object._$state.flags = []
+    }
+
+    /// Goes back to the last saved state: no pending changes, and out of the failed state.
+    ///
+    /// - Complexity: O(pending changes); nothing is read from the disk.
+    public func rollback() {
+        precondition(
+            editDepth == 0, "rollback() inside edit(_:_:): throw an error to roll the edit back")
+        rollBackEverything()
+    }
+
+    func rollBackEverything() {
+        let before = pending
+        pending = []
+        for entry in before { revert(entry) }
+        inverseEnds = InverseEnds()
+        misuse = []
+        failure = nil
+        validSnapshots = []
+    }
+
+    /// Gives one object the values of the last saved state; an object that was inserted is in no context again.
+    /// Nothing happens when it has no pending changes.
+    ///
+    /// - Complexity: O(1).
+    public func rollback<M: Model>(_ object: M) {
+        let index = Int(object._$state.pendingIndex)
+        guard object.context === self, index >= 0 else { return }
+        let entry = pending[index]
+        let wasInserted = object.isInserted
+        let now = references(of: object)
+        revert(entry)
+        moveEnds(of: object, from: now, to: wasInserted ? [:] : references(of: object))
+        if wasInserted {
+            // Who refers to it holds it from now on, and inserts it again when saved.
+            for referrer in inverseEnds.added(to: object.id) {
+                table(ofEntity: referrer.entity).object(referrer.source)?
+                    ._$mutateReferences(.adopt([object]))
+            }
+        }
+        let last = pending.removeLast()
+        if index < pending.count {
+            pending[index] = last
+            last.object._$setPendingIndex(Int32(index))
+        }
+        misuse.removeAll { $0.object == object.id }
+    }
+
+    private func references<M: Model>(of object: M) -> [Int: ObjectID] {
+        var visitor = ReferenceVisitor(mode: .all)
+        object._$visitReferences(&visitor)
+        return Dictionary(uniqueKeysWithValues: visitor.references.map { ($0.slot, $0.target) })
+    }
+
+    private func moveEnds<M: Model>(
+        of object: M, from old: [Int: ObjectID], to new: [Int: ObjectID]
+    ) {
+        let entity = table(for: M.self).entity
+        for slot in Set(old.keys).union(new.keys) {
+            inverseEnds.move(
+                InverseEnds.Referrer(entity: entity, slot: slot, source: object.id),
+                from: old[slot] ?? .none, to: new[slot] ?? .none)
+        }
+    }
+}
+
+extension Model {
+    var _$flags: ModelState.Flags { _$state.flags }
+    var _$pendingIndex: Int32 { _$state.pendingIndex }
+    func _$setPendingIndex(_ index: Int32) { _$state.pendingIndex = index }
+}

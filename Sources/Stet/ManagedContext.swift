@@ -1,0 +1,190 @@
+public import StetStore
+
+/// A unit of work: objects that are edited freely, then saved together or put back together.
+///
+/// A context sees one revision of the store until it saves or refreshes, and its own pending changes. There is one
+/// object per id in a context. The context holds the objects that have pending changes; the others live as long as
+/// somebody else holds them.
+///
+/// A context and its objects belong to one isolation domain; neither is `Sendable`.
+///
+/// State, all of it without a lock, because one isolation domain owns it: the tables of live objects, the pending
+/// changes with the inverse ends of their references, the misuse noted since the last save, the error that a read
+/// inside an accessor met, the revision, and the observers.
+public final class ManagedContext {
+    /// The store that it reads and saves to.
+    public let store: Store
+    /// Who makes its commits; nil when nobody was named.
+    public let author: String?
+    /// The part of the author's work that its commits belong to; nil when none was named.
+    public let scope: String?
+
+    /// The revision that its objects show.
+    public internal(set) var revision: Revision
+
+    /// An object with changes that are not saved, and what it was before.
+    struct PendingObject {
+        let object: any Model
+        /// Its values before the first edit, or when it was inserted.
+        let base: AnyObject
+    }
+
+    var pending: [PendingObject] = []
+    var inverseEnds = InverseEnds()
+    /// Edits that were refused: reported by the next save.
+    var misuse: [Violation] = []
+    /// A read inside an accessor failed: every later call that can throw throws it.
+    var failure: (any Error)?
+    /// The objects edited since a save began to settle; nil while none settles.
+    var touched: [any Model]?
+    /// How many `edit` calls are running.
+    var editDepth = 0
+    /// The snapshots that can be restored, oldest first.
+    var validSnapshots: [UInt64] = []
+    var lastSnapshot: UInt64 = 0
+    var willCommitObservers = ContextObservers<(ChangeSet) throws -> Void>()
+    var didCommitObservers = ContextObservers<(Commit) -> Void>()
+    private var tables: [ObjectTable] = []
+
+    init(store: Store, author: String?, scope: String?, revision: Revision) {
+        self.store = store
+        self.author = author
+        self.scope = scope
+        self.revision = revision
+        tables = store.modelTypes.enumerated().map { index, type in
+            ObjectTable(context: self, modelType: type, entity: index + 1)
+        }
+    }
+
+    deinit {
+        for table in tables { table.detachAll() }
+    }
+
+    /// True while anything was inserted, edited or deleted and not saved, even if it comes to nothing.
+    public var hasChanges: Bool { !pending.isEmpty || !misuse.isEmpty }
+
+    /// The net effect of the pending changes as they are now: what a save would record, before normalisation, delete
+    /// rules and stamps.
+    ///
+    /// - Complexity: O(pending changes).
+    public var changes: ChangeSet {
+        // Cannot throw: it decodes what has just been encoded.
+        (try? netChanges().changeSet()) ?? ChangeSet()
+    }
+
+    /// - Throws: the error that put the context into its failed state.
+    func checkUsable() throws {
+        if let failure { throw failure }
+    }
+
+    // MARK: Tables
+
+    /// The table of a model.
+    ///
+    /// - Precondition: the store was opened with the model.
+    func table<M: Model>(for type: M.Type) -> ObjectTable {
+        guard let table = tables.first(where: { $0.modelType == type }) else {
+            preconditionFailure(
+                "\(M.self) is not a model of this store: name it in Store.open(at:for:)")
+        }
+        return table
+    }
+
+    func table(ofEntity entity: Int) -> ObjectTable { tables[entity - 1] }
+
+    var liveObjectCount: Int { tables.reduce(0) { $0 + $1.liveCount } }
+
+    // MARK: Pending changes
+
+    func register<M: Model>(_ object: M) {
+        object._$state.pendingIndex = Int32(pending.count)
+        pending.append(PendingObject(object: object, base: object._$capture()))
+        object._$state.flags.insert(.pending)
+    }
+
+    /// Called before the first edit of an object since the last save; false when the edit is refused.
+    func willChange<M: Model>(_ object: M) -> Bool {
+        if object.isDeleted {
+            note(.deletedObjectEdited, object, "was edited after it had been deleted")
+            return false
+        }
+        if !object.hasChanges { register(object) }
+        touch(object)
+        return true
+    }
+
+    /// Notes an edit while a save settles.
+    func touch<M: Model>(_ object: M) {
+        guard touched != nil else { return }
+        object._$state.flags.remove(.resting)
+        touched?.append(object)
+    }
+
+    func note<M: Model>(_ code: Violation.Code, _ object: M, _ what: String, slot: Int? = nil) {
+        let property = slot.map { M._$description.entity.properties[$0].name }
+        let violation = Violation(
+            code: code, entity: M._$name, object: object.id, property: property, slot: slot,
+            message: "\(property ?? M._$name) \(what)")
+        if !misuse.contains(violation) { misuse.append(violation) }
+    }
+
+    func noteForeignObject<M: Model>(assignedTo object: M, slot: Int) {
+        note(.foreignObject, object, "was given an object of another context", slot: slot)
+    }
+
+    func referenceChanges<M: Model>(
+        from old: ObjectID, to new: ObjectID, in owner: M, slot: Int
+    ) {
+        guard let entity = owner._$state.table?.entity else { return }
+        inverseEnds.move(
+            InverseEnds.Referrer(entity: entity, slot: slot, source: owner.id), from: old, to: new)
+    }
+
+    // MARK: Observers
+
+    /// Calls `body` on this isolation when a save has passed validation and is about to be written, with its net
+    /// change set. What it throws refuses the save.
+    ///
+    /// - Returns: a token; the observer is called until it is cancelled.
+    @discardableResult
+    public func willCommit(
+        _ body: @escaping (_ changes: ChangeSet) throws -> Void
+    ) -> ContextObservation {
+        willCommitObservers.add(body)
+    }
+
+    /// Calls `body` on this isolation after each save of this context that wrote something. It may edit and save.
+    ///
+    /// - Returns: a token; the observer is called until it is cancelled.
+    @discardableResult
+    public func didCommit(_ body: @escaping (_ commit: Commit) -> Void) -> ContextObservation {
+        didCommitObservers.add(body)
+    }
+}
+
+/// Says that an observer of a context goes on until it is cancelled.
+public final class ContextObservation {
+    private(set) var isCancelled = false
+
+    /// Ends the observation. Cancelling twice does nothing.
+    public func cancel() { isCancelled = true }
+}
+
+/// The observers of one kind, in the order in which they came.
+struct ContextObservers<Body> {
+    private var observers: [(token: ContextObservation, body: Body)] = []
+
+    mutating func add(_ body: Body) -> ContextObservation {
+        let token = ContextObservation()
+        observers.append((token, body))
+        return token
+    }
+
+    /// Those that are not cancelled.
+    mutating func active() -> [Body] {
+        observers.removeAll { $0.token.isCancelled }
+        return observers.map(\.body)
+    }
+
+    var isEmpty: Bool { observers.isEmpty }
+}

@@ -1,0 +1,158 @@
+public import FoundationEssentials
+public import StetStore
+
+/// A class whose objects a store keeps. Do not conform to it by hand: `@Model` writes everything that begins with an
+/// underscore.
+///
+/// Objects are not `Sendable`: they belong to the isolation of their context. What leaves it are ids and snapshots.
+public protocol Model: AnyObject, Hashable, Identifiable, SendableMetatype, OptionalStorable
+where
+    ID == ObjectID, _OptionalStorage == Reference<Self>, _OptionalSnapshotValue == ObjectID? {
+    /// The values of an object at a moment: a field per attribute, and per to-one reference the id.
+    associatedtype Snapshot: ModelSnapshot
+
+    /// Rules in code, beside those of the attributes; none unless the model says so. They run before a save, on the
+    /// isolation of the context, and see values, not objects.
+    static var validators: Validators<Self> { get }
+
+    /// Called before a save for each object that changed, on the isolation of the context. What it changes is part of
+    /// the save. It may be called again, at most 8 times in all, when the object changes again. Does nothing unless
+    /// the model says so.
+    func willSave()
+
+    var _$state: ModelState { get set }
+    var _$snapshot: Snapshot { get set }
+    static var _$description: ModelDescription<Self> { get }
+    static var _$name: String { get }
+    init(_$snapshot: Snapshot, state: consuming ModelState)
+    func _$visitReferences(_ visitor: inout ReferenceVisitor)
+    func _$mutateReferences(_ mutation: ReferenceMutation)
+    func _$normalize(since base: Snapshot?)
+    func _$stamp(_ date: Date, isInsert: Bool)
+
+    // With defaults that are compiled anew for each model.
+    func _$capture() -> AnyObject
+    func _$restore(_ memento: AnyObject)
+    func _$normalize(sinceMemento memento: AnyObject?)
+    func _$encode(into writer: inout RecordWriter)
+    static func _$encode(_ memento: AnyObject, into writer: inout RecordWriter)
+}
+
+/// The values of an object at a moment. `@Model` writes the type, as `Snapshot` of the model.
+public protocol ModelSnapshot: Sendable, Codable, Equatable, Identifiable where ID == ObjectID {
+    init(_$id: ObjectID, reader: inout RecordReader)
+    func _$encode(into writer: inout RecordWriter)
+}
+
+extension Model {
+    /// The identity of the object, given when it was created; it never changes.
+    @inlinable
+    public var id: ObjectID { _$state.id }
+
+    /// The context that the object belongs to; nil before `insert`, and after the context is gone.
+    public var context: ManagedContext? { _$state.table?.context }
+
+    /// True from `delete` on; the object keeps its last values. A rollback or restore that brings the object back
+    /// makes it false again.
+    public var isDeleted: Bool { _$state.flags.contains(.deleted) }
+
+    /// True while the object is inserted and not saved yet.
+    public var isInserted: Bool { _$state.flags.contains(.inserted) }
+
+    /// True while the object has edits that are not saved.
+    public var hasChanges: Bool { _$state.flags.contains(.pending) }
+
+    /// The object's values now; it can be kept and sent anywhere.
+    public var snapshot: Snapshot { _$snapshot }
+
+    /// No rules in code.
+    public static var validators: Validators<Self> { Validators() }
+
+    /// Does nothing.
+    public func willSave() {}
+
+    /// Two objects are equal when they are the same instance.
+    public static func == (one: Self, other: Self) -> Bool { one === other }
+
+    /// By the id.
+    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}
+
+// MARK: - What the generated accessors call
+
+extension Model {
+    /// Registers the object with its context before its first edit; false when it must not be edited.
+    @inlinable
+    public func _$willChange() -> Bool {
+        if _$state.isFreelyEditable { return true }
+        return _$beginChange()
+    }
+
+    @usableFromInline
+    func _$beginChange() -> Bool {
+        guard let context = _$state.table?.context else { return true }
+        return context.willChange(self)
+    }
+}
+
+// MARK: - What a context does with an object whose class it does not know
+
+extension Model {
+    @inlinable
+    public func _$capture() -> AnyObject {
+        var visitor = ReferenceVisitor(mode: .uninserted)
+        _$visitReferences(&visitor)
+        return Memento(snapshot: _$snapshot, targets: visitor.targets)
+    }
+
+    @inlinable
+    public func _$restore(_ memento: AnyObject) {
+        let memento = unsafeDowncast(memento, to: Memento<Snapshot>.self)
+        _$snapshot = memento.snapshot
+        if !memento.targets.isEmpty { _$mutateReferences(.adopt(memento.targets)) }
+    }
+
+    @inlinable
+    public func _$normalize(sinceMemento memento: AnyObject?) {
+        _$normalize(since: memento.map { unsafeDowncast($0, to: Memento<Snapshot>.self).snapshot })
+    }
+
+    @inlinable
+    public func _$encode(into writer: inout RecordWriter) {
+        _$snapshot._$encode(into: &writer)
+    }
+
+    @inlinable
+    public static func _$encode(_ memento: AnyObject, into writer: inout RecordWriter) {
+        unsafeDowncast(memento, to: Memento<Snapshot>.self).snapshot._$encode(into: &writer)
+    }
+}
+
+/// The values of an object at a moment, with the objects it refers to that are in no context and that nothing else
+/// might hold.
+@usableFromInline
+final class Memento<Snapshot> {
+    @usableFromInline let snapshot: Snapshot
+    @usableFromInline let targets: [any Model]
+
+    @usableFromInline
+    init(snapshot: Snapshot, targets: [any Model]) {
+        self.snapshot = snapshot
+        self.targets = targets
+    }
+}
+
+/// Collects the references of an object. Used by the code that `@Model` writes.
+public struct ReferenceVisitor {
+    @usableFromInline enum Mode { case uninserted, all }
+    @usableFromInline let mode: Mode
+    /// The targets that are in no context.
+    @usableFromInline var targets: [any Model] = []
+    /// Slot and id of every target.
+    @usableFromInline var references: [(slot: Int, target: ObjectID)] = []
+
+    @usableFromInline
+    init(mode: Mode) {
+        self.mode = mode
+    }
+}

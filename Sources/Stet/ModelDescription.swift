@@ -1,0 +1,164 @@
+public import FoundationEssentials
+public import StetStore
+
+/// What `@Model` tells of a class: its properties in the order of their slots. Used by the code that `@Model` writes.
+public struct ModelDescription<M: Model>: Sendable {
+    let entity: Entity
+    /// Slots by the key path of the snapshot's field.
+    private let slots: [AnySendableKeyPath: Int]
+    /// True when a save has stamps to set.
+    let isStamped: Bool
+
+    /// A description of these properties.
+    public init(name: String, properties: [ModelProperty<M>]) {
+        entity = Entity(name: name, properties: properties.map(\.property))
+        slots = Dictionary(
+            uniqueKeysWithValues: properties.enumerated().map { slot, property in
+                (AnySendableKeyPath(keyPath: property.keyPath), slot)
+            })
+        isStamped = entity.properties.contains { $0.stamp != nil }
+    }
+
+    /// The slot of a field of the snapshot; nil for a key path that is no field.
+    func slot(of keyPath: PartialKeyPath<M.Snapshot>) -> Int? {
+        slots[AnySendableKeyPath(keyPath: keyPath)]
+    }
+}
+
+/// One property, as `@Model` tells of it.
+public struct ModelProperty<M: Model>: Sendable {
+    let property: Property
+    /// A key path without captured values, which is what `@Model` writes; never changed.
+    nonisolated(unsafe) let keyPath: PartialKeyPath<M.Snapshot>
+
+    /// A property of type `type`.
+    public init<T: Storable>(
+        _ name: String, _ type: T.Type, _ keyPath: KeyPath<M.Snapshot, T._SnapshotValue>,
+        _ options: [AttributeOption] = []
+    ) {
+        self.keyPath = keyPath
+        property = Property(
+            name: name, type: T._SnapshotValue._valueType, isOptional: T._SnapshotValue._isOptional,
+            target: T._targetName,
+            rules: options.compactMap { $0.rule?.fitted(to: T._SnapshotValue._valueType) },
+            normalizers: options.compactMap(\.normalizer),
+            stamp: options.compactMap(\.stamp).last)
+    }
+}
+
+/// Key paths that `@Model` writes capture nothing, so they may be shared.
+private struct AnySendableKeyPath: Hashable, @unchecked Sendable {  // constant, without captured values
+    let keyPath: AnyKeyPath
+}
+
+/// What an attribute asks for: rules, normalisation, stamps.
+public struct AttributeOption: Sendable {
+    var rule: Rule?
+    var normalizer: Normalizer?
+    var stamp: Stamp?
+
+    /// The value must not be nil when it is saved. Code 1570.
+    public static let required = AttributeOption(rule: .required)
+
+    /// A string or data must not be empty. Code 1670.
+    public static let notEmpty = AttributeOption(rule: .notEmpty)
+
+    /// A string has so many characters (grapheme clusters, as `count` says), data so many bytes. Codes 1670 and 1660.
+    public static func length(_ range: ClosedRange<Int>) -> AttributeOption {
+        AttributeOption(rule: .length(minimum: range.lowerBound, maximum: range.upperBound))
+    }
+
+    /// A string has at least so many characters, data at least so many bytes. Code 1670.
+    public static func length(_ range: PartialRangeFrom<Int>) -> AttributeOption {
+        AttributeOption(rule: .length(minimum: range.lowerBound, maximum: nil))
+    }
+
+    /// A string has at most so many characters, data at most so many bytes. Code 1660.
+    public static func length(_ range: PartialRangeThrough<Int>) -> AttributeOption {
+        AttributeOption(rule: .length(minimum: nil, maximum: range.upperBound))
+    }
+
+    /// A number or date lies between two bounds, both included; NaN does not. Codes 1620 and 1610, dates 1640 and 1630.
+    public static func range<Bound: RangeBound>(_ range: ClosedRange<Bound>) -> AttributeOption {
+        AttributeOption(
+            rule: .range(minimum: range.lowerBound._value, maximum: range.upperBound._value))
+    }
+
+    /// A number or date is not below a bound. Code 1620, for dates 1640.
+    public static func range<Bound: RangeBound>(
+        _ range: PartialRangeFrom<Bound>
+    ) -> AttributeOption {
+        AttributeOption(rule: .range(minimum: range.lowerBound._value, maximum: nil))
+    }
+
+    /// A number or date is not above a bound. Code 1610, for dates 1630.
+    public static func range<Bound: RangeBound>(
+        _ range: PartialRangeThrough<Bound>
+    ) -> AttributeOption {
+        AttributeOption(rule: .range(minimum: nil, maximum: range.upperBound._value))
+    }
+
+    /// White space and new lines at both ends are removed before a changed value is validated.
+    public static let trimmed = AttributeOption(normalizer: .trimmed)
+
+    /// A `Date` is set to the time of the save. Such a property needs no value in `init`.
+    public static func stamped(_ stamp: Stamp) -> AttributeOption {
+        AttributeOption(stamp: stamp)
+    }
+}
+
+/// A type whose values `.range` can compare.
+public protocol RangeBound: AttributeValue, Comparable {}
+extension Int: RangeBound {}
+extension Double: RangeBound {}
+extension Date: RangeBound {}
+
+extension Rule {
+    /// `0...5` for a `Double` is written with integers.
+    fileprivate func fitted(to type: ValueType) -> Rule {
+        guard case .range(let minimum, let maximum) = self, type == .double else { return self }
+        func fitted(_ bound: Value?) -> Value? {
+            if case .int(let number)? = bound { return .double(Double(number)) }
+            return bound
+        }
+        return .range(minimum: fitted(minimum), maximum: fitted(maximum))
+    }
+}
+
+// MARK: - What generated code does before a value is validated
+
+/// Removes white space and new lines at both ends. Used by the code that `@Model` writes.
+public func _trim(_ text: inout String) {
+    func isSpace(_ character: Character?) -> Bool { character?.isWhitespace ?? false }
+    guard isSpace(text.first) || isSpace(text.last) else { return }
+    let start = text.firstIndex { !$0.isWhitespace } ?? text.endIndex
+    let end = text.lastIndex { !$0.isWhitespace }.map { text.index(after: $0) } ?? start
+    text = String(text[start..<end])
+}
+
+/// Removes white space and new lines at both ends. Used by the code that `@Model` writes.
+public func _trim(_ text: inout String?) {
+    if var present = text {
+        _trim(&present)
+        text = present
+    }
+}
+
+/// What a stamped attribute holds until its first save. Used by the code that `@Model` writes.
+public protocol _Stampable {
+    static var _unstamped: Self { get }
+    init(_stamp: Date)
+}
+
+extension Date: _Stampable {
+    public static var _unstamped: Date { Date(timeIntervalSinceReferenceDate: 0) }
+    public init(_stamp: Date) { self = _stamp }
+}
+
+extension Optional: _Stampable where Wrapped == Date {
+    public static var _unstamped: Date? { nil }
+    public init(_stamp: Date) { self = .some(_stamp) }
+}
+
+/// The type of stamps, under a name that generated code finds without an import of Foundation.
+public typealias StampDate = Date

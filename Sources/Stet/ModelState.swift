@@ -1,0 +1,59 @@
+public import StetStore
+
+/// What an object knows of its place in a context. Used by the code that `@Model` writes.
+///
+/// It is part of the object and dies with it: its `deinit` takes the object out of the identity map.
+public struct ModelState: ~Copyable {
+    @usableFromInline
+    struct Flags: OptionSet {
+        @usableFromInline let rawValue: UInt32
+        @usableFromInline init(rawValue: UInt32) { self.rawValue = rawValue }
+
+        /// Among the pending changes of the context, which then holds the object.
+        @usableFromInline static var pending: Flags { Flags(rawValue: 1) }
+        /// Inserted and not saved yet.
+        @usableFromInline static var inserted: Flags { Flags(rawValue: 2) }
+        /// Deleted, saved or not.
+        @usableFromInline static var deleted: Flags { Flags(rawValue: 4) }
+        /// Pending, and its next edit must be noticed: set while a save settles.
+        @usableFromInline static var resting: Flags { Flags(rawValue: 8) }
+        /// Its next edit needs a look.
+        @usableFromInline static var guarded: Flags { Flags(rawValue: 4 | 8) }
+    }
+
+    @usableFromInline let id: ObjectID
+    /// nil before `insert` and after the context is gone.
+    @usableFromInline unowned(unsafe) var table: ObjectTable?
+    /// The revision of the object's last change that its values show; 0 while it is not stored.
+    @usableFromInline var revision: Revision
+    /// The position among the pending changes.
+    @usableFromInline var pendingIndex: Int32
+    @usableFromInline var flags: Flags
+
+    /// The state of a new object, with a new id.
+    public init() {
+        id = ObjectID()
+        table = nil
+        revision = .zero
+        pendingIndex = -1
+        flags = []
+    }
+
+    /// The state of an object that was read.
+    @usableFromInline
+    init(id: ObjectID, table: ObjectTable, revision: Revision) {
+        self.id = id
+        self.table = table
+        self.revision = revision
+        pendingIndex = -1
+        flags = []
+    }
+
+    /// True when an edit needs no further look: the object is in no context, or pending and not guarded.
+    @inlinable
+    var isFreelyEditable: Bool {
+        table == nil || (flags.contains(.pending) && flags.isDisjoint(with: .guarded))
+    }
+
+    deinit { table?.forget(id) }
+}

@@ -1,0 +1,135 @@
+public import FoundationEssentials
+public import StetStore
+
+/// A journal of commits and the state that follows from it, in one file.
+///
+/// A store may be used from any number of tasks; each works in a context of its own. A process opens a file once:
+/// opening it again gives a store that shares everything with the first.
+public final class Store: Sendable {
+    let file: StoreFile
+    /// In the order of entity numbers.
+    let modelTypes: [any Model.Type]
+    let configuration: StoreConfiguration
+
+    private init(
+        file: StoreFile, modelTypes: [any Model.Type], configuration: StoreConfiguration
+    ) {
+        self.file = file
+        self.modelTypes = modelTypes
+        self.configuration = configuration
+    }
+
+    /// Opens the store at `path`, or creates it when there is no file.
+    ///
+    /// Which files stand beside `path` is not part of the contract.
+    ///
+    /// - Parameters:
+    ///   - path: of a file on a local file system; its directory exists.
+    ///   - models: every model of the store.
+    ///   - configuration: sizes and the clock.
+    /// - Throws: `StoreError`: `.modelMismatch` when the store was made for other models, `.notAStore`, `.damaged`,
+    ///   `.newerFormat`, `.invalidSchema`, `.noPermission`, `.notFound`, `.diskFull`, `.inputOutput`.
+    public static func open(
+        at path: String, for models: any Model.Type...,
+        configuration: StoreConfiguration = StoreConfiguration()
+    ) throws -> Store {
+        try open(at: path, for: models, configuration: configuration)
+    }
+
+    /// The same for an array of models.
+    public static func open(
+        at path: String, for models: [any Model.Type],
+        configuration: StoreConfiguration = StoreConfiguration()
+    ) throws -> Store {
+        let schema = try Schema(entities: models.map { $0._$entity })
+        let byName = Dictionary(models.map { ($0._$name, $0) }, uniquingKeysWith: { first, _ in first })
+        let file = try StoreFile.open(
+            at: path, schema: schema, mapByteCount: configuration.mapByteCount,
+            readerCount: configuration.readerCount)
+        return Store(
+            file: file, modelTypes: schema.entities.compactMap { byName[$0.name] },
+            configuration: configuration)
+    }
+
+    /// The path that the store was opened with.
+    public var path: String { file.path }
+
+    /// A new unit of work at the last commit.
+    ///
+    /// - Parameters:
+    ///   - author: who makes its commits, at most 255 bytes; nil when nobody is to be named.
+    ///   - scope: the part of the author's work that they belong to, at most 255 bytes.
+    public func context(author: String? = nil, scope: String? = nil) -> sending ManagedContext {
+        do {
+            let head = try file.read { reader in try reader.head().revision }
+            return ManagedContext(store: self, author: author, scope: scope, revision: head)
+        } catch {
+            // Told by the first call that can throw, as for every read inside an accessor.
+            let context = ManagedContext(store: self, author: author, scope: scope, revision: .zero)
+            context.failure = error
+            return context
+        }
+    }
+
+    /// The number of the last commit.
+    ///
+    /// - Throws: `StoreError`.
+    public func revision() throws -> Revision {
+        try file.read { reader in try reader.head().revision }
+    }
+
+    /// The commits made from now on, as they are made: every one, in order, once.
+    ///
+    /// Nothing waits for observers. The sequence ends when the store is closed.
+    public var commits: Commits {
+        Commits(file: file, after: file.feed.head)
+    }
+
+    /// The commits between two revisions, both included, oldest first; without bounds all of them.
+    ///
+    /// - Throws: `StoreError`.
+    /// - Complexity: O(bytes of the commits), in time and memory.
+    public func journal(from first: Revision = 1, to last: Revision? = nil) throws -> [Commit] {
+        try file.read { reader in
+            let end = min(last ?? .init(.max), try reader.head().revision)
+            guard first <= end else { return [] }
+            return try (max(first.number, 1)...end.number).map { try reader.commit(Revision($0)) }
+        }
+    }
+
+    /// Rebuilds the state from the journal alone and compares it with what is stored.
+    ///
+    /// Run it on a copy, or in a process of its own, when the file may be damaged: LMDB ends a process that meets a
+    /// damaged page.
+    ///
+    /// - Throws: `StoreError` when the store cannot be read at all.
+    /// - Complexity: O(journal) time, memory for the values of all objects.
+    public func verify() throws -> VerificationReport {
+        try file.verify()
+    }
+
+    /// Ends the store for everybody who has it open in this process: later calls throw `storeClosed`, observers end.
+    ///
+    /// Closing twice does nothing.
+    public func close() {
+        file.close()
+    }
+}
+
+/// Sizes of a store and where it takes the time from.
+public struct StoreConfiguration: Sendable {
+    /// Bytes of address space for the map, which is the largest size that the file can reach; 1 TiB unless said
+    /// otherwise. Space on the disk is taken as it is used.
+    public var mapByteCount = 1 << 40
+    /// Reads that may be open at once, over all processes; 510 unless said otherwise.
+    public var readerCount = 510
+    /// Where stamps and commits take the time from.
+    public var clock: @Sendable () -> Date = { Date() }
+
+    /// The usual configuration.
+    public init() {}
+}
+
+extension Model {
+    fileprivate static var _$entity: Entity { _$description.entity }
+}

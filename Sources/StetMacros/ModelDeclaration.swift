@@ -1,0 +1,116 @@
+import SwiftSyntax
+
+/// A stored property that becomes part of the model.
+struct PropertyDeclaration {
+    let syntax: VariableDeclSyntax
+    let name: String
+    let type: TypeSyntax
+    let initializer: ExprSyntax?
+    let slot: Int
+
+    /// The name as it is written in code, with backticks around a keyword.
+    var reference: String { Self.isKeyword(name) ? "`\(name)`" : name }
+    /// What the object holds.
+    var storage: String { "_\(name)" }
+    var typeName: String { type.trimmedDescription }
+
+    private static func isKeyword(_ name: String) -> Bool {
+        ["default", "case", "class", "extension", "func", "in", "is", "operator", "protocol", "repeat",
+            "return", "static", "struct", "switch", "throw", "where", "while", "for", "if", "import",
+            "enum", "do", "else", "break", "continue", "public", "private", "internal", "var", "let",
+        ].contains(name)
+    }
+
+    /// True for `T?` and `Optional<T>`.
+    var isOptional: Bool {
+        type.is(OptionalTypeSyntax.self) || typeName.hasPrefix("Optional<")
+    }
+
+    /// The type without its optionality.
+    var baseTypeName: String {
+        if let optional = type.as(OptionalTypeSyntax.self) {
+            return optional.wrappedType.trimmedDescription
+        }
+        if typeName.hasPrefix("Optional<") { return String(typeName.dropFirst(9).dropLast()) }
+        return typeName
+    }
+
+    /// The options of `@Attribute`, as they are written.
+    var options: [AttributeOptionSyntax] {
+        guard let attribute = syntax.attribute("Attribute"),
+            case .argumentList(let arguments)? = attribute.arguments
+        else { return [] }
+        return arguments.map { AttributeOptionSyntax(expression: $0.expression) }
+    }
+
+    func hasOption(_ name: String) -> Bool { options.contains { $0.name == name } }
+}
+
+/// One option of `@Attribute`: `.trimmed`, `.length(1...25)`.
+struct AttributeOptionSyntax {
+    let expression: ExprSyntax
+
+    var name: String {
+        let called = expression.as(FunctionCallExprSyntax.self)?.calledExpression ?? expression
+        return called.as(MemberAccessExprSyntax.self)?.declName.baseName.text ?? ""
+    }
+
+    /// The text of the first argument.
+    var argument: String? {
+        expression.as(FunctionCallExprSyntax.self)?.arguments.first?.expression.trimmedDescription
+    }
+}
+
+extension VariableDeclSyntax {
+    func attribute(_ name: String) -> AttributeSyntax? {
+        attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }
+            .first { ($0.attributeName.trimmedDescription.split(separator: ".").last ?? "") == name }
+    }
+
+    func hasModifier(_ keywords: Keyword...) -> Bool {
+        modifiers.contains { modifier in
+            keywords.contains { modifier.name.tokenKind == .keyword($0) }
+        }
+    }
+
+    /// The one name that is declared, without backticks.
+    var singleName: String? {
+        guard bindings.count == 1 else { return nil }
+        let name = bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
+        return name?.filter { $0 != "`" }
+    }
+
+    /// A stored variable of the instance that is not `@Transient`.
+    var isModelProperty: Bool {
+        bindingSpecifier.tokenKind == .keyword(.var) && !hasModifier(.static, .class)
+            && attribute("Transient") == nil && !bindings.contains { $0.accessorBlock != nil }
+    }
+}
+
+extension DeclGroupSyntax {
+    /// The properties of the model; what cannot be one is left out, and reported by `ModelMacro`.
+    var modelProperties: [PropertyDeclaration] {
+        var properties: [PropertyDeclaration] = []
+        for member in memberBlock.members {
+            guard let variable = member.decl.as(VariableDeclSyntax.self), variable.isModelProperty,
+                let name = variable.singleName,
+                let type = variable.bindings.first?.typeAnnotation?.type.trimmed
+            else { continue }
+            properties.append(
+                PropertyDeclaration(
+                    syntax: variable, name: name, type: type,
+                    initializer: variable.bindings.first?.initializer?.value.trimmed,
+                    slot: properties.count))
+        }
+        return properties
+    }
+
+    /// `public ` or `package ` when the class is, else nothing.
+    var accessPrefix: String {
+        for modifier in modifiers {
+            if case .keyword(.public) = modifier.name.tokenKind { return "public " }
+            if case .keyword(.package) = modifier.name.tokenKind { return "package " }
+        }
+        return ""
+    }
+}

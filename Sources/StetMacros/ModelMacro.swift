@@ -1,0 +1,165 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// `@Model`: the members and the conformance that make a class a model.
+struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
+    static func expansion(
+        of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
+        conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] {
+        guard ModelMisuse.report(in: declaration, at: node, context),
+            let model = declaration.as(ClassDeclSyntax.self)
+        else { return [] }
+        let properties = model.modelProperties
+        for property in properties { ModelMisuse.reportOptions(of: property, context) }
+        return ModelMembers(
+            name: model.name.text, access: model.accessPrefix, properties: properties
+        ).all
+    }
+
+    static func expansion(
+        of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+        providingAttributesFor member: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [AttributeSyntax] {
+        // Called once per member: find the slot without looking at more than the names.
+        guard let variable = member.as(VariableDeclSyntax.self), variable.isModelProperty,
+            let name = variable.singleName,
+            let property = declaration.modelProperties.first(where: { $0.name == name })
+        else { return [] }
+        return ["@Stet._Stored(\(raw: property.slot))"]
+    }
+
+    static func expansion(
+        of node: AttributeSyntax, attachedTo declaration: some DeclGroupSyntax,
+        providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
+        in context: some MacroExpansionContext
+    ) throws -> [ExtensionDeclSyntax] {
+        guard !protocols.isEmpty, declaration.is(ClassDeclSyntax.self) else { return [] }
+        return [try ExtensionDeclSyntax("extension \(type.trimmed): Stet.Model {}")]
+    }
+}
+
+/// The members that `@Model` adds to a class.
+struct ModelMembers {
+    let name: String
+    let access: String
+    let properties: [PropertyDeclaration]
+
+    var all: [DeclSyntax] {
+        [
+            "\(raw: access)final var _$state = Stet.ModelState()",
+            snapshotType, snapshotProperty, initializer,
+            "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
+            description, visit, mutate, normalize, stamp,
+        ]
+    }
+
+    /// One line per property, joined.
+    private func lines(_ line: (PropertyDeclaration) -> String?) -> String {
+        properties.compactMap(line).joined(separator: "\n")
+    }
+
+    private func list(_ element: (PropertyDeclaration) -> String) -> String {
+        properties.map(element).joined(separator: ", ")
+    }
+
+    private var snapshotType: DeclSyntax {
+        """
+        \(raw: access)struct Snapshot: Stet.ModelSnapshot {
+        \(raw: access)let id: Stet.ObjectID
+        \(raw: lines { "\(access)var \($0.reference): Stet._SnapshotValueOf<\($0.typeName)>" })
+        fileprivate init(_$id id: Stet.ObjectID\(raw: properties.map { ", \($0.reference): Stet._SnapshotValueOf<\($0.typeName)>" }.joined())) {
+        self.id = id
+        \(raw: lines { "self.\($0.reference) = \($0.reference)" })
+        }
+        \(raw: access)init(_$id id: Stet.ObjectID, reader: inout Stet.RecordReader) {
+        self.id = id
+        \(raw: lines { "self.\($0.reference) = Stet._SnapshotValueOf<\($0.typeName)>._read(&reader, slot: \($0.slot))" })
+        }
+        \(raw: access)func _$encode(into writer: inout Stet.RecordWriter) {
+        \(raw: lines { "\($0.reference)._write(&writer, slot: \($0.slot))" })
+        }
+        }
+        """
+    }
+
+    private var snapshotProperty: DeclSyntax {
+        """
+        \(raw: access)final var _$snapshot: Snapshot {
+        get {
+        Snapshot(_$id: id\(raw: properties.map { ", \($0.reference): \($0.typeName)._snapshotValue(\($0.storage))" }.joined()))
+        }
+        set {
+        \(raw: lines { "\($0.storage) = \($0.typeName)._storage(from: newValue.\($0.reference))" })
+        }
+        }
+        """
+    }
+
+    private var initializer: DeclSyntax {
+        """
+        \(raw: access)init(_$snapshot snapshot: Snapshot, state: consuming Stet.ModelState) {
+        _$state = state
+        \(raw: lines { "\($0.storage) = \($0.typeName)._storage(from: snapshot.\($0.reference))" })
+        }
+        """
+    }
+
+    private var description: DeclSyntax {
+        let entries = lines { property in
+            let options = property.options.map(\.expression.trimmedDescription).joined(separator: ", ")
+            return "Stet.ModelProperty(\"\(property.name)\", (\(property.typeName)).self, "
+                + "\\Snapshot.\(property.reference), [\(options)]),"
+        }
+        return """
+            \(raw: access)static let _$description = Stet.ModelDescription<\(raw: name)>(name: \"\(raw: name)\", properties: [
+            \(raw: entries)
+            ])
+            """
+    }
+
+    private var visit: DeclSyntax {
+        """
+        \(raw: access)final func _$visitReferences(_ visitor: inout Stet.ReferenceVisitor) {
+        \(raw: lines { "\($0.typeName)._visit(\($0.storage), slot: \($0.slot), &visitor)" })
+        }
+        """
+    }
+
+    private var mutate: DeclSyntax {
+        """
+        \(raw: access)final func _$mutateReferences(_ mutation: Stet.ReferenceMutation) {
+        \(raw: lines { "\($0.typeName)._mutate(&\($0.storage), slot: \($0.slot), mutation)" })
+        }
+        """
+    }
+
+    private var normalize: DeclSyntax {
+        let trims = lines { property in
+            guard property.hasOption("trimmed") else { return nil }
+            return "if base == nil || base?.\(property.reference) != \(property.storage) "
+                + "{ Stet._trim(&\(property.storage)) }"
+        }
+        return """
+            \(raw: access)final func _$normalize(since base: Snapshot?) {
+            \(raw: trims)
+            }
+            """
+    }
+
+    private var stamp: DeclSyntax {
+        let stamps = lines { property in
+            guard let option = property.options.first(where: { $0.name == "stamped" }) else { return nil }
+            let isInsertOnly = option.argument?.hasSuffix("insert") ?? false
+            let assignment = "\(property.storage) = \(property.typeName)(_stamp: date)"
+            return isInsertOnly ? "if isInsert { \(assignment) }" : assignment
+        }
+        return """
+            \(raw: access)final func _$stamp(_ date: Stet.StampDate, isInsert: Bool) {
+            \(raw: stamps)
+            }
+            """
+    }
+}

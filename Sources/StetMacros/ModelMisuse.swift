@@ -1,0 +1,153 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// Finds what a model cannot be made of, and says what to write instead.
+enum ModelMisuse {
+    /// Names that `Model` itself uses.
+    static let reservedNames: Set<String> = [
+        "id", "context", "isDeleted", "isInserted", "hasChanges", "snapshot", "validators", "hashValue",
+    ]
+    private static let attributeTypes: Set<String> = [
+        "Bool", "Int", "Double", "String", "Data", "Date", "UUID",
+    ]
+
+    /// Reports everything that is wrong with the class; false when no model can be made of it at all.
+    static func report(
+        in declaration: some DeclGroupSyntax, at node: AttributeSyntax,
+        _ context: some MacroExpansionContext
+    ) -> Bool {
+        guard let model = declaration.as(ClassDeclSyntax.self) else {
+            context.report(
+                Misuse("class", "@Model needs a class: objects have an identity"), at: node)
+            return false
+        }
+        if !model.modifiers.contains(where: { $0.name.tokenKind == .keyword(.final) }) {
+            context.report(
+                Misuse("final", "@Model needs a final class: write 'final class \(model.name.text)'"),
+                at: model.classKeyword)
+            return false
+        }
+        if model.genericParameterClause != nil {
+            context.report(
+                Misuse("generic", "@Model can't be generic: an entity has one set of properties"),
+                at: model.name)
+            return false
+        }
+        for member in model.memberBlock.members {
+            guard let variable = member.decl.as(VariableDeclSyntax.self),
+                !variable.hasModifier(.static, .class)
+            else { continue }
+            report(variable, context)
+        }
+        return true
+    }
+
+    private static func report(
+        _ variable: VariableDeclSyntax, _ context: some MacroExpansionContext
+    ) {
+        let name = variable.singleName ?? "property"
+        let binding = variable.bindings.first
+        if let accessors = binding?.accessorBlock {
+            reportAccessors(accessors, name, context)
+            return
+        }
+        if variable.attribute("Transient") != nil {
+            if binding?.initializer == nil, !isImplicitlyNil(variable) {
+                context.report(
+                    Misuse("transient", "@Transient '\(name)' needs a default value"), at: variable)
+            }
+            return
+        }
+        if variable.bindingSpecifier.tokenKind == .keyword(.let) {
+            if binding?.initializer == nil {
+                context.report(
+                    Misuse("constant", "A model's property can't be a constant: make '\(name)' a 'var'"),
+                    at: variable.bindingSpecifier)
+            }
+            return
+        }
+        if let problem = problem(of: variable, name) { context.report(problem, at: variable) }
+    }
+
+    private static func reportAccessors(
+        _ block: AccessorBlockSyntax, _ name: String, _ context: some MacroExpansionContext
+    ) {
+        guard case .accessors(let accessors) = block.accessors else { return }
+        let observes = accessors.contains {
+            [.keyword(.willSet), .keyword(.didSet)].contains($0.accessorSpecifier.tokenKind)
+        }
+        if observes {
+            context.report(
+                Misuse(
+                    "observers",
+                    "A model's property can't have observers: '\(name)' is saved by its accessors; "
+                        + "use willSave() or a computed property"), at: block)
+        }
+    }
+
+    private static func isImplicitlyNil(_ variable: VariableDeclSyntax) -> Bool {
+        variable.bindings.first?.typeAnnotation?.type.is(OptionalTypeSyntax.self) ?? false
+    }
+
+    private static func problem(of variable: VariableDeclSyntax, _ name: String) -> Misuse? {
+        if variable.bindings.count > 1 {
+            return Misuse("several", "A model's properties need a declaration each")
+        }
+        if variable.hasModifier(.lazy, .weak, .unowned) {
+            return Misuse(
+                "storage", "'\(name)' can't be lazy, weak or unowned: mark it @Transient to leave it out")
+        }
+        guard let type = variable.bindings.first?.typeAnnotation?.type else {
+            return Misuse("type", "'\(name)' needs an explicit type: write 'var \(name): …'")
+        }
+        if type.is(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
+            return Misuse("unwrapped", "'\(name)' can't be implicitly unwrapped: write '?' instead of '!'")
+        }
+        if reservedNames.contains(name) {
+            return Misuse("reserved", "'\(name)' is a property of every model: choose another name")
+        }
+        if name.hasPrefix("_") {
+            return Misuse("underscore", "The name of a model's property can't begin with '_'")
+        }
+        return nil
+    }
+
+    // MARK: Options
+
+    /// Reports options of `@Attribute` that do not fit the property.
+    static func reportOptions(
+        of property: PropertyDeclaration, _ context: some MacroExpansionContext
+    ) {
+        for option in property.options {
+            guard let misuse = misuse(of: option, property) else { continue }
+            context.report(misuse, at: option.expression)
+        }
+    }
+
+    private static func misuse(
+        of option: AttributeOptionSyntax, _ property: PropertyDeclaration
+    ) -> Misuse? {
+        let fits: [String: Set<String>] = [
+            "notEmpty": ["String", "Data"], "length": ["String", "Data"],
+            "range": ["Int", "Double", "Date"], "trimmed": ["String"], "stamped": ["Date"],
+        ]
+        let type = property.baseTypeName.split(separator: ".").last.map(String.init) ?? ""
+        switch option.name {
+        case "required":
+            guard !property.isOptional else { return nil }
+            return Misuse(
+                "required", "'.required' says nothing new: '\(property.name)' is not optional",
+                severity: .warning)
+        case "indexed", "unique":
+            return Misuse(
+                "reserved", "'.\(option.name)' is reserved for a later version and not available yet")
+        case let name:
+            guard let types = fits[name], attributeTypes.contains(type), !types.contains(type)
+            else { return nil }
+            let allowed = types.sorted().joined(separator: ", ")
+            return Misuse(
+                "fit", "'.\(name)' needs \(allowed); '\(property.name)' is \(property.typeName)")
+        }
+    }
+}

@@ -1,0 +1,10 @@
+import SwiftCompilerPlugin
+import SwiftSyntaxMacros
+
+/// The macros of Stet, as the compiler finds them.
+@main
+struct StetMacrosPlugin: CompilerPlugin {
+    let providingMacros: [any Macro.Type] = [
+        ModelMacro.self, StoredMacro.self, AttributeMacro.self, TransientMacro.self,
+    ]
+}

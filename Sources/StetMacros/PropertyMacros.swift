@@ -1,0 +1,89 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// `@_Stored(slot)`, which `@Model` adds to each property: its accessors, and the storage behind them.
+struct StoredMacro: AccessorMacro, PeerMacro {
+    private static func property(_ declaration: some DeclSyntaxProtocol) -> PropertyDeclaration? {
+        guard let variable = declaration.as(VariableDeclSyntax.self), variable.isModelProperty,
+            let name = variable.singleName,
+            let type = variable.bindings.first?.typeAnnotation?.type.trimmed
+        else { return nil }
+        return PropertyDeclaration(
+            syntax: variable, name: name, type: type,
+            initializer: variable.bindings.first?.initializer?.value.trimmed, slot: 0)
+    }
+
+    static func expansion(
+        of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [AccessorDeclSyntax] {
+        guard let property = property(declaration),
+            case .argumentList(let arguments)? = node.arguments,
+            let slot = arguments.first?.expression.trimmedDescription
+        else { return [] }
+        let type = property.typeName
+        let storage = property.storage
+        return [
+            """
+            @storageRestrictions(initializes: \(raw: storage))
+            init(initialValue) {
+            \(raw: storage) = \(raw: type)._initialStorage(initialValue)
+            }
+            """,
+            """
+            get {
+            \(raw: type)._value(of: \(raw: storage), in: self)
+            }
+            """,
+            """
+            set {
+            guard let storage = \(raw: type)._storage(assigning: newValue, replacing: \(raw: storage), in: self, slot: \(raw: slot)) else { return }
+            \(raw: storage) = storage
+            }
+            """,
+        ]
+    }
+
+    static func expansion(
+        of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] {
+        guard let property = property(declaration) else { return [] }
+        let type = property.typeName
+        var initialValue = ""
+        if property.initializer == nil {
+            if property.hasOption("stamped") {
+                initialValue = " = \(type)._initialStorage(\(type)._unstamped)"
+            } else if property.isOptional {
+                initialValue = " = \(type)._initialStorage(nil)"
+            }
+        }
+        return ["private final var \(raw: property.storage): Stet._StorageOf<\(raw: type)>\(raw: initialValue)"]
+    }
+}
+
+/// `@Attribute`: read by `@Model`; by itself it only reports where it stands in the wrong place.
+struct AttributeMacro: PeerMacro {
+    static func expansion(
+        of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] {
+        if declaration.as(VariableDeclSyntax.self)?.isModelProperty ?? false { return [] }
+        context.report(
+            Misuse("attribute", "@Attribute belongs to a stored 'var' of a model"), at: node)
+        return []
+    }
+}
+
+/// `@Transient`: read by `@Model`; by itself it only reports where it stands in the wrong place.
+struct TransientMacro: PeerMacro {
+    static func expansion(
+        of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] {
+        if declaration.is(VariableDeclSyntax.self) { return [] }
+        context.report(Misuse("transient", "@Transient belongs to a property of a model"), at: node)
+        return []
+    }
+}
