@@ -1,0 +1,198 @@
+import FoundationEssentials
+import Glibc
+
+/// The data file as power cuts at random moments of a trace may have left it.
+///
+/// For each image a cut is chosen between two events. What was synced before the cut is in the image; of what was not,
+/// a ``Mode`` decides. Everything is applied in the order of the trace, so a later write wins where two overlap.
+/// A synchronous write that comes next after the cut is in flight: it is treated like an unsynced write.
+/// An unsynced truncation is present or absent as a whole.
+///
+/// The same trace, seed and index give the same image, whatever the count.
+public struct PowerCutImages: Sendable {
+    /// Which unsynced writes reached the disk. The images take the modes in turn.
+    public enum Mode: String, CaseIterable, Sendable {
+        /// None.
+        case none
+        /// All.
+        case all
+        /// Each write or not, by chance.
+        case subset
+        /// Each sector of 512 bytes of each write or not, by chance. A sector is atomic, as LMDB's meta page needs.
+        case torn
+    }
+
+    /// How many images there are.
+    public let count: Int
+    private let seed: UInt64
+    private let initial: [UInt8]
+    private let eventCount: Int
+    private let operations: [Operation]
+    private let acknowledgements: [(event: Int, text: String)]
+
+    /// - Parameter initial: The bytes of the data file before the trace began; a new file has none.
+    public init(_ trace: WriteTrace, seed: UInt64, count: Int, initial: [UInt8] = []) {
+        self.count = count
+        self.seed = seed
+        self.initial = initial
+        eventCount = trace.events.count
+        operations = Operation.all(of: trace)
+        acknowledgements = trace.events.enumerated().compactMap { index, event in
+            event.acknowledgement.map { (index, $0) }
+        }
+    }
+
+    /// Writes image `index` to a file, and replaces one that is there. LMDB's lock file beside it is not touched.
+    ///
+    /// - Returns: The acknowledgements before the cut, as they were written: `ack …` with its newline. And a line that
+    ///   names the image in a failure.
+    /// - Throws: `CocoaError` if the file cannot be written.
+    /// - Complexity: O(bytes written before the cut).
+    public func write(_ index: Int, to path: String) throws -> (acknowledged: [String], description: String) {
+        precondition((0..<count).contains(index), "There are \(count) images; \(index) is not one of them.")
+        var generator = SeededGenerator(seed: seed, stream: index)
+        let cut = Int.random(in: 0...eventCount, using: &generator)
+        let mode = Mode.allCases[index % Mode.allCases.count]
+        let survivors = survivors(at: cut, mode, using: &generator)
+        try FileImage(initial, survivors.effects).write(to: path)
+        let acknowledged = acknowledgements.prefix { $0.event < cut }.map(\.text)
+        let description =
+            "seed \(seed), image \(index): cut before event \(cut) of \(eventCount), \(acknowledged.count) acknowledged; "
+            + "unsynced writes: \(mode.rawValue), \(survivors.kept) of \(survivors.unsynced) parts kept"
+        return (acknowledged, description)
+    }
+
+    /// What is on the disk after a cut before event `cut`, and how many parts of the unsynced writes that includes.
+    private func survivors(
+        at cut: Int, _ mode: Mode, using generator: inout SeededGenerator
+    ) -> (effects: [Effect], unsynced: Int, kept: Int) {
+        var effects: [Effect] = []
+        var unsynced = 0
+        var kept = 0
+        for operation in operations.prefix(while: { $0.began(before: cut) }) {
+            if operation.durableFrom < cut {
+                effects.append(operation.effect)
+                continue
+            }
+            for part in mode == .torn ? operation.effect.sectors : [operation.effect] {
+                unsynced += 1
+                let isKept =
+                    switch mode {
+                    case .none: false
+                    case .all: true
+                    case .subset, .torn: Bool.random(using: &generator)
+                    }
+                guard isKept else { continue }
+                kept += 1
+                effects.append(part)
+            }
+        }
+        return (effects, unsynced, kept)
+    }
+}
+
+/// An event that changes the file, and when that change is safe.
+private struct Operation: Sendable {
+    let event: Int
+    /// The event that makes it durable: itself, a later sync, or `Int.max`.
+    let durableFrom: Int
+    let effect: Effect
+
+    /// True if a cut before event `cut` may find the effect on the disk.
+    func began(before cut: Int) -> Bool {
+        event < cut || (event == cut && durableFrom == event)
+    }
+
+    static func all(of trace: WriteTrace) -> [Operation] {
+        var operations: [Operation] = []
+        var nextSync = Int.max
+        for (index, event) in trace.events.enumerated().reversed() {
+            switch event {
+            case .write(let offset, let bytes):
+                operations.append(Operation(event: index, durableFrom: nextSync, effect: .write(offset, bytes)))
+            case .synchronousWrite(let offset, let bytes):
+                operations.append(Operation(event: index, durableFrom: index, effect: .write(offset, bytes)))
+            case .truncate(let byteCount):
+                operations.append(Operation(event: index, durableFrom: nextSync, effect: .truncate(byteCount)))
+            case .sync:
+                nextSync = index
+            case .output:
+                break
+            }
+        }
+        return operations.reversed()
+    }
+}
+
+/// A change of the file that is made as a whole.
+private enum Effect: Sendable {
+    case write(Int, ArraySlice<UInt8>)
+    case truncate(Int)
+
+    /// The parts that the disk makes one by one: a write is split at the file's multiples of 512.
+    var sectors: [Effect] {
+        guard case .write(let offset, let bytes) = self else { return [self] }
+        var parts: [Effect] = []
+        var start = offset
+        let end = offset + bytes.count
+        while start < end {
+            let next = min((start / 512 + 1) * 512, end)
+            let first = bytes.startIndex + start - offset
+            parts.append(.write(start, bytes[first..<first + next - start]))
+            start = next
+        }
+        return parts
+    }
+}
+
+/// A file in memory, built from effects with one copy each.
+private struct FileImage {
+    private let initial: [UInt8]
+    private let effects: [Effect]
+    /// The largest size on the way, which is what has to be allocated.
+    private let peakByteCount: Int
+
+    init(_ initial: [UInt8], _ effects: [Effect]) {
+        self.initial = initial
+        self.effects = effects
+        peakByteCount = effects.reduce(initial.count) { peak, effect in
+            switch effect {
+            case .write(let offset, let bytes): max(peak, offset + bytes.count)
+            case .truncate(let byteCount): max(peak, byteCount)
+            }
+        }
+    }
+
+    func write(to path: String) throws {
+        // Not an array: filling one with zeros costs more than everything else in a debug build.
+        guard let memory = calloc(max(peakByteCount, 1), 1) else { throw CocoaError(.fileWriteOutOfSpace) }
+        defer { free(memory) }
+        let byteCount = apply(to: memory)
+        let data = Data(bytesNoCopy: memory, count: byteCount, deallocator: .none)
+        try data.write(to: URL(filePath: path))
+    }
+
+    /// Fills `memory`, which is zero, and returns the size of the file.
+    private func apply(to memory: UnsafeMutableRawPointer) -> Int {
+        var byteCount = initial.count
+        copy(initial[...], to: memory)
+        for effect in effects {
+            switch effect {
+            case .write(let offset, let bytes):
+                copy(bytes, to: memory + offset)
+                byteCount = max(byteCount, offset + bytes.count)
+            case .truncate(let size):
+                if size < byteCount { memset(memory + size, 0, byteCount - size) }
+                byteCount = size
+            }
+        }
+        return byteCount
+    }
+
+    private func copy(_ bytes: ArraySlice<UInt8>, to target: UnsafeMutableRawPointer) {
+        bytes.withUnsafeBytes { source in
+            guard let base = source.baseAddress, source.count > 0 else { return }
+            memcpy(target, base, source.count)
+        }
+    }
+}

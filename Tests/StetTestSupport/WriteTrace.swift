@@ -1,0 +1,184 @@
+import FoundationEssentials
+
+/// What a child process wrote to its data file, when it synced it, and what it acknowledged: the trace of the
+/// recorder in `Tests/CStetRecorder`, in the order of the calls.
+public struct WriteTrace: Hashable, Sendable {
+    /// One successful call of the recorded process.
+    public enum Event: Hashable, Sendable {
+        /// Bytes written at `offset`; a power cut may lose them until the next ``sync``.
+        case write(offset: Int, bytes: ArraySlice<UInt8>)
+        /// Bytes written at `offset` through a descriptor with `O_DSYNC`: they are on the disk, earlier writes need not be.
+        case synchronousWrite(offset: Int, bytes: ArraySlice<UInt8>)
+        /// Everything before it is on the disk.
+        case sync
+        /// The file was given this size; a power cut may lose that until the next ``sync``.
+        case truncate(byteCount: Int)
+        /// Bytes written to standard output.
+        case output(ArraySlice<UInt8>)
+    }
+
+    public let events: [Event]
+    /// The bytes at the end that are not a whole record: 0 unless the process was killed while it recorded.
+    public let tornByteCount: Int
+
+    /// A trace of these events, as a test writes it by hand.
+    public init(_ events: [Event]) {
+        self.events = events
+        tornByteCount = 0
+    }
+
+    /// Reads a trace from a file.
+    ///
+    /// - Throws: ``WriteTraceError`` if it is not a trace, `CocoaError` if it cannot be read.
+    public init(contentsOf path: String) throws {
+        try self.init(decoding: [UInt8](Data(contentsOf: URL(filePath: path))))
+    }
+
+    /// Reads a trace from bytes. A last record that is cut short is ignored, and counted in ``tornByteCount``.
+    public init(decoding bytes: [UInt8]) throws(WriteTraceError) {
+        var decoder = TraceDecoder(bytes)
+        events = try decoder.decode()
+        tornByteCount = bytes.count - decoder.position
+    }
+}
+
+extension WriteTrace.Event {
+    /// The text of an acknowledgement: output that begins with `ack `. Other output is not one.
+    public var acknowledgement: String? {
+        guard case .output(let bytes) = self, bytes.starts(with: Array("ack ".utf8)) else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension WriteTrace {
+    /// The indices in ``events`` of the acknowledgements that the disk did not back.
+    ///
+    /// An acknowledgement is backed if between the previous acknowledgement (or the start) and this one there are,
+    /// in this order,
+    /// 1. at least one `write`: the data pages;
+    /// 2. a `sync` with no `write` and no `truncate` between it and the step below: it covers all of them;
+    /// 3. a `synchronousWrite`: the meta page;
+    ///
+    /// and if at the acknowledgement every `write` and `truncate` since the start is followed by a `sync`.
+    /// A `write` after step 2 or 3 takes the rule back to step 1. A `synchronousWrite` before step 2 counts for nothing.
+    ///
+    /// So each acknowledgement needs a commit of its own: the second of two for one group commit breaks the rule.
+    /// Output that does not begin with `ack ` is ignored.
+    public func unsyncedAcknowledgements() -> [Int] {
+        enum Step { case nothing, written, synced, finished }
+        var broken: [Int] = []
+        var step = Step.nothing
+        var hasUnsynced = false
+        for (index, event) in events.enumerated() {
+            switch event {
+            case .write:
+                step = .written
+                hasUnsynced = true
+            case .truncate:
+                if step != .nothing { step = .written }
+                hasUnsynced = true
+            case .sync:
+                if step == .written { step = .synced }
+                hasUnsynced = false
+            case .synchronousWrite:
+                if step == .synced { step = .finished }
+            case .output:
+                guard event.acknowledgement != nil else { continue }
+                if step != .finished || hasUnsynced { broken.append(index) }
+                step = .nothing
+            }
+        }
+        return broken
+    }
+}
+
+/// Why bytes are not a trace, and where.
+public struct WriteTraceError: Error, Hashable, Sendable, CustomStringConvertible {
+    public enum Code: Hashable, Sendable {
+        /// The record does not begin with the magic number.
+        case magic
+        /// The record is of a kind that this version does not know.
+        case kind
+        /// A record is missing, or two processes share the trace.
+        case sequence
+        /// The offset or the length is outside the range of a trace.
+        case range
+    }
+
+    public let code: Code
+    /// Where the record begins that is wrong.
+    public let byteOffset: Int
+
+    public init(code: Code, byteOffset: Int) {
+        self.code = code
+        self.byteOffset = byteOffset
+    }
+
+    public var description: String {
+        "The trace is not valid: wrong \(code) in the record at byte \(byteOffset). Record one process per trace."
+    }
+}
+
+/// Reads records one after the other; the layout is in `CStetRecorder.h`.
+private struct TraceDecoder {
+    private static let headerByteCount = 32
+    private static let magic: UInt32 = 0x4352_5453
+    /// Images are built in memory, and no recorded test writes a file of this size.
+    private static let maximalFileByteCount: Int64 = 1 << 32
+
+    private let bytes: [UInt8]
+    private(set) var position = 0
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    mutating func decode() throws(WriteTraceError) -> [WriteTrace.Event] {
+        var events: [WriteTrace.Event] = []
+        while let event = try next(sequence: UInt64(events.count)) { events.append(event) }
+        return events
+    }
+
+    /// The next event, or nil at the end of the last whole record.
+    private mutating func next(sequence: UInt64) throws(WriteTraceError) -> WriteTrace.Event? {
+        guard bytes.count - position >= Self.headerByteCount else { return nil }
+        guard load(UInt32.self, at: 0) == Self.magic else { throw error(.magic) }
+        guard let kind = Kind(rawValue: load(UInt32.self, at: 4)) else { throw error(.kind) }
+        guard load(UInt64.self, at: 8) == sequence else { throw error(.sequence) }
+        let offset = load(Int64.self, at: 16)
+        let length = load(Int64.self, at: 24)
+        let range = 0...Self.maximalFileByteCount
+        guard range.contains(offset), range.contains(length), range.contains(offset + length) else {
+            throw error(.range)
+        }
+        guard length == 0 || kind.hasPayload else { throw error(.range) }
+        let start = position + Self.headerByteCount
+        guard bytes.count - start >= Int(length) else { return nil }
+        let payload = bytes[start..<start + Int(length)]
+        position = payload.endIndex
+        return switch kind {
+        case .write: .write(offset: Int(offset), bytes: payload)
+        case .synchronousWrite: .synchronousWrite(offset: Int(offset), bytes: payload)
+        case .sync: .sync
+        case .truncate: .truncate(byteCount: Int(offset))
+        case .output: .output(payload)
+        }
+    }
+
+    private enum Kind: UInt32 {
+        case write = 1
+        case sync, synchronousWrite, truncate, output
+
+        var hasPayload: Bool { self != .sync && self != .truncate }
+    }
+
+    private func load<Number: FixedWidthInteger & BitwiseCopyable>(_: Number.Type, at offset: Int) -> Number {
+        bytes.withUnsafeBytes {
+            Number(littleEndian: $0.loadUnaligned(fromByteOffset: position + offset, as: Number.self))
+        }
+    }
+
+    private func error(_ code: WriteTraceError.Code) -> WriteTraceError {
+        WriteTraceError(code: code, byteOffset: position)
+    }
+}
