@@ -41,7 +41,11 @@ let package = Package(
             path: "Tests/StetTestChild"
         ),
         .testTarget(name: "StetLMDBTests", dependencies: ["StetLMDB", "StetTestSupport"]),
-        .testTarget(name: "StetStoreTests", dependencies: ["StetStore", "StetTestSupport"]),
+        .testTarget(
+            name: "StetStoreTests",
+            dependencies: ["StetStore", "StetLMDB", "StetTestSupport"],
+            resources: [.copy("Resources")]
+        ),
         .testTarget(
             name: "StetMacrosTests",
             dependencies: [
@@ -51,7 +55,7 @@ let package = Package(
         ),
         .testTarget(
             name: "StetTests",
-            dependencies: ["Stet", "StetTestSupport", "stet-test-child"]
+            dependencies: ["Stet", "StetStore", "StetLMDB", "StetTestSupport", "stet-test-child"]
         ),
         .testTarget(name: "SourceTests", dependencies: ["StetTestSupport"]),
     ]

@@ -363,11 +363,6 @@ extension Model {
     }
 
     func _$becomeSaved() {
-        if isInserted, isDeleted {
-            // It was never stored: it belongs to nothing again.
-            _$state.table?.forget(id)
-            _$state.table = nil
-        }
         _$state.flags = isDeleted ? [.deleted] : []
         _$state.pendingIndex = -1
     }

@@ -6,7 +6,7 @@ public import StetStore
 /// A store may be used from any number of tasks; each works in a context of its own. A process opens a file once:
 /// opening it again gives a store that shares everything with the first.
 public final class Store: Sendable {
-    let file: StoreFile
+    package let file: StoreFile
     /// In the order of entity numbers.
     let modelTypes: [any Model.Type]
     let configuration: StoreConfiguration

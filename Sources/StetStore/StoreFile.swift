@@ -95,7 +95,7 @@ package final class StoreFile: Sendable {
     /// Looks at the file before LMDB maps it: what is shorter than it says would kill the process.
     private static func refuseUnusable(_ path: String) throws {
         let inspection = try FileInspection.inspect(path: path, walkingPages: false)
-        if let damage = inspection.damages.first(where: { $0.kind == .shortFile }) {
+        if let damage = inspection.damages.first {
             throw StoreError.damaged("\(damage)", path: path)
         }
     }

@@ -22,4 +22,11 @@ public import Stet
         self.title = title
         self.notebook = notebook
     }
+
+    public static var validators: Validators<Article> {
+        Validators { validation in
+            guard let new = validation.new, new.rating == 5, new.body == nil else { return }
+            validation.report(\.rating, "an article rated 5 needs a body")
+        }
+    }
 }
