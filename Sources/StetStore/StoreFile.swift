@@ -49,6 +49,11 @@ package final class StoreFile: Sendable {
             configuration.mapByteCount = mapByteCount
             configuration.readerCount = readerCount
             configuration.tableCount = schema.entities.count + StoreTables.fixedCount
+            #if STET_FAULTS
+            if let planted = getenv("STET_PLANTED") {
+                configuration.skipsSync = String(cString: planted) == "unsyncedCommit"
+            }
+            #endif
             if access(path, F_OK) != 0 { try StoreCreation.create(at: path, schema, configuration) }
             try refuseUnusable(path)
             configuration.createsFile = false

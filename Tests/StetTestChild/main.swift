@@ -1,17 +1,81 @@
+import Foundation
+import Glibc
 import Stet
 import StetTestSupport
 
-let store = try Store.open(at: "/tmp/smoke.stet", for: Notebook.self, Article.self)
-let context = store.context(author: "lala")
-let note = Notebook(name: "  Swift ")
-context.insert(note)
-let article = Article(title: "one", notebook: note)
-context.insert(article)
-let commit = try context.save("add notebook")
-print(commit as Any, note.name, note.created, article.notebook === note)
-do { try context.edit("rename") { note.name = ""; article.rating = 9; article.notebook = nil } } catch { print(error) }
-print(note.name, article.notebook === note, context.hasChanges)
-context.delete(note)
-print(try context.save("delete") as Any, article.notebook as Any)
-for commit in try store.journal() { print(commit); for c in commit.changeSet.changes { print("  ", c) } }
-print(try store.verify())
+// What the tests run in a process of its own: to be killed, recorded, or to look at a file that may be damaged.
+//
+//   stet-test-child create PATH            makes an empty store
+//   stet-test-child write PATH [COUNT]     saves one edit after the other, for ever without COUNT, and after each
+//                                          save writes "ack REVISION" to standard output
+//   stet-test-child check PATH REVISION …  verifies stores and that each has at least its revision
+
+/// Standard output without a buffer: what is written survives a kill.
+func say(_ line: String) {
+    let bytes = Array("\(line)\n".utf8)
+    guard Glibc.write(1, bytes, bytes.count) == bytes.count else { exit(74) }
+}
+
+func openStore(_ path: String) throws -> Store {
+    try Store.open(at: path, for: Notebook.self, Article.self)
+}
+
+func write(_ path: String, _ count: Int?) throws {
+    let context = try openStore(path).context(author: "child")
+    var notebook: Notebook?
+    var articles: [Article] = []
+    for number in 0..<(count ?? .max) {
+        // A mix of inserts, updates and deletes, with references that come and go.
+        if number % 10 == 0 {
+            notebook = Notebook(name: "notebook \(number)")
+            context.insert(notebook!)
+        }
+        let article = Article(title: "article \(number)", notebook: notebook)
+        article.body = String(repeating: "text ", count: number % 50)
+        context.insert(article)
+        articles.append(article)
+        if number % 3 == 0 { articles[articles.count / 2].rating = number % 5 }
+        if number % 7 == 6 { context.delete(articles.removeFirst()) }
+        if number % 20 == 19, let last = notebook {
+            context.delete(last)
+            notebook = nil
+        }
+        guard let commit = try context.save("edit \(number)") else { exit(70) }
+        say("ack \(commit.revision)")
+    }
+}
+
+func check(_ arguments: [String]) {
+    for index in stride(from: 0, to: arguments.count - 1, by: 2) {
+        let path = arguments[index]
+        do {
+            let store = try openStore(path)
+            defer { store.close() }
+            let report = try store.verify()
+            let expected = Revision(UInt64(arguments[index + 1]) ?? .max)
+            if report.revision < expected {
+                say("lost \(path): \(report.revision) instead of \(expected)")
+            } else {
+                say(report.isClean ? "ok \(path)" : "bad \(path): \(report)")
+            }
+        } catch {
+            say("bad \(path): \(error)")
+        }
+    }
+}
+
+do {
+    let arguments = CommandLine.arguments
+    switch arguments.dropFirst().first {
+    case "create" where arguments.count == 3: try openStore(arguments[2]).close()
+    case "write" where arguments.count >= 3:
+        try write(arguments[2], arguments.count > 3 ? Int(arguments[3]) : nil)
+    case "check": check(Array(arguments.dropFirst(2)))
+    default:
+        say("usage: stet-test-child create|write|check PATH …")
+        exit(64)
+    }
+} catch {
+    say("error: \(error)")
+    exit(1)
+}

@@ -1,0 +1,53 @@
+import Foundation
+
+/// Runs programs of this package in a process of their own.
+public enum ChildProcess {
+    /// The folder with the programs and libraries that were built beside the tests.
+    public static var buildFolder: String {
+        let program = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return (program as NSString).deletingLastPathComponent
+    }
+
+    /// How a process ended, and what it wrote to standard output.
+    public struct Outcome: Sendable {
+        /// Its exit code, or the number of the signal that ended it.
+        public let status: Int32
+        /// True when a signal ended it.
+        public let wasKilled: Bool
+        /// The lines of standard output.
+        public let lines: [String]
+    }
+
+    /// Runs `stet-test-child` to its end.
+    ///
+    /// - Parameter killAfter: kills the process with SIGKILL once it has written so many lines.
+    public static func run(
+        _ arguments: [String], environment: [String: String] = [:], killAfter: Int? = nil
+    ) throws -> Outcome {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "\(buildFolder)/stet-test-child")
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        var bytes = Data()
+        var isKilled = false
+        while case let more = output.fileHandleForReading.availableData, !more.isEmpty {
+            bytes.append(more)
+            let lineCount = bytes.count { $0 == UInt8(ascii: "\n") }
+            if let killAfter, lineCount >= killAfter, !isKilled {
+                kill(process.processIdentifier, SIGKILL)
+                isKilled = true
+            }
+        }
+        process.waitUntilExit()
+        // A line without its end was cut off by the kill.
+        let end = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.startIndex
+        let text = String(decoding: bytes[..<end], as: UTF8.self)
+        return Outcome(
+            status: process.terminationStatus,
+            wasKilled: process.terminationReason == .uncaughtSignal,
+            lines: text.split(separator: "\n").map(String.init))
+    }
+}

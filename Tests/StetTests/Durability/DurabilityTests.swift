@@ -1,0 +1,92 @@
+import Foundation
+import Stet
+import StetTestSupport
+import Testing
+
+/// Shows, rather than assumes, that what was acknowledged is on the disk.
+@Suite(.serialized) struct DurabilityTests {
+    /// Records a child that makes commits on a store that is there already.
+    private func record(
+        commits: Int, environment: [String: String] = [:]
+    ) throws -> (trace: WriteTrace, initial: [UInt8]) {
+        let directory = TemporaryDirectory()
+        let path = directory.file()
+        let log = directory.file("trace")
+        #expect(try ChildProcess.run(["create", path]).status == 0)
+        let initial = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        let recorder = [
+            "LD_PRELOAD": "\(ChildProcess.buildFolder)/libStetRecorder.so",
+            "STET_RECORD_FILE": path, "STET_RECORD_LOG": log,
+        ]
+        let outcome = try ChildProcess.run(
+            ["write", path, "\(commits)"], environment: recorder.merging(environment) { $1 })
+        #expect(outcome.status == 0, "\(outcome.lines.suffix(3))")
+        return (try WriteTrace(contentsOf: log), initial)
+    }
+
+    @Test func everyAcknowledgedCommitWasSyncedBefore() throws {
+        let (trace, _) = try record(commits: 100)
+        #expect(trace.events.filter { $0.acknowledgement != nil }.count == 100)
+        #expect(trace.unsyncedAcknowledgements() == [])
+        // One sync of the data and one synchronous write of the meta page per commit, and nothing else.
+        let syncs = trace.events.filter { if case .sync = $0 { true } else { false } }.count
+        let metas = trace.events.filter {
+            if case .synchronousWrite = $0 { true } else { false }
+        }.count
+        #expect(syncs == 100)
+        #expect(metas == 100)
+    }
+
+    #if STET_FAULTS
+    @Test func thePlantedBugUnsyncedCommitIsFound() throws {
+        let (trace, _) = try record(
+            commits: 20, environment: ["STET_PLANTED": "unsyncedCommit"])
+        #expect(trace.unsyncedAcknowledgements().count == 20)
+    }
+    #endif
+
+    @Test func afterAPowerCutAnywhereTheStoreVerifiesAndHasWhatWasAcknowledged() throws {
+        let (trace, initial) = try record(commits: 60)
+        let images = PowerCutImages(trace, seed: 20_261_121, count: 500, initial: initial)
+        let directory = TemporaryDirectory()
+        var results: [String] = []
+        for batch in stride(from: 0, to: 500, by: 50) {
+            var arguments = ["check"]
+            for index in batch..<batch + 50 {
+                let path = directory.file("image-\(index)")
+                let (acknowledged, _) = try images.write(index, to: path)
+                let last = acknowledged.last?.dropFirst(4).trimmingCharacters(in: .newlines)
+                arguments += [path, last ?? "0"]
+            }
+            let outcome = try ChildProcess.run(arguments)
+            #expect(!outcome.wasKilled, "images \(batch)…: \(outcome.status)")
+            results += outcome.lines
+            for index in batch..<batch + 50 {
+                for suffix in ["", "-lock"] {
+                    try? FileManager.default.removeItem(
+                        atPath: directory.file("image-\(index)") + suffix)
+                }
+            }
+        }
+        #expect(results.count == 500)
+        #expect(results.filter { !$0.hasPrefix("ok ") } == [])
+    }
+
+    @Test func aHundredKillsLoseNoAcknowledgedCommit() throws {
+        var generator = SeededGenerator(seed: 100)
+        var directory = TemporaryDirectory()
+        var acknowledgedCount = 0
+        for round in 0..<100 {
+            if round % 10 == 0 { directory = TemporaryDirectory() }
+            let path = directory.file()
+            let outcome = try ChildProcess.run(
+                ["write", path], killAfter: Int.random(in: 1...12, using: &generator))
+            #expect(outcome.wasKilled && outcome.status == SIGKILL)
+            #expect(outcome.lines.allSatisfy { $0.hasPrefix("ack ") }, "\(outcome.lines.suffix(1))")
+            acknowledgedCount += outcome.lines.count
+            let last = outcome.lines.last?.dropFirst(4) ?? "0"
+            #expect(try ChildProcess.run(["check", path, String(last)]).lines == ["ok \(path)"])
+        }
+        #expect(acknowledgedCount >= 100)
+    }
+}
