@@ -4,6 +4,9 @@
 /// model. `@Attribute` adds rules; `@Transient` leaves a property out; computed properties and constants are left alone.
 /// The class keeps the initialisers that it declares.
 ///
+/// A context holds only objects with pending changes. A reference that is read gives the object that is alive, or makes
+/// it: hold the objects that you compare or read often.
+///
 /// ```swift
 /// @Model final class Article {
 ///     @Attribute(.trimmed, .length(1...25)) var title: String

@@ -3,8 +3,9 @@ import StetStore
 extension ManagedContext {
     /// Adds an object, and every object that can be reached from it over references and is in no context yet.
     ///
-    /// Nothing happens when the object is in this context already. An object of another context is not inserted, and is
-    /// a violation at the next save.
+    /// An object whose deletion is not saved yet is deleted no more; else nothing happens when the object is in this
+    /// context already. An object of another context, and one whose deletion was saved, is not inserted, and is a
+    /// violation at the next save.
     ///
     /// - Complexity: O(objects inserted).
     public func insert(_ object: some Model) {
@@ -17,6 +18,10 @@ extension ManagedContext {
         if let present = object._$state.table {
             if present.context !== self {
                 note(.foreignObject, object, "belongs to another context")
+            } else if object.isDeleted, object.hasChanges {
+                object._$state.flags.remove(.deleted)
+            } else if object.isDeleted {
+                note(.deletedObjectEdited, object, "was inserted after it had been deleted")
             }
             return []
         }
@@ -59,7 +64,8 @@ extension ManagedContext {
         for target in visitor.targets { insert(target) }
     }
 
-    /// Marks an object as deleted. References to it become nil when the context is saved; the object keeps its values.
+    /// Marks an object as deleted. It keeps its values; references to it become nil when the context is saved, and show
+    /// the deleted object until then.
     ///
     /// Nothing happens when the object is deleted already or in no context. An object of another context is not
     /// deleted, and is a violation at the next save.
@@ -74,15 +80,16 @@ extension ManagedContext {
         object._$state.flags.insert(.deleted)
     }
 
-    /// The objects of this context that refer to an object now, saved or not, in ascending order of id.
+    /// The objects that refer to an object now, saved or not, in ascending order of id.
     ///
     /// - Throws: `StoreError`.
     package func referrers(of object: some Model) throws -> [any Model] {
         try referrers(of: object.id).map(\.object)
     }
 
-    /// Who refers to a target now: the stored ends at this context's revision, less those that were moved away, and
-    /// those that are pending.
+    /// Who refers to a target now: the stored ends of the last commit that this context sees, too, less those that
+    /// were moved away, and those that are pending. An end that only an older revision has is not among them: a save
+    /// needs none of those.
     func referrers(
         of target: ObjectID
     ) throws -> [(referrer: InverseEnds.Referrer, object: any Model)] {

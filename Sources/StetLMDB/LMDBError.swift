@@ -21,6 +21,18 @@ package struct LMDBError: Error, Hashable, Sendable {
         self.path = path
     }
 
+    /// What could not be done, in the words of a user of the store: "can't be …".
+    package var attempt: String {
+        switch operation {
+        case .openEnvironment, .openTable, .inspect: "opened"
+        case .put, .delete, .commit: "written"
+        case .begin, .get, .cursor: "used"
+        case .setMapSize: "enlarged"
+        case .environmentStatistics, .checkReaders: "looked at"
+        case .copy: "copied"
+        }
+    }
+
     /// LMDB's or the system's text for `code`.
     package var reason: String {
         String(cString: mdb_strerror(code))
@@ -61,6 +73,7 @@ extension LMDBError {
         case MDB_PANIC: "A write of the meta page failed: close the store and open it again."
         case MDB_MAP_RESIZED: "Another process has grown the file: close the store and open it again."
         case ENOENT: "Create the directory first, or correct the path."
+        case EISDIR, ELOOP: "Name a file: not a directory, and not a link."
         case EACCES, EPERM, EROFS: "Give this process the right to read and write the file and its directory."
         case ENOSPC, EDQUOT, EFBIG: "Free space on the disk, then try again."
         case ENOMEM: "Lower the map size, or raise the limit of address space."

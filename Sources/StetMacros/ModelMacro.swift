@@ -89,7 +89,7 @@ struct ModelMembers {
         """
         \(raw: access)final var _$snapshot: Snapshot {
         get {
-        Snapshot(_$id: id\(raw: properties.map { ", \($0.reference): \($0.typeName)._snapshotValue(\($0.storage))" }.joined()))
+        Snapshot(_$id: id\(raw: properties.map { ", \($0.name): \($0.typeName)._snapshotValue(\($0.storage))" }.joined()))
         }
         set {
         \(raw: lines { "\($0.storage) = \($0.typeName)._storage(from: newValue.\($0.reference))" })

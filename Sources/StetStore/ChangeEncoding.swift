@@ -218,12 +218,28 @@ extension NetChanges {
                     + "the limit is \(Limits.changesPerCommit).",
                 advice: "Save in several commits.")
         }
+        for item in items where item.after.count > Limits.attributeByteCount {
+            try checkAttributes(of: item)
+        }
         guard bodies.buffer.count <= Limits.commitByteCount else {
             throw StoreError(
                 .limitExceeded,
                 message: "The records of the commit have \(bodies.buffer.count) bytes; "
                     + "the limit is \(Limits.commitByteCount).",
                 advice: "Save in several commits.")
+        }
+    }
+
+    private borrowing func checkAttributes(of item: Item) throws {
+        let entity = schema.entities[item.entity - 1]
+        let body = try RecordBody(body(item.after), of: entity)
+        for (slot, property) in entity.properties.enumerated() {
+            guard let count = try body.cell(slot)?.byteCount, count > Limits.attributeByteCount
+            else { continue }
+            throw StoreError(
+                .limitExceeded,
+                message: "\(entity.name).\(property.name) has \(count) bytes; "
+                    + "the limit is \(Limits.attributeByteCount).")
         }
     }
 

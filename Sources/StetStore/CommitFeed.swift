@@ -71,8 +71,7 @@ package final class CommitFeed: Sendable {
 
     func step(after seen: Revision) -> Step {
         state.withLock { state in
-            if state.isEnded { return .end }
-            guard state.head > seen else { return .wait }
+            guard state.head > seen else { return state.isEnded ? .end : .wait }
             let next = seen.next
             guard let first = state.ring.first?.revision, first <= next else { return .readJournal }
             // Without gaps the commit stands at its distance from the first.
@@ -107,8 +106,9 @@ package final class CommitFeed: Sendable {
 
 /// The commits of a store, as they are made: every one, in order, once.
 ///
-/// A slow observer is served from the journal without noticing. The sequence ends when the store is closed or the
-/// task that iterates is cancelled.
+/// A slow observer is served from the journal without noticing. The sequence ends when the store is closed, once the
+/// observer has seen what there was, or when the task that iterates is cancelled. An observer that was so slow that the
+/// rest is only in the journal, which is closed then, gets the error `storeClosed`.
 public struct Commits: AsyncSequence, Sendable {
     private let file: StoreFile
     private let start: Revision

@@ -10,22 +10,31 @@ enum StoreCreation {
         at path: String, _ schema: Schema, _ configuration: Environment.Configuration
     ) throws {
         let temporary = "\(path).new-\(ObjectID())"
+        do {
+            try make(temporary, schema, configuration)
+        } catch let error as LMDBError {
+            // Told of the name that the caller gave.
+            throw LMDBError(error.operation, code: error.code, path: path)
+        }
         defer {
             unlink(temporary)
             unlink("\(temporary)-lock")
-        }
-        let environment = try Environment.open(at: temporary, configuration)
-        do {
-            defer { environment.close() }
-            try environment.write { transaction in
-                try StoreTables.create(schema, in: transaction)
-            }
         }
         // A link fails where a name is taken, so that of two creators one wins and the other opens what is there.
         if link(temporary, path) != 0, errno != EEXIST {
             throw LMDBError(.openEnvironment, code: errno, path: path)
         }
         try syncDirectory(of: path)
+    }
+
+    private static func make(
+        _ path: String, _ schema: Schema, _ configuration: Environment.Configuration
+    ) throws {
+        let environment = try Environment.open(at: path, configuration)
+        defer { environment.close() }
+        try environment.write { transaction in
+            try StoreTables.create(schema, in: transaction)
+        }
     }
 
     private static func syncDirectory(of path: String) throws(LMDBError) {

@@ -78,10 +78,14 @@ extension StoreError {
             case LMDBError.noEntry: .notFound
             default: .inputOutput
             }
+        let message =
+            code == .storeClosed
+            ? "The store \(error.path) is closed."
+            : "The store \(error.path) can't be \(error.attempt): \(error.reason)."
         self.init(
-            code, path: error.path,
-            message: "\(error.operation.rawValue) failed on the store \(error.path): \(error.reason).",
-            advice: error.advice, systemCode: error.code)
+            code, path: error.path, message: message,
+            advice: code == .storeClosed ? "Open it again." : error.advice,
+            systemCode: error.code)
     }
 
     /// A store whose contents contradict themselves.

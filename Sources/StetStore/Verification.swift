@@ -26,8 +26,11 @@ public struct VerificationReport: Sendable, Hashable {
 extension VerificationReport: CustomStringConvertible {
     /// A verdict in one line, then the problems.
     public var description: String {
-        let extent = "\(commitCount) commits, \(changeCount) changes, \(objectCount) objects, "
-            + "\(referenceCount) references"
+        let counts = [
+            (commitCount, "commit"), (changeCount, "change"), (objectCount, "object"),
+            (referenceCount, "reference"),
+        ]
+        let extent = counts.map { "\($0) \($1)\($0 == 1 ? "" : "s")" }.joined(separator: ", ")
         guard !isClean else { return "verified: state equals journal (\(extent))" }
         return (["NOT VERIFIED (\(extent)):"] + problems).joined(separator: "\n  ")
     }

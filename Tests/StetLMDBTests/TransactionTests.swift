@@ -67,8 +67,10 @@ struct TransactionTests {
     @Test func absentKeysHaveNoValueAndEmptyValuesAreValues() throws {
         try environment.write { try $0.set([1], [], in: table) }
         try environment.read { transaction in
-            #expect(try transaction.value(of: [1], in: table) == [])
-            #expect(try transaction.value(of: [2], in: table) == nil)
+            let values = [
+                try transaction.value(of: [1], in: table), try transaction.value(of: [2], in: table),
+            ]
+            #expect(values == [[], nil])
             #expect(try transaction.count(of: table) == 1)
         }
     }

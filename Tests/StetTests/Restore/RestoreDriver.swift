@@ -137,7 +137,7 @@ struct RestoreDriver {
         case 0, 1, 2: makeObject()
         case 3, 4, 5, 6: editText()
         case 7, 8, 9: editReference()
-        case 10: deleteOne()
+        case 10: Int.random(in: 0..<3, using: &generator) == 0 ? insertDeleted() : deleteOne()
         case 11: snapshots.append((context.snapshot(), model))
         case 12: restoreOne()
         default: rollBackOne()
@@ -217,6 +217,15 @@ struct RestoreDriver {
         objects.notebooks[label].map { context.delete($0) }
         objects.articles[label].map { context.delete($0) }
         model.delete(label)
+    }
+
+    /// Takes a deletion back.
+    private mutating func insertDeleted() {
+        let deleted = model.objects.filter { $0.value.isDeleted && $0.value.hasChanges }
+        guard let label = pick(deleted.keys) else { return }
+        objects.notebooks[label].map { context.insert($0) }
+        objects.articles[label].map { context.insert($0) }
+        model.takeDeletionBack(label)
     }
 
     private mutating func restoreOne() {

@@ -60,6 +60,11 @@ struct RestoreModel: Equatable {
         objects[label] = object
     }
 
+    /// What inserting an object again does whose deletion is pending.
+    mutating func takeDeletionBack(_ label: Int) {
+        objects[label]?.isDeleted = false
+    }
+
     mutating func delete(_ label: Int) {
         guard objects[label]?.isInContext == true, objects[label]?.isDeleted == false else { return }
         objects[label]?.isDeleted = true

@@ -1,0 +1,71 @@
+#ifndef BARE_LMDB_H
+#define BARE_LMDB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// The floor under Stet: C on LMDB that writes and reads the bytes Stet writes and reads, without a
+// library between.
+//
+// The same: tables, keys, records with their checksums, journal entries cut into the same chunks,
+// reverse references sorted before they are put, the head in the unnamed table, MDB_APPEND and
+// MDB_RESERVE, one durable transaction per commit. Left out: SHA-256 (zeros stand where the digests
+// would, a cheap counter where the random salts would), validation, the checks of the store before
+// a commit, objects, and everything that watches a commit.
+//
+// Every function that can fail answers 0 or an error code of LMDB or errno.
+
+typedef struct BareStore BareStore;
+
+typedef struct {
+    uint64_t high, low;
+} BareID;
+
+// One article to be written. Its texts are borrowed.
+typedef struct {
+    const char *title;
+    const char *body;
+    uint32_t title_count, body_count;
+    int64_t rating;
+    double created;
+    uint32_t notebook;  // the position of a notebook in the store
+} BareArticle;
+
+// What was read, to be compared with what Stet has read.
+typedef struct {
+    uint64_t count;
+    uint64_t title_byte_count;
+    int64_t rating_sum;
+    uint64_t text_hash;  // over the texts of all objects; only made when it is asked for
+} BareTotals;
+
+const char *bare_lmdb_version(void);
+const char *bare_message(int code);
+
+// True when `path` lies on a file system without a disk.
+bool bare_is_in_memory(const char *path);
+
+// Opens the store at `path`. A new one gets its tables and a head; one that Stet wrote can be read.
+int bare_open(const char *path, bool creates, BareStore **store);
+void bare_close(BareStore *store);
+
+// Writes `count` notebooks in one commit. Call it once, before the first article.
+int bare_commit_notebooks(BareStore *store, uint32_t count);
+
+// Writes `count` articles in one durable commit.
+int bare_commit(BareStore *store, const BareArticle *articles, size_t count);
+
+// Scans all articles: checks header, checksum and revision, copies both texts out into one buffer.
+int bare_scan(BareStore *store, bool hashes, BareTotals *totals);
+
+// The same, but each article becomes a struct with two texts of its own, all by malloc, that stays
+// until the end, as the objects of a fetch do.
+typedef struct BareObjects BareObjects;
+int bare_fetch(BareStore *store, BareTotals *totals, BareObjects **objects);
+void bare_free(BareObjects *objects);
+
+// Reads articles by id, each in a read scope of its own, and copies both texts out into one buffer.
+int bare_get(BareStore *store, const BareID *ids, size_t count, BareTotals *totals);
+
+#endif

@@ -1,0 +1,216 @@
+#include <errno.h>
+
+#include "format.h"
+
+// A record that has been checked.
+typedef struct {
+    const char *title, *body;
+    uint32_t title_count, body_count;
+    int64_t rating;
+    double created;
+    BareID notebook;
+} Article;
+
+static bool locate(
+    const uint8_t *body, size_t count, int slot, const char **text, uint32_t *length) {
+    uint64_t word = get64(body + BITMAP_COUNT + 8 * slot);
+    uint64_t offset = word & 0xffffffffu;
+    *length = (uint32_t)(word >> 32 & 0x7fffffff);
+    *text = (const char *)body + offset;
+    return offset + *length <= count;
+}
+
+// Checks format, flags, checksum and revision, and takes the record apart.
+static bool decode(const MDB_val *value, BareID id, uint64_t newest, Article *article) {
+    const uint8_t *record = value->mv_data;
+    size_t fixed = RECORD_HEADER_COUNT + BITMAP_COUNT + 8 * ARTICLE_SLOT_COUNT;
+    if (value->mv_size < fixed || record[0] != 1 || record[1] != 0) return false;
+    const uint8_t *body = record + RECORD_HEADER_COUNT;
+    size_t count = value->mv_size - RECORD_HEADER_COUNT;
+    uint64_t revision = get64(record + 8);
+    uint16_t schema = (uint16_t)(record[2] | record[3] << 8);
+    if (record_checksum(body, count, id, schema, revision) != get32(record + 4)) return false;
+    if (revision > newest) return false;
+    const char *notebook;
+    uint32_t notebook_count;
+    if (!locate(body, count, 0, &article->title, &article->title_count)) return false;
+    if (!locate(body, count, 1, &article->body, &article->body_count)) return false;
+    if (!locate(body, count, 4, &notebook, &notebook_count)) return false;
+    article->rating = (int64_t)get64(body + BITMAP_COUNT + 16);
+    memcpy(&article->created, body + BITMAP_COUNT + 24, 8);
+    article->notebook = get_id((const uint8_t *)notebook);
+    return notebook_count == ID_COUNT;
+}
+
+static void add(BareTotals *totals, const Article *article) {
+    totals->count++;
+    totals->title_byte_count += article->title_count;
+    totals->rating_sum += article->rating;
+}
+
+// FNV-1a, to compare texts with those that Stet reads.
+static void add_hash(BareTotals *totals, const char *text, uint32_t count) {
+    uint64_t hash = totals->text_hash ? totals->text_hash : 0xcbf29ce484222325u;
+    for (uint32_t index = 0; index < count; index++) {
+        hash = (hash ^ (uint8_t)text[index]) * 0x100000001b3u;
+    }
+    totals->text_hash = hash;
+}
+
+// MARK: One buffer for all
+
+// Keeps the compiler from leaving the copies out.
+static inline void keep(const void *pointer) { __asm__ volatile("" : : "r"(pointer) : "memory"); }
+
+static char *copy_out(const Article *article, char *buffer, size_t *capacity) {
+    size_t count = (size_t)article->title_count + article->body_count;
+    if (count > *capacity) {
+        free(buffer);
+        *capacity = 2 * count;
+        buffer = malloc(*capacity);
+        if (!buffer) return NULL;
+    }
+    memcpy(buffer, article->title, article->title_count);
+    memcpy(buffer + article->title_count, article->body, article->body_count);
+    keep(buffer);
+    return buffer;
+}
+
+int bare_scan(BareStore *store, bool hashes, BareTotals *totals) {
+    size_t capacity = 1024;
+    char *buffer = malloc(capacity);
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    Article article;
+    *totals = (BareTotals){0};
+    int code = mdb_txn_renew(store->reader);
+    if (!code) code = mdb_cursor_open(store->reader, store->articles, &cursor);
+    if (code || !buffer) return code ? code : ENOMEM;
+    while (!(code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
+        if (!decode(&value, get_id(key.mv_data), store->revision, &article)) {
+            code = MDB_CORRUPTED;
+            break;
+        }
+        buffer = copy_out(&article, buffer, &capacity);
+        if (!buffer) break;
+        add(totals, &article);
+        if (hashes) {
+            add_hash(totals, article.title, article.title_count);
+            add_hash(totals, article.body, article.body_count);
+        }
+    }
+    free(buffer);
+    mdb_cursor_close(cursor);
+    mdb_txn_reset(store->reader);
+    return code == MDB_NOTFOUND ? 0 : buffer ? code : ENOMEM;
+}
+
+int bare_get(BareStore *store, const BareID *ids, size_t count, BareTotals *totals) {
+    size_t capacity = 1024;
+    char *buffer = malloc(capacity);
+    Article article;
+    *totals = (BareTotals){0};
+    int code = buffer ? 0 : ENOMEM;
+    for (size_t index = 0; index < count && !code; index++) {
+        uint8_t name[ID_COUNT];
+        put_id(name, ids[index]);
+        MDB_val key = {ID_COUNT, name}, value;
+        code = mdb_txn_renew(store->reader);
+        if (code) break;
+        code = mdb_get(store->reader, store->articles, &key, &value);
+        if (!code && !decode(&value, ids[index], store->revision, &article)) code = MDB_CORRUPTED;
+        if (!code) {
+            buffer = copy_out(&article, buffer, &capacity);
+            if (!buffer) code = ENOMEM;
+            add(totals, &article);
+        }
+        mdb_txn_reset(store->reader);
+    }
+    free(buffer);
+    return code;
+}
+
+// MARK: Structs that stay
+
+typedef struct {
+    BareID id, notebook;
+    uint64_t revision;
+    char *title, *body;
+    uint32_t title_count, body_count;
+    int64_t rating;
+    double created;
+} KeptArticle;
+
+struct BareObjects {
+    size_t count, capacity;
+    KeptArticle **articles;
+};
+
+static char *copy_text(const char *text, uint32_t count) {
+    char *copy = malloc(count ? count : 1);
+    if (copy) memcpy(copy, text, count);
+    return copy;
+}
+
+static bool keep_article(BareObjects *objects, BareID id, const Article *article) {
+    if (objects->count == objects->capacity) {
+        objects->capacity = objects->capacity ? 2 * objects->capacity : 1024;
+        KeptArticle **grown = realloc(
+            objects->articles, objects->capacity * sizeof *objects->articles);
+        if (!grown) return false;
+        objects->articles = grown;
+    }
+    KeptArticle *kept = malloc(sizeof *kept);
+    if (!kept) return false;
+    *kept = (KeptArticle){
+        .id = id,
+        .notebook = article->notebook,
+        .title = copy_text(article->title, article->title_count),
+        .body = copy_text(article->body, article->body_count),
+        .title_count = article->title_count,
+        .body_count = article->body_count,
+        .rating = article->rating,
+        .created = article->created,
+    };
+    objects->articles[objects->count++] = kept;
+    return kept->title && kept->body;
+}
+
+int bare_fetch(BareStore *store, BareTotals *totals, BareObjects **result) {
+    BareObjects *objects = calloc(1, sizeof *objects);
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    Article article;
+    *totals = (BareTotals){0};
+    int code = mdb_txn_renew(store->reader);
+    if (!code) code = mdb_cursor_open(store->reader, store->articles, &cursor);
+    if (code || !objects) return code ? code : ENOMEM;
+    while (!(code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
+        BareID id = get_id(key.mv_data);
+        if (!decode(&value, id, store->revision, &article)) {
+            code = MDB_CORRUPTED;
+        } else if (!keep_article(objects, id, &article)) {
+            code = ENOMEM;
+        }
+        if (code) break;
+        // The two properties are read from the struct, as they are from an object.
+        const KeptArticle *kept = objects->articles[objects->count - 1];
+        totals->count++;
+        totals->title_byte_count += kept->title_count;
+        totals->rating_sum += kept->rating;
+    }
+    mdb_cursor_close(cursor);
+    mdb_txn_reset(store->reader);
+    *result = objects;
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+void bare_free(BareObjects *objects) {
+    for (size_t index = 0; index < objects->count; index++) {
+        free(objects->articles[index]->title);
+        free(objects->articles[index]->body);
+        free(objects->articles[index]);
+    }
+    free(objects->articles);
+    free(objects);
+}

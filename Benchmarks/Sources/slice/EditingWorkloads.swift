@@ -1,0 +1,96 @@
+import Stet
+
+/// What only a unit of work does: sets, snapshots, refused saves. Bare LMDB has nothing like it.
+struct EditingWorkloads {
+    private let store: Store
+    private let storedCount: Int
+    private let pendingCount: Int
+
+    init(_ options: Options, _ samples: Samples, directory: String) throws {
+        storedCount = options.storedCount
+        pendingCount = options.pendingCount
+        store = try Store.open(directory + "/editing.stet")
+        try store.commitNotebooks()
+        let (context, notebooks) = try store.contextWithNotebooks()
+        context.insert(samples.values[..<storedCount], into: notebooks)
+        try context.save()
+    }
+
+    func run(round: Int, _ measurements: inout Measurements) throws {
+        try set(&measurements)
+        try putBack(&measurements)
+        try save(&measurements)
+    }
+
+    func close() { store.close() }
+
+    private func set(_ measurements: inout Measurements) throws {
+        let context = store.context()
+        let articles = try context.fetch(Article.self)
+        measurements.time("first set of a property", .stet, .nanoseconds, objects: storedCount) {
+            for index in articles.indices { articles[index].rating = index % 6 }
+        }
+        measurements.time("later set of a property", .stet, .nanoseconds, objects: storedCount) {
+            for index in articles.indices { articles[index].rating = (index + 1) % 6 }
+        }
+        measurements.time("rollback of all of them", .stet, .nanoseconds, objects: storedCount) {
+            context.rollback()
+        }
+    }
+
+    private func putBack(_ measurements: inout Measurements) throws {
+        let (context, articles) = try pending(rating: 1)
+        let snapshot = measurements.time(
+            "snapshot of the pending changes", .stet, .nanoseconds, objects: pendingCount
+        ) { context.snapshot() }
+        for article in articles { article.rating = 2 }
+        measurements.time(
+            "restore of the pending changes", .stet, .nanoseconds, objects: pendingCount
+        ) { context.restore(snapshot) }
+        guard articles.allSatisfy({ $0.rating == 1 }) else {
+            throw Failure("restore has not put the ratings back")
+        }
+    }
+
+    /// A save whose last edit is invalid, then a good one.
+    private func save(_ measurements: inout Measurements) throws {
+        let revision = try store.revision()
+        try saveRefused(&measurements)
+        try expectEqual(try store.revision(), revision, "the revision after a refused save")
+        let (context, articles) = try pending(rating: 3)
+        // The revision makes every round's titles new, so that every edit is a change.
+        for (index, article) in articles.enumerated() {
+            article.title = "edited \(revision) \(index)"
+        }
+        try measurements.time("save of edits", .stet, .nanoseconds, objects: pendingCount) {
+            _ = try context.save()
+        }
+    }
+
+    private func saveRefused(_ measurements: inout Measurements) throws {
+        let (context, articles) = try pending(rating: 4)
+        articles[articles.count - 1].rating = 6
+        let start = try WriteCounters.now()
+        let isRefused = measurements.time(
+            "refused save of edits, restored", .stet, .nanoseconds, objects: pendingCount
+        ) {
+            do {
+                try context.save()
+                return false
+            } catch { return error is ValidationError }
+        }
+        let written = try WriteCounters.now().byteCount - start.byteCount
+        measurements.add(Double(written), .bytes, "bytes written by a refused save", .stet)
+        guard isRefused, !context.hasChanges else {
+            throw Failure("an invalid save was not refused, or its edits stayed")
+        }
+    }
+
+    /// A fresh context with edited articles in it.
+    private func pending(rating: Int) throws -> (ManagedContext, [Article]) {
+        let context = store.context()
+        let articles = Array(try context.fetch(Article.self).prefix(pendingCount))
+        for article in articles { article.rating = rating }
+        return (context, articles)
+    }
+}

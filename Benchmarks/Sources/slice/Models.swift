@@ -1,0 +1,26 @@
+import FoundationEssentials
+import Stet
+
+// The domain of the tests, with the properties that the figures in the design name.
+
+@Model final class Notebook {
+    @Attribute(.trimmed, .length(1...25)) var name: String
+
+    init(name: String) { self.name = name }
+}
+
+@Model final class Article {
+    @Attribute(.trimmed, .length(1...25)) var title: String
+    var body: String
+    @Attribute(.range(0...5)) var rating: Int
+    var created: Date
+    var notebook: Notebook?
+
+    init(_ sample: Sample, in notebook: Notebook) {
+        title = sample.title
+        body = sample.body
+        rating = sample.rating
+        created = sample.created
+        self.notebook = notebook
+    }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import Stet
+
+/// A catalogue of installed packages: imported from a dpkg status file, edited, read back,
+/// verified.
+///
+/// Exit status: 0 when all went as expected, 1 on any surprise, 2 when the input or the place of
+/// the store can't be used, 64 for a command line that makes no sense.
+@main struct Catalogue {
+    static func main() async {
+        // Who reads the output may go away: the run goes on, and removes what it has made.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            exit(try await run(Options(Array(CommandLine.arguments.dropFirst()))) ? 0 : 1)
+        } catch let failure as Failure {
+            writeError("catalogue: \(failure.message)\n")
+            exit(failure.exitCode)
+        } catch {
+            writeError("catalogue: \(error)\n")
+            exit(1)
+        }
+    }
+
+    /// False on any surprise.
+    private static func run(_ options: Options) async throws -> Bool {
+        let report = Report()
+        switch options {
+        case .help: print(Options.usage)
+        case .readBack(let store, let expectation):
+            try Expectation.readBack(store: store, expectation: expectation, report)
+        case .run(let status, let keptStore):
+            let input = try Input.read(status)
+            let file = StatusFile(input.bytes)
+            guard !file.packages.isEmpty else {
+                throw Failure(message: "\(input.name) has no installed packages; try --excerpt")
+            }
+            let place = try StorePlace(kept: keptStore)
+            defer { place.tidy() }
+            let run = Catalogue(file: file, inputName: input.name, place: place, report: report)
+            try await run.run()
+            print(
+                report.surpriseCount == 0
+                    ? "\nEverything was as expected."
+                    : "\n\(counted(report.surpriseCount, "thing")) not as expected.")
+        }
+        return report.surpriseCount == 0
+    }
+
+    private let file: StatusFile
+    private let inputName: String
+    private let place: StorePlace
+    private let report: Report
+
+    private func run() async throws {
+        print("A catalogue of the packages in \(inputName)")
+        let left = file.notInstalledCount + file.incompleteCount
+        let unusable = left == 0 ? "" : "; \(left) not installed or incomplete"
+        print("\(counted(file.stanzaCount, "stanza")), \(file.packages.count) installed\(unusable)")
+
+        let store = try place.openStore()
+        let observer = Observer.watching(store)
+        var names = Names()
+        try importAll(into: store)
+        for commit in await observer.commits(through: 1) {
+            names.learn(from: commit)
+            report.observed(commit, names)
+        }
+
+        report.heading("An edit that breaks rules")
+        let context = store.context(author: "editor")
+        try RefusedEdit(context: context, report: report, names: names).run()
+
+        report.heading("Edits that are saved, as the observer saw them")
+        let commits = try GoodEdits(context: context, report: report).run()
+        let seen = await observer.commits(through: context.revision)
+        for commit in seen.dropFirst() {
+            names.learn(from: commit)
+            report.changes(in: commit, names)
+        }
+        report.check(
+            "the observer saw each commit once, in order, and nothing of the refused edit",
+            Array(seen.dropFirst()) == commits)
+        let expectation = try Expectation(commits, in: context)
+        store.close()
+        report.check("the observer ended when the store was closed", await observer.end())
+
+        report.heading("A new process reads them back")
+        let isMet = try expectation.isMetInNewProcess(
+            storePath: place.path, file: place.directory.appendingPathComponent("expectation.json"))
+        report.check("the new process found what was saved", isMet)
+        try showJournal(seen: seen)
+    }
+
+    private func importAll(into store: Store) throws {
+        report.heading("Import as one commit")
+        let context = store.context(author: "importer")
+        var importing = Import(context: context, report: report)
+        let clock = ContinuousClock()
+        let start = clock.now
+        let commit = try importing.run(file.packages)
+        let time = (clock.now - start).formatted(
+            .units(allowed: [.milliseconds], width: .abbreviated))
+        report.line("\(counted(commit?.changeCount ?? 0, "object")) inserted and saved in \(time).")
+        report.check("all of it is commit 1", commit?.revision == 1 && !context.hasChanges)
+    }
+
+    private func showJournal(seen: [Commit]) throws {
+        report.heading("The journal, from the store opened once more")
+        let store = try place.openStore()
+        defer { store.close() }
+        let journal = try store.journal()
+        report.journal(journal)
+        report.check("the journal holds the very commits that the observer saw", journal == seen)
+        try report.verdict(try store.verify(), of: store, commitCount: journal.count)
+    }
+}
+
+/// Where the store is, and whether it stays there.
+struct StorePlace {
+    let path: String
+    /// For everything that is removed at the end.
+    let directory: URL
+
+    /// - Throws: `Failure` when something is at the path already.
+    init(kept: String?) throws {
+        if let kept, FileManager.default.fileExists(atPath: kept) {
+            throw Failure(message: "--keep \(kept): there is something at this path already")
+        }
+        directory = FileManager.default.temporaryDirectory
+            .appendingPathComponent("stet-catalogue-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        path = kept ?? directory.appendingPathComponent("catalogue.stet").path
+    }
+
+    /// - Throws: `Failure` when there can be no store at the path.
+    func openStore() throws -> Store {
+        do {
+            return try Store.open(at: path, for: catalogueModels)
+        } catch let error as StoreError {
+            throw Failure(message: error.description)
+        }
+    }
+
+    func tidy() {
+        try? FileManager.default.removeItem(at: directory)
+    }
+}

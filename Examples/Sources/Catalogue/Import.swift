@@ -1,0 +1,94 @@
+import Stet
+
+/// Makes objects of a status file, and saves all of them as one commit.
+struct Import {
+    let context: ManagedContext
+    let report: Report
+
+    private var sections: [String: Section] = [:]
+    private var maintainers: [InstalledPackage.Person: Maintainer] = [:]
+
+    init(context: ManagedContext, report: Report) {
+        self.context = context
+        self.report = report
+    }
+
+    /// - Throws: `Failure` when a package breaks a rule of the models; what `save` throws.
+    mutating func run(_ packages: [InstalledPackage]) throws -> Commit? {
+        for (index, found) in packages.enumerated() {
+            // A section or maintainer that is new is inserted with the package that refers to it.
+            context.insert(package(found))
+            report.progress(index + 1, of: packages.count, "importing")
+        }
+        do {
+            return try context.save("import")
+        } catch let error as ValidationError {
+            throw Self.failure(error)
+        }
+    }
+
+    private mutating func package(_ found: InstalledPackage) -> Package {
+        let package = Package(
+            name: found.name, version: found.version, architecture: found.architecture,
+            summary: found.summary)
+        package.installedSize = found.installedSize
+        package.essential = found.isEssential
+        package.section = found.section.map { section(named: $0) }
+        package.maintainer = found.maintainer.map { maintainer($0) }
+        return package
+    }
+
+    private mutating func section(named name: String) -> Section {
+        if let known = sections[name] { return known }
+        let section = Section(name: name)
+        sections[name] = section
+        return section
+    }
+
+    private mutating func maintainer(_ person: InstalledPackage.Person) -> Maintainer {
+        if let known = maintainers[person] { return known }
+        let maintainer = Maintainer(name: person.name, email: person.email)
+        maintainers[person] = maintainer
+        return maintainer
+    }
+
+    /// The file holds what the catalogue does not take: nothing of it was saved.
+    private static func failure(_ error: ValidationError) -> Failure {
+        let shown = error.violations.prefix(5).map { violation in
+            let change = error.rejected.changes.first { $0.id == violation.object }
+            let name = change?["name"].map { "\($0.new)" } ?? ""
+            return "  \(violation.entity) \(name.shortened(to: 60)): \(violation.message)"
+        }
+        let count = error.violations.count
+        let more = count > shown.count ? ["  and \(count - shown.count) more"] : []
+        let title = "\(counted(count, "value")) in the file can't be taken, so nothing was saved:"
+        return Failure(message: ([title] + shown + more).joined(separator: "\n"))
+    }
+}
+
+extension Report {
+    /// What an observer can tell of a commit that inserted much.
+    func observed(_ commit: Commit, _ names: Names) {
+        let changes = commit.changeSet.changes
+        line("An observer saw \(commit):")
+        var rows = [["", "inserted", "updated", "deleted"]]
+        for entity in ["Package", "Maintainer", "Section"] {
+            let kinds = changes.filter { $0.entity == entity }.map(\.kind)
+            rows.append(
+                [entity]
+                    + [ChangeKind.insert, .update, .delete].map { kind in
+                        "\(kinds.count { $0 == kind })"
+                    })
+        }
+        table(rows)
+        line("The first of the packages in it:")
+        table(
+            commit.changes(of: Package.self).prefix(3).compactMap(\.snapshot).map { package in
+                [
+                    package.name.shortened(to: 24), package.version.shortened(to: 20),
+                    package.installedSize.map { "\($0) KiB" } ?? "", names[package.section],
+                    names[package.maintainer].shortened(to: 32),
+                ]
+            })
+    }
+}

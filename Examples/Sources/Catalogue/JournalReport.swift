@@ -1,0 +1,45 @@
+import Stet
+
+extension Report {
+    /// Every commit: who made it, what it was called, what it changed.
+    func journal(_ commits: [Commit]) {
+        var names = Names()
+        var rows: [[String]] = []
+        for commit in commits {
+            names.learn(from: commit)
+            let changes = commit.changeSet.changes
+            let effects =
+                changes.count > 12 ? Self.counts(changes) : changes.map { Self.effect($0, names) }
+            let who = ["\(commit.revision)", commit.author ?? "nobody", commit.label ?? ""]
+            for (index, effect) in effects.enumerated() {
+                rows.append((index == 0 ? who : ["", "", ""]) + [effect])
+            }
+        }
+        table(rows)
+    }
+
+    private static func effect(_ change: ObjectChange, _ names: Names) -> String {
+        let object = "\(change.kind) \(change.entity) \(names[change.id].shortened(to: 24))"
+        guard change.kind == .update else { return object }
+        return "\(object): \(change.properties.map(\.name).joined(separator: ", "))"
+    }
+
+    private static func counts(_ changes: [ObjectChange]) -> [String] {
+        Dictionary(grouping: changes) { "\($0.kind) \($0.entity)" }.mapValues(\.count)
+            .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+            .map { "\($0.key) × \($0.value)" }
+    }
+
+    /// The verdict of `verify`, and whether it is about this store.
+    func verdict(_ verification: VerificationReport, of store: Store, commitCount: Int) throws {
+        line("\(verification)")
+        let context = store.context()
+        let objectCount =
+            try context.fetch(Package.self).count
+            + context.fetch(Maintainer.self).count + context.fetch(Section.self).count
+        check(
+            "verify found nothing wrong, and looked at everything",
+            verification.isClean && verification.commitCount == commitCount
+                && verification.objectCount == objectCount)
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Stet
+
+/// What a process that opens the store anew must find in it.
+struct Expectation: Codable {
+    /// The packages that were edited, with all their values.
+    let edited: [Package.Snapshot]
+    let deleted: [ObjectID]
+    let packageCount: Int
+    let revision: Revision
+    /// Of the last commit, and through it of the whole journal.
+    let hash: String
+
+    /// What the commits say: each package that one of them updated or inserted, as it is now.
+    init(_ commits: [Commit], in context: ManagedContext) throws {
+        let changes = commits.flatMap { $0.changeSet.changes }
+        let deleted = Set(changes.filter { $0.kind == .delete }.map(\.id))
+        let packages = Set(changes.filter { $0.entity == "Package" }.map(\.id)).subtracting(deleted)
+        edited = try packages.sorted().compactMap { id in
+            try context.object(Package.self, id: id)?.snapshot
+        }
+        self.deleted = deleted.sorted()
+        packageCount = try context.fetch(Package.self).count
+        revision = context.revision
+        hash = commits.last?.hash ?? ""
+    }
+
+    /// Runs this program again, in a process of its own that knows nothing but the path and the
+    /// expectation, which it reads from a file; true when it found everything.
+    func isMetInNewProcess(storePath: String, file: URL) throws -> Bool {
+        try JSONEncoder().encode(self).write(to: file)
+        let process = Process()
+        process.executableURL = Bundle.main.executableURL
+        process.arguments = ["read-back", storePath, file.path]
+        // What has been printed comes before what the other process prints.
+        fflush(nil)
+        try process.run()
+        process.waitUntilExit()
+        return process.terminationReason == .exit && process.terminationStatus == 0
+    }
+
+    /// What the new process does.
+    static func readBack(store path: String, expectation: String, _ report: Report) throws {
+        let file = try Data(contentsOf: URL(fileURLWithPath: expectation))
+        let expected = try JSONDecoder().decode(Expectation.self, from: file)
+        let store = try Store.open(at: path, for: catalogueModels)
+        let context = store.context()
+        let process = ProcessInfo.processInfo.processIdentifier
+        report.line("Process \(process) opened the store at commit \(context.revision).")
+        let found = try expected.edited.map { try context.object(Package.self, id: $0.id) }
+        report.table(
+            found.compactMap(\.self).prefix(4).map { package in
+                [
+                    package.name.shortened(to: 24), package.version.shortened(to: 32),
+                    "section \(package.section?.name ?? "none")",
+                ]
+            })
+        report.check(
+            "\(counted(expected.edited.count, "edited package")) read back, each value as saved",
+            found.map { $0?.snapshot } == expected.edited)
+        report.check(
+            "what was deleted is not there",
+            try expected.deleted.allSatisfy { id in
+                try context.object(Package.self, id: id) == nil
+                    && context.object(Section.self, id: id) == nil
+            })
+        report.check(
+            "the store has \(expected.packageCount) packages",
+            try context.fetch(Package.self).count == expected.packageCount)
+        let last = try store.journal(from: context.revision).last
+        report.check(
+            "the last commit is \(expected.revision), with the hash that it had when it was made",
+            last?.revision == expected.revision && last?.hash == expected.hash)
+        store.close()
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+
+/// What the run prints, and how many things were not as they should be.
+final class Report {
+    private(set) var surpriseCount = 0
+    private var sectionCount = 0
+
+    func heading(_ title: String) {
+        sectionCount += 1
+        print("\n\(sectionCount). \(title)")
+    }
+
+    func line(_ text: String) {
+        print("   " + text)
+    }
+
+    /// Rows in columns that are as wide as they need to be; the last one may run on.
+    func table(_ rows: [[String]]) {
+        var widths: [Int] = []
+        for row in rows {
+            for (column, cell) in row.enumerated() {
+                if column == widths.count { widths.append(0) }
+                widths[column] = max(widths[column], cell.count)
+            }
+        }
+        for row in rows {
+            let cells = row.enumerated().map { column, cell in
+                column == row.count - 1 ? cell : cell.padded(to: widths[column])
+            }
+            line("  " + cells.joined(separator: "  "))
+        }
+    }
+
+    /// Says what should be so, and counts it when it is not.
+    func check(_ claim: String, _ holds: Bool) {
+        if !holds { surpriseCount += 1 }
+        line(holds ? "[ok] \(claim)" : "[NOT SO] \(claim)")
+    }
+
+    /// How far something has come: on one line of a terminal, else a line for each quarter.
+    func progress(_ done: Int, of total: Int, _ what: String) {
+        let isTerminal = isatty(STDERR_FILENO) == 1
+        let step = max(total / (isTerminal ? 100 : 4), 1)
+        guard done == total || (done % step == 0 && total - done >= step) else { return }
+        let text = "\(what): \(done) of \(total)"
+        let isLast = done == total
+        writeError(isTerminal ? "\r\(text)\(isLast ? "\r\u{1B}[K" : "")" : "\(text)\n")
+    }
+}
+
+/// Writes to the standard error stream.
+func writeError(_ text: String) {
+    // What has been printed comes first.
+    fflush(nil)
+    try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+}
+
+extension String {
+    func padded(to width: Int) -> String {
+        self + String(repeating: " ", count: max(width - count, 0))
+    }
+
+    /// At most so many characters, with an ellipsis where some are missing.
+    func shortened(to limit: Int) -> String {
+        count <= limit ? self : prefix(limit - 1) + "…"
+    }
+}
+
+/// "1 change", "2 changes".
+func counted(_ number: Int, _ noun: String) -> String {
+    "\(number) \(noun)\(number == 1 ? "" : "s")"
+}

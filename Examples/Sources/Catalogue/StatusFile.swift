@@ -1,0 +1,161 @@
+/// What a dpkg status file says of the packages that are installed.
+///
+/// The file is a sequence of stanzas with an empty line between them. A stanza is a sequence of
+/// fields, `Name: value`; a line that begins with white space continues the field above it. Every
+/// input has a reading: what cannot be used is left out and counted.
+struct StatusFile: Equatable, Sendable {
+    /// The packages that are installed, in the order of the file.
+    private(set) var packages: [InstalledPackage] = []
+    /// Stanzas, whatever they say.
+    private(set) var stanzaCount = 0
+    /// Stanzas of packages that are not installed: removed but for their configuration, say.
+    private(set) var notInstalledCount = 0
+    /// Stanzas that lack a name, a version or an architecture.
+    private(set) var incompleteCount = 0
+    /// Lines outside any field.
+    private(set) var strayLineCount = 0
+
+    /// Reads the contents of a file. Bytes that are not UTF-8, and control characters, become
+    /// U+FFFD.
+    ///
+    /// - Complexity: O(bytes).
+    init(_ bytes: some Collection<UInt8>) {
+        let text = String(decoding: bytes, as: UTF8.self).utf8
+        let lineFeed = UInt8(ascii: "\n")
+        var stanza = Stanza()
+        for line in text.split(separator: lineFeed, omittingEmptySubsequences: false) {
+            let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+            if line.allSatisfy(isBlank) {
+                add(stanza)
+                stanza = Stanza()
+            } else if !stanza.take(line) {
+                strayLineCount += 1
+            }
+        }
+        add(stanza)
+    }
+
+    private mutating func add(_ stanza: Stanza) {
+        if stanza.isEmpty { return }
+        stanzaCount += 1
+        if !stanza.isComplete {
+            incompleteCount += 1
+        } else if let package = stanza.installedPackage {
+            packages.append(package)
+        } else {
+            notInstalledCount += 1
+        }
+    }
+}
+
+/// One installed package, as its stanza describes it.
+struct InstalledPackage: Equatable, Sendable {
+    var name: String
+    var version: String
+    var architecture: String
+    /// In KiB; nil when it is missing or not a number.
+    var installedSize: Int?
+    /// The first line of the description; empty when there is none.
+    var summary: String
+    var isEssential: Bool
+    var section: String?
+    var maintainer: Person?
+
+    /// A name and an address, as in `Ada Lovelace <ada@example.org>`.
+    struct Person: Hashable, Sendable {
+        var name: String
+        var email: String?
+    }
+}
+
+/// The fields of a stanza that the catalogue uses.
+private struct Stanza {
+    private static let names: Set<String> = [
+        "package", "status", "version", "architecture", "installed-size", "description",
+        "essential", "section", "maintainer",
+    ]
+    private var fields: [String: String] = [:]
+    /// The field that a continuation line belongs to: nil before the first, empty when it is of
+    /// no use.
+    private var current: String?
+
+    var isEmpty: Bool { current == nil }
+    var isComplete: Bool {
+        ["package", "version", "architecture"].allSatisfy { fields[$0] != nil }
+    }
+
+    /// Takes a line that is not blank; false when it is no part of a field.
+    mutating func take(_ line: Substring.UTF8View) -> Bool {
+        if let first = line.first, isBlank(first) { return continueField(with: line) }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex
+        else { return false }
+        let name = String(Substring(line[..<colon])).lowercased()
+        // The first of two fields with one name counts.
+        guard Self.names.contains(name), fields[name] == nil else {
+            current = ""
+            return true
+        }
+        current = name
+        let value = repaired(line[colon...].dropFirst())
+        if !value.isEmpty { fields[name] = value }
+        return true
+    }
+
+    /// Of a description only the first line is of use; other fields are folded with a space.
+    private mutating func continueField(with line: Substring.UTF8View) -> Bool {
+        guard let current else { return false }
+        if current.isEmpty || current == "description" { return true }
+        let more = repaired(line)
+        fields[current, default: ""] += fields[current] == nil ? more : " " + more
+        return true
+    }
+
+    /// nil when the package is not installed, or lacks a field that it needs.
+    var installedPackage: InstalledPackage? {
+        guard let status = fields["status"], status.hasSuffix(" ok installed"),
+            let name = fields["package"], let version = fields["version"],
+            let architecture = fields["architecture"]
+        else { return nil }
+        let size = fields["installed-size"].flatMap { Int($0) } ?? -1
+        return InstalledPackage(
+            name: name, version: version, architecture: architecture,
+            installedSize: size < 0 ? nil : size,
+            summary: fields["description"] ?? "", isEssential: fields["essential"] == "yes",
+            section: fields["section"],
+            maintainer: fields["maintainer"].map { InstalledPackage.Person($0) })
+    }
+}
+
+extension InstalledPackage.Person {
+    /// Without `<…>` all of the text is the name; without a name the address stands for it.
+    init(_ text: String) {
+        guard let open = text.lastIndex(of: "<"), text.hasSuffix(">") else {
+            self.init(name: text, email: nil)
+            return
+        }
+        let address = text[text.index(after: open)...].dropLast()
+        let name = repaired(text[..<open].utf8)
+        self.init(
+            name: name.isEmpty ? String(address.isEmpty ? text[...] : address) : name,
+            email: address.isEmpty ? nil : String(address))
+    }
+}
+
+private func isBlank(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+}
+
+/// A value without the white space around it, and without what a terminal would obey.
+private func repaired(_ value: Substring.UTF8View) -> String {
+    let start = value.firstIndex { !isBlank($0) } ?? value.endIndex
+    let end = value.lastIndex { !isBlank($0) }.map { value.index(after: $0) } ?? start
+    let text = String(Substring(value[start..<end]))
+    let isPlain = text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+    if isPlain { return text }
+    var clean = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+        let isControl = scalar.properties.generalCategory == .control
+        clean.append(isControl ? (scalar == "\t" ? " " : "\u{FFFD}") : scalar)
+    }
+    return String(clean)
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Stet
+import StetTestSupport
+import Testing
+
+@Suite struct StoreTests {
+    @Test func aStoreIsOpenedAgainWithWhatWasSaved() throws {
+        let directory = TemporaryDirectory()
+        let id: ObjectID
+        do {
+            let store = try Store.open(at: directory.file(), for: Article.self, Notebook.self)
+            let context = store.context(author: "lala", scope: "desk")
+            let article = Article(title: "kept", notebook: Notebook(name: "Swift"))
+            context.insert(article)
+            try context.save("first")
+            id = article.id
+            store.close()
+        }
+        let store = try Store.open(at: directory.file(), for: Notebook.self, Article.self)
+        let context = store.context()
+        let article = try context.object(Article.self, id: id)
+        #expect(article?.title == "kept" && article?.notebook?.name == "Swift")
+        let commit = try #require(try store.journal().first)
+        #expect(commit.author == "lala" && commit.scope == "desk" && commit.label == "first")
+        #expect(commit.revision == 1 && commit.cause == .edit && commit.changeCount == 2)
+        #expect(try store.verify().isClean)
+    }
+
+    @Test func openingAFileTwiceGivesTheSameStore() async throws {
+        let scratch = try Scratch()
+        let again = try Store.open(at: scratch.path, for: Notebook.self, Article.self)
+        var commits = again.commits.makeAsyncIterator()
+        let saved = try scratch.saved()
+        #expect(try await commits.next()?.revision == 1)
+        #expect(try again.context().object(Notebook.self, id: saved.notebook.id)?.name == "Swift")
+    }
+
+    @Test func otherModelsAreRefusedAndTheDifferenceIsNamed() throws {
+        let scratch = try Scratch()
+        _ = try scratch.saved()
+        scratch.store.close()
+        let error = try #require(throws: StoreError.self) {
+            try Store.open(at: scratch.path, for: Notebook.self)
+        }
+        #expect(error.code == .modelMismatch)
+        #expect(error.message.contains("the store has an entity Article that the models do not"))
+    }
+
+    @Test func aModelThatIsNotListedIsNamed() throws {
+        let directory = TemporaryDirectory()
+        let error = try #require(throws: StoreError.self) {
+            try Store.open(at: directory.file(), for: Article.self)
+        }
+        #expect(error.code == .invalidSchema)
+        #expect(error.message.contains("Article.notebook refers to Notebook"))
+        #expect(!FileManager.default.fileExists(atPath: directory.file()))
+    }
+
+    @Test func aClosedStoreRefusesAndObserversEnd() async throws {
+        let scratch = try Scratch()
+        let (context, notebook, _) = try scratch.saved()
+        let commits = scratch.store.commits
+        scratch.store.close()
+        notebook.name = "other"
+        let error = try #require(throws: StoreError.self) { try context.save() }
+        #expect(error.code == .storeClosed)
+        #expect(notebook.name == "Swift")
+        var iterator = commits.makeAsyncIterator()
+        #expect(try await iterator.next() == nil)
+        #expect(throws: StoreError.self) { try scratch.store.revision() }
+        let late = scratch.store.context()
+        #expect(throws: StoreError.self) { try late.fetch(Article.self) }
+    }
+
+    @Test func aFailedReadInAnAccessorGivesNilAndIsToldByTheNextCall() throws {
+        let scratch = try Scratch()
+        _ = try scratch.saved()
+        let context = scratch.store.context()
+        let article = try #require(try context.fetch(Article.self).first)
+        article.rating = 1
+        scratch.store.close()
+        #expect(article.notebook == nil)
+        let error = try #require(throws: StoreError.self) { try context.save() }
+        #expect(error.code == .storeClosed)
+        #expect(article.rating == 1)
+        context.rollback()
+        #expect(article.rating == 0)
+    }
+
+    @Test func aFullMapRefusesTheSaveAndTheStoreGoesOn() throws {
+        let directory = TemporaryDirectory()
+        var configuration = StoreConfiguration()
+        configuration.mapByteCount = 1 << 20
+        let store = try Store.open(
+            at: directory.file(), for: Notebook.self, Article.self, configuration: configuration)
+        let context = store.context()
+        let article = Article(title: "large")
+        article.body = String(repeating: "x", count: 900_000)
+        context.insert(article)
+        let error = try #require(throws: StoreError.self) { try context.save() }
+        #expect(error.code == .mapFull)
+        #expect(article.context == nil && !context.hasChanges)
+        #expect(try store.revision() == .zero)
+        article.body = "small"
+        context.insert(article)
+        #expect(try context.save()?.revision == 1)
+        #expect(try store.verify().isClean)
+    }
+
+    @Test func labelsAndAuthorsHaveLimits() throws {
+        let scratch = try Scratch()
+        let (context, notebook, _) = try scratch.saved()
+        notebook.name = "at the limit"
+        let label = String(repeating: "x", count: Limits.labelByteCount)
+        #expect(try context.save(label)?.label == label)
+        notebook.name = "above"
+        let error = try #require(throws: StoreError.self) { try context.save(label + "x") }
+        #expect(error.code == .limitExceeded && notebook.name == "at the limit")
+    }
+}
