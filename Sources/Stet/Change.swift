@@ -1,15 +1,17 @@
 public import StetStore
 
-/// The effect of a commit on one object of a model: the same value whether it comes from a save, an observer or the
-/// journal.
+/// The effect of a commit on one object of a model: the same value whether it comes from a save, an
+/// observer or the journal.
 public struct Change<M: Model>: Sendable {
     /// What happened to the object.
     public let kind: ChangeKind
     /// The object.
     public let id: ObjectID
-    /// The values before: for an update those of the changed properties, for a delete all, for an insert none.
+    /// The values before: for an update those of the changed properties, for a delete all, for an
+    /// insert none.
     public let old: ChangedValues<M>
-    /// The values after: for an update those of the changed properties, for an insert all, for a delete none.
+    /// The values after: for an update those of the changed properties, for an insert all, for a
+    /// delete none.
     public let new: ChangedValues<M>
 
     /// For an update the names of the changed properties, for an insert and a delete of all.
@@ -29,7 +31,8 @@ public struct Change<M: Model>: Sendable {
     }
 }
 
-/// Values of some properties of an object, read by the field of the model's snapshot: `change.old[\.title]`.
+/// Values of some properties of an object, read by the field of the model's snapshot:
+/// `change.old[\.title]`.
 public struct ChangedValues<M: Model>: Sendable {
     private let values: [String: Value]
 

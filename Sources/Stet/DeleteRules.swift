@@ -1,8 +1,8 @@
 import StetStore
 
 extension ManagedContext {
-    /// Makes the references to deleted objects nil: those of the stored reverse index and those that are pending, so that
-    /// it does not matter which objects are loaded.
+    /// Makes the references to deleted objects nil: those of the stored reverse index and those
+    /// that are pending, so that it does not matter which objects are loaded.
     ///
     /// - Throws: `StoreError`.
     func applyDeleteRules() throws {

@@ -1,9 +1,11 @@
 import StetStore
 
-/// The objects of one entity that are alive in a context, by id. It does not hold them.
+/// The objects of one entity that are alive in a context, by id.
 ///
-/// Open addressing with linear probing in one block of memory: an insert costs a few nanoseconds, where a `Dictionary`
-/// costs some sixty.
+/// It does not hold them.
+///
+/// Open addressing with linear probing in one block of memory: an insert costs a few nanoseconds,
+/// where a `Dictionary` costs some sixty.
 struct IdentityMap: ~Copyable {
     private struct Slot {
         var id: ObjectID

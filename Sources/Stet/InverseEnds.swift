@@ -1,7 +1,9 @@
 import StetStore
 
-/// The other ends of references that are pending: which objects refer to a target now and did not when they were
-/// saved, and the other way round. Together with the stored reverse index it answers who refers to an object.
+/// The other ends of references that are pending: which objects refer to a target now and did not
+/// when they were saved, and the other way round.
+///
+/// Together with the stored reverse index it answers who refers to an object.
 struct InverseEnds: Equatable {
     /// A property of an object that refers to something.
     struct Referrer: Hashable {

@@ -1,11 +1,12 @@
 /// Makes a final class a model: its stored properties become attributes and to-one references.
 ///
-/// A property needs an explicit type: Bool, Int, Double, String, Data, Date, UUID, any of them optional, or an optional
-/// model. `@Attribute` adds rules; `@Transient` leaves a property out; computed properties and constants are left alone.
-/// The class keeps the initialisers that it declares.
+/// A property needs an explicit type: Bool, Int, Double, String, Data, Date, UUID, any of them
+/// optional, or an optional model. `@Attribute` adds rules; `@Transient` leaves a property out;
+/// computed properties and constants are left alone. The class keeps the initialisers that it
+/// declares.
 ///
-/// A context holds only objects with pending changes. A reference that is read gives the object that is alive, or makes
-/// it: hold the objects that you compare or read often.
+/// A context holds only objects with pending changes. A reference that is read gives the object
+/// that is alive, or makes it: hold the objects that you compare or read often.
 ///
 /// ```swift
 /// @Model final class Article {
@@ -29,7 +30,9 @@ public macro Model() = #externalMacro(module: "StetMacros", type: "ModelMacro")
 public macro Attribute(_ options: AttributeOption...) =
     #externalMacro(module: "StetMacros", type: "AttributeMacro")
 
-/// Leaves a stored property out of the model: it is neither saved nor restored. It needs a default value.
+/// Leaves a stored property out of the model: it is neither saved nor restored.
+///
+/// It needs a default value.
 @attached(peer)
 public macro Transient() = #externalMacro(module: "StetMacros", type: "TransientMacro")
 

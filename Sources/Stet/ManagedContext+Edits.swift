@@ -1,11 +1,12 @@
 import StetStore
 
 extension ManagedContext {
-    /// Adds an object, and every object that can be reached from it over references and is in no context yet.
+    /// Adds an object, and every object that can be reached from it over references and is in no
+    /// context yet.
     ///
-    /// An object whose deletion is not saved yet is deleted no more; else nothing happens when the object is in this
-    /// context already. An object of another context, and one whose deletion was saved, is not inserted, and is a
-    /// violation at the next save.
+    /// An object whose deletion is not saved yet is deleted no more; else nothing happens when the
+    /// object is in this context already. An object of another context, and one whose deletion was
+    /// saved, is not inserted, and is a violation at the next save.
     ///
     /// - Complexity: O(objects inserted).
     public func insert(_ object: some Model) {
@@ -64,11 +65,13 @@ extension ManagedContext {
         for target in visitor.targets { insert(target) }
     }
 
-    /// Marks an object as deleted. It keeps its values; references to it become nil when the context is saved, and show
-    /// the deleted object until then.
+    /// Marks an object as deleted.
     ///
-    /// Nothing happens when the object is deleted already or in no context. An object of another context is not
-    /// deleted, and is a violation at the next save.
+    /// It keeps its values; references to it become nil when the context is saved, and show the
+    /// deleted object until then.
+    ///
+    /// Nothing happens when the object is deleted already or in no context. An object of another
+    /// context is not deleted, and is a violation at the next save.
     public func delete(_ object: some Model) {
         guard let context = object.context else { return }
         guard context === self else {
@@ -87,9 +90,10 @@ extension ManagedContext {
         try referrers(of: object.id).map(\.object)
     }
 
-    /// Who refers to a target now: the stored ends of the last commit that this context sees, too, less those that
-    /// were moved away, and those that are pending. An end that only an older revision has is not among them: a save
-    /// needs none of those.
+    /// Who refers to a target now: the stored ends of the last commit that this context sees, too,
+    /// less those that were moved away, and those that are pending.
+    ///
+    /// An end that only an older revision has is not among them: a save needs none of those.
     func referrers(
         of target: ObjectID
     ) throws -> [(referrer: InverseEnds.Referrer, object: any Model)] {
@@ -114,7 +118,8 @@ extension ManagedContext {
 extension Model {
     var _$context: ManagedContext? { _$state.table?.context }
 
-    /// True when the property in a slot refers to an object now; false where the index is ahead of this context.
+    /// True when the property in a slot refers to an object now; false where the index is ahead of
+    /// this context.
     func _$refers(to target: ObjectID, slot: Int) -> Bool {
         var visitor = ReferenceVisitor(mode: .all)
         _$visitReferences(&visitor)

@@ -1,7 +1,8 @@
 public import StetStore
 
 extension ManagedContext {
-    /// The object with an id; nil when there is none at this context's revision, or it has been deleted.
+    /// The object with an id; nil when there is none at this context's revision, or it has been
+    /// deleted.
     ///
     /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
     /// - Complexity: one look-up in the identity map, or one read.
@@ -11,8 +12,10 @@ extension ManagedContext {
         return object?.isDeleted ?? true ? nil : object
     }
 
-    /// All objects of a model: those that are stored in ascending order of id, then those that are not saved yet in
-    /// the order of insertion. Pending changes are seen, deleted objects left out.
+    /// All objects of a model: those that are stored in ascending order of id, then those that are
+    /// not saved yet in the order of insertion.
+    ///
+    /// Pending changes are seen, deleted objects left out.
     ///
     /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
     /// - Complexity: O(objects).
@@ -41,8 +44,9 @@ extension ManagedContext {
         return try table.read(id, as: type)
     }
 
-    /// What a reference's accessor does: never throws. A read that fails gives nil and puts the context into its
-    /// failed state.
+    /// What a reference's accessor does: never throws.
+    ///
+    /// A read that fails gives nil and puts the context into its failed state.
     func resolve<M: Model>(_ id: ObjectID, as type: M.Type) -> M? {
         do {
             return try load(id, as: type)
@@ -54,7 +58,8 @@ extension ManagedContext {
 
     /// Moves the context to the last commit, and with it every live object.
     ///
-    /// Pending changes stay, unless an object with pending changes was changed by another commit: then nothing moves.
+    /// Pending changes stay, unless an object with pending changes was changed by another commit:
+    /// then nothing moves.
     ///
     /// - Throws: `ConflictError`, naming each such object; `StoreError`.
     /// - Complexity: O(changes since this context's revision).
@@ -84,8 +89,8 @@ extension ManagedContext {
         let isDeleted: Bool
     }
 
-    /// The objects that are alive in this context and that commits after its revision changed, each once, with its last
-    /// change.
+    /// The objects that are alive in this context and that commits after its revision changed, each
+    /// once, with its last change.
     func changedObjects(through head: Revision) throws -> [ChangedObject] {
         guard head > revision else { return [] }
         var changed: [ObjectID: ChangedObject] = [:]
@@ -104,7 +109,9 @@ extension ManagedContext {
         return changed.values.sorted { $0.id < $1.id }
     }
 
-    /// Shows the changed objects as they are at `head`. Objects with pending changes are left alone.
+    /// Shows the changed objects as they are at `head`.
+    ///
+    /// Objects with pending changes are left alone.
     func move(to head: Revision, _ changed: [ChangedObject]) throws {
         try store.file.read { reader in
             for change in changed {

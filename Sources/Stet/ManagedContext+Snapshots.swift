@@ -2,9 +2,11 @@ import FoundationEssentials
 import StetStore
 
 extension ManagedContext {
-    /// All pending changes of a context at a moment: values, references and their other ends, insertions, deletions.
+    /// All pending changes of a context at a moment: values, references and their other ends,
+    /// insertions, deletions.
     ///
-    /// It holds the objects that it names. A save, a refresh, a rollback, and restoring an older snapshot make it void.
+    /// It holds the objects that it names. A save, a refresh, a rollback, and restoring an older
+    /// snapshot make it void.
     public struct Snapshot {
         struct Entry {
             let pending: PendingObject
@@ -37,10 +39,12 @@ extension ManagedContext {
             inverseEnds: inverseEnds, misuse: misuse)
     }
 
-    /// Puts the pending changes back to what they were when the snapshot was taken: what was edited since has its
-    /// values back, what was inserted since is in no context again, what was deleted since is there.
+    /// Puts the pending changes back to what they were when the snapshot was taken: what was edited
+    /// since has its values back, what was inserted since is in no context again, what was deleted
+    /// since is there.
     ///
-    /// The snapshot can be restored again; those taken after it are void. Nothing is read from the disk.
+    /// The snapshot can be restored again; those taken after it are void. Nothing is read from the
+    /// disk.
     ///
     /// - Precondition: the snapshot is one of this context and not void.
     /// - Complexity: O(pending changes now and then).
@@ -64,10 +68,10 @@ extension ManagedContext {
         for entry in before where entry.object._$pendingIndex < 0 { revert(entry) }
         for entry in snapshot.entries { putBack(entry, entry.pending.object) }
         #if STET_FAULTS
-        let planted = store.file.planted
-        if !planted.contains("restoreForgetsInverseEnd") { inverseEnds = snapshot.inverseEnds }
+            let planted = store.file.planted
+            if !planted.contains("restoreForgetsInverseEnd") { inverseEnds = snapshot.inverseEnds }
         #else
-        inverseEnds = snapshot.inverseEnds
+            inverseEnds = snapshot.inverseEnds
         #endif
         misuse = snapshot.misuse
     }
@@ -90,17 +94,17 @@ extension ManagedContext {
     private func revert<M: Model>(_ object: M, to base: AnyObject) {
         object._$state.pendingIndex = -1
         #if STET_FAULTS
-        let planted = store.file.planted
-        if planted.contains("restoreForgetsInsertion"), object.isInserted { return }
-        if planted.contains("restoreForgetsStamp"), M._$description.isStamped {
-            object._$restore(base)
-            object._$stamp(Date(timeIntervalSinceReferenceDate: 1), isInsert: true)
-        } else {
-            object._$restore(base)
-        }
-        if planted.contains("restoreForgetsHasChanges") { return }
+            let planted = store.file.planted
+            if planted.contains("restoreForgetsInsertion"), object.isInserted { return }
+            if planted.contains("restoreForgetsStamp"), M._$description.isStamped {
+                object._$restore(base)
+                object._$stamp(Date(timeIntervalSinceReferenceDate: 1), isInsert: true)
+            } else {
+                object._$restore(base)
+            }
+            if planted.contains("restoreForgetsHasChanges") { return }
         #else
-        object._$restore(base)
+            object._$restore(base)
         #endif
         if object.isInserted {
             object._$state.table?.forget(object.id)
@@ -128,7 +132,9 @@ extension ManagedContext {
         validSnapshots = []
     }
 
-    /// Gives one object the values of the last saved state; an object that was inserted is in no context again.
+    /// Gives one object the values of the last saved state; an object that was inserted is in no
+    /// context again.
+    ///
     /// Nothing happens when it has no pending changes.
     ///
     /// - Complexity: O(1).

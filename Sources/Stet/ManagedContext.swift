@@ -2,15 +2,15 @@ public import StetStore
 
 /// A unit of work: objects that are edited freely, then saved together or put back together.
 ///
-/// A context sees one revision of the store until it saves or refreshes, and its own pending changes. There is one
-/// object per id in a context. The context holds the objects that have pending changes; the others live as long as
-/// somebody else holds them.
+/// A context sees one revision of the store until it saves or refreshes, and its own pending
+/// changes. There is one object per id in a context. The context holds the objects that have
+/// pending changes; the others live as long as somebody else holds them.
 ///
 /// A context and its objects belong to one isolation domain; neither is `Sendable`.
 ///
-/// State, all of it without a lock, because one isolation domain owns it: the tables of live objects, the pending
-/// changes with the inverse ends of their references, the misuse noted since the last save, the error that a read
-/// inside an accessor met, the revision, and the observers.
+/// State, all of it without a lock, because one isolation domain owns it: the tables of live
+/// objects, the pending changes with the inverse ends of their references, the misuse noted since
+/// the last save, the error that a read inside an accessor met, the revision, and the observers.
 public final class ManagedContext {
     /// The store that it reads and saves to.
     public let store: Store
@@ -60,11 +60,12 @@ public final class ManagedContext {
         for table in tables { table.detachAll() }
     }
 
-    /// True while anything was inserted, edited or deleted and not saved, even if it comes to nothing.
+    /// True while anything was inserted, edited or deleted and not saved, even if it comes to
+    /// nothing.
     public var hasChanges: Bool { !pending.isEmpty || !misuse.isEmpty }
 
-    /// The net effect of the pending changes as they are now: what a save would record, before normalisation, delete
-    /// rules and stamps.
+    /// The net effect of the pending changes as they are now: what a save would record, before
+    /// normalisation, delete rules and stamps.
     ///
     /// - Complexity: O(pending changes).
     public var changes: ChangeSet {
@@ -102,7 +103,8 @@ public final class ManagedContext {
         object._$state.flags.insert(.pending)
     }
 
-    /// Called before the first edit of an object since the last save; false when the edit is refused.
+    /// Called before the first edit of an object since the last save; false when the edit is
+    /// refused.
     func willChange<M: Model>(_ object: M) -> Bool {
         if object.isDeleted {
             note(.deletedObjectEdited, object, "was edited after it had been deleted")
@@ -142,8 +144,10 @@ public final class ManagedContext {
 
     // MARK: Observers
 
-    /// Calls `body` on this isolation when a save has passed validation and is about to be written, with its net
-    /// change set. What it throws refuses the save.
+    /// Calls `body` on this isolation when a save has passed validation and is about to be written,
+    /// with its net change set.
+    ///
+    /// What it throws refuses the save.
     ///
     /// - Returns: a token; the observer is called until it is cancelled.
     @discardableResult
@@ -153,7 +157,9 @@ public final class ManagedContext {
         willCommitObservers.add(body)
     }
 
-    /// Calls `body` on this isolation after each save of this context that wrote something. It may edit and save.
+    /// Calls `body` on this isolation after each save of this context that wrote something.
+    ///
+    /// It may edit and save.
     ///
     /// - Returns: a token; the observer is called until it is cancelled.
     @discardableResult
@@ -166,7 +172,9 @@ public final class ManagedContext {
 public final class ContextObservation {
     private(set) var isCancelled = false
 
-    /// Ends the observation. Cancelling twice does nothing.
+    /// Ends the observation.
+    ///
+    /// Cancelling twice does nothing.
     public func cancel() { isCancelled = true }
 }
 

@@ -1,23 +1,28 @@
 public import FoundationEssentials
 public import StetStore
 
-/// A class whose objects a store keeps. Do not conform to it by hand: `@Model` writes everything that begins with an
-/// underscore.
+/// A class whose objects a store keeps.
 ///
-/// Objects are not `Sendable`: they belong to the isolation of their context. What leaves it are ids and snapshots.
+/// Do not conform to it by hand: `@Model` writes everything that begins with an underscore.
+///
+/// Objects are not `Sendable`: they belong to the isolation of their context. What leaves it are
+/// ids and snapshots.
 public protocol Model: AnyObject, Hashable, Identifiable, SendableMetatype, OptionalStorable
 where
-    ID == ObjectID, _OptionalStorage == Reference<Self>, _OptionalSnapshotValue == ObjectID? {
+    ID == ObjectID, _OptionalStorage == Reference<Self>, _OptionalSnapshotValue == ObjectID?
+{
     /// The values of an object at a moment: a field per attribute, and per to-one reference the id.
     associatedtype Snapshot: ModelSnapshot
 
-    /// Rules in code, beside those of the attributes; none unless the model says so. They run before a save, on the
-    /// isolation of the context, and see values, not objects.
+    /// Rules in code, beside those of the attributes; none unless the model says so.
+    ///
+    /// They run before a save, on the isolation of the context, and see values, not objects.
     static var validators: Validators<Self> { get }
 
-    /// Called before a save for each object that changed, on the isolation of the context. What it changes is part of
-    /// the save. It may be called again, at most 8 times in all, when the object changes again. Does nothing unless
-    /// the model says so.
+    /// Called before a save for each object that changed, on the isolation of the context.
+    ///
+    /// What it changes is part of the save. It may be called again, at most 8 times in all, when
+    /// the object changes again. Does nothing unless the model says so.
     func willSave()
 
     var _$state: ModelState { get set }
@@ -38,7 +43,9 @@ where
     static func _$encode(_ memento: AnyObject, into writer: inout RecordWriter)
 }
 
-/// The values of an object at a moment. `@Model` writes the type, as `Snapshot` of the model.
+/// The values of an object at a moment.
+///
+/// `@Model` writes the type, as `Snapshot` of the model.
 public protocol ModelSnapshot: Sendable, Codable, Equatable, Identifiable where ID == ObjectID {
     init(_$id: ObjectID, reader: inout RecordReader)
     func _$encode(into writer: inout RecordWriter)
@@ -52,8 +59,9 @@ extension Model {
     /// The context that the object belongs to; nil before `insert`, and after the context is gone.
     public var context: ManagedContext? { _$state.table?.context }
 
-    /// True from `delete` on; the object keeps its last values. A rollback or restore that brings the object back
-    /// makes it false again.
+    /// True from `delete` on; the object keeps its last values.
+    ///
+    /// A rollback or restore that brings the object back makes it false again.
     public var isDeleted: Bool { _$state.flags.contains(.deleted) }
 
     /// True while the object is inserted and not saved yet.
@@ -81,7 +89,8 @@ extension Model {
 // MARK: - What the generated accessors call
 
 extension Model {
-    /// Registers the object with its context before its first edit; false when it must not be edited.
+    /// Registers the object with its context before its first edit; false when it must not be
+    /// edited.
     @inlinable
     public func _$willChange() -> Bool {
         if _$state.isFreelyEditable { return true }
@@ -98,6 +107,7 @@ extension Model {
 // MARK: - What a context does with an object whose class it does not know
 
 extension Model {
+    /// Values and uninserted targets, in a box.
     @inlinable
     public func _$capture() -> AnyObject {
         var visitor = ReferenceVisitor(mode: .uninserted)
@@ -105,6 +115,7 @@ extension Model {
         return Memento(snapshot: _$snapshot, targets: visitor.targets)
     }
 
+    /// Takes back what `_$capture` has boxed.
     @inlinable
     public func _$restore(_ memento: AnyObject) {
         let memento = unsafeDowncast(memento, to: Memento<Snapshot>.self)
@@ -112,24 +123,27 @@ extension Model {
         if !memento.targets.isEmpty { _$mutateReferences(.adopt(memento.targets)) }
     }
 
+    /// Normalises what differs from a box.
     @inlinable
     public func _$normalize(sinceMemento memento: AnyObject?) {
         _$normalize(since: memento.map { unsafeDowncast($0, to: Memento<Snapshot>.self).snapshot })
     }
 
+    /// Writes the values as they are now.
     @inlinable
     public func _$encode(into writer: inout RecordWriter) {
         _$snapshot._$encode(into: &writer)
     }
 
+    /// Writes the values of a box.
     @inlinable
     public static func _$encode(_ memento: AnyObject, into writer: inout RecordWriter) {
         unsafeDowncast(memento, to: Memento<Snapshot>.self).snapshot._$encode(into: &writer)
     }
 }
 
-/// The values of an object at a moment, with the objects it refers to that are in no context and that nothing else
-/// might hold.
+/// The values of an object at a moment, with the objects it refers to that are in no context and
+/// that nothing else might hold.
 @usableFromInline
 final class Memento<Snapshot> {
     @usableFromInline let snapshot: Snapshot
@@ -142,7 +156,9 @@ final class Memento<Snapshot> {
     }
 }
 
-/// Collects the references of an object. Used by the code that `@Model` writes.
+/// Collects the references of an object.
+///
+/// Used by the code that `@Model` writes.
 public struct ReferenceVisitor {
     @usableFromInline enum Mode { case uninserted, all }
     @usableFromInline let mode: Mode

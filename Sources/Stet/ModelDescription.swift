@@ -1,7 +1,9 @@
 public import FoundationEssentials
 public import StetStore
 
-/// What `@Model` tells of a class: its properties in the order of their slots. Used by the code that `@Model` writes.
+/// What `@Model` tells of a class: its properties in the order of their slots.
+///
+/// Used by the code that `@Model` writes.
 public struct ModelDescription<M: Model>: Sendable {
     let entity: Entity
     /// Slots by the key path of the snapshot's field.
@@ -47,7 +49,7 @@ public struct ModelProperty<M: Model>: Sendable {
 }
 
 /// Key paths that `@Model` writes capture nothing, so they may be shared.
-private struct AnySendableKeyPath: Hashable, @unchecked Sendable {  // constant, without captured values
+private struct AnySendableKeyPath: Hashable, @unchecked Sendable {  // constant
     let keyPath: AnyKeyPath
 }
 
@@ -57,41 +59,57 @@ public struct AttributeOption: Sendable {
     var normalizer: Normalizer?
     var stamp: Stamp?
 
-    /// The value must not be nil when it is saved. Code 1570.
+    /// The value must not be nil when it is saved.
+    ///
+    /// Code 1570.
     public static let required = AttributeOption(rule: .required)
 
-    /// A string or data must not be empty. Code 1670.
+    /// A string or data must not be empty.
+    ///
+    /// Code 1670.
     public static let notEmpty = AttributeOption(rule: .notEmpty)
 
-    /// A string has so many characters (grapheme clusters, as `count` says), data so many bytes. Codes 1670 and 1660.
+    /// A string has so many characters (grapheme clusters, as `count` says), data so many bytes.
+    ///
+    /// Codes 1670 and 1660.
     public static func length(_ range: ClosedRange<Int>) -> AttributeOption {
         AttributeOption(rule: .length(minimum: range.lowerBound, maximum: range.upperBound))
     }
 
-    /// A string has at least so many characters, data at least so many bytes. Code 1670.
+    /// A string has at least so many characters, data at least so many bytes.
+    ///
+    /// Code 1670.
     public static func length(_ range: PartialRangeFrom<Int>) -> AttributeOption {
         AttributeOption(rule: .length(minimum: range.lowerBound, maximum: nil))
     }
 
-    /// A string has at most so many characters, data at most so many bytes. Code 1660.
+    /// A string has at most so many characters, data at most so many bytes.
+    ///
+    /// Code 1660.
     public static func length(_ range: PartialRangeThrough<Int>) -> AttributeOption {
         AttributeOption(rule: .length(minimum: nil, maximum: range.upperBound))
     }
 
-    /// A number or date lies between two bounds, both included; NaN does not. Codes 1620 and 1610, dates 1640 and 1630.
+    /// A number or date lies between two bounds, both included; NaN does not.
+    ///
+    /// Codes 1620 and 1610, dates 1640 and 1630.
     public static func range<Bound: RangeBound>(_ range: ClosedRange<Bound>) -> AttributeOption {
         AttributeOption(
             rule: .range(minimum: range.lowerBound._value, maximum: range.upperBound._value))
     }
 
-    /// A number or date is not below a bound. Code 1620, for dates 1640.
+    /// A number or date is not below a bound.
+    ///
+    /// Code 1620, for dates 1640.
     public static func range<Bound: RangeBound>(
         _ range: PartialRangeFrom<Bound>
     ) -> AttributeOption {
         AttributeOption(rule: .range(minimum: range.lowerBound._value, maximum: nil))
     }
 
-    /// A number or date is not above a bound. Code 1610, for dates 1630.
+    /// A number or date is not above a bound.
+    ///
+    /// Code 1610, for dates 1630.
     public static func range<Bound: RangeBound>(
         _ range: PartialRangeThrough<Bound>
     ) -> AttributeOption {
@@ -101,7 +119,9 @@ public struct AttributeOption: Sendable {
     /// White space and new lines at both ends are removed before a changed value is validated.
     public static let trimmed = AttributeOption(normalizer: .trimmed)
 
-    /// A `Date` is set to the time of the save. Such a property needs no value in `init`.
+    /// A `Date` is set to the time of the save.
+    ///
+    /// Such a property needs no value in `init`.
     public static func stamped(_ stamp: Stamp) -> AttributeOption {
         AttributeOption(stamp: stamp)
     }
@@ -127,7 +147,9 @@ extension Rule {
 
 // MARK: - What generated code does before a value is validated
 
-/// Removes white space and new lines at both ends. Used by the code that `@Model` writes.
+/// Removes white space and new lines at both ends.
+///
+/// Used by the code that `@Model` writes.
 public func _trim(_ text: inout String) {
     func isSpace(_ character: Character?) -> Bool { character?.isWhitespace ?? false }
     guard isSpace(text.first) || isSpace(text.last) else { return }
@@ -136,7 +158,9 @@ public func _trim(_ text: inout String) {
     text = String(text[start..<end])
 }
 
-/// Removes white space and new lines at both ends. Used by the code that `@Model` writes.
+/// Removes white space and new lines at both ends.
+///
+/// Used by the code that `@Model` writes.
 public func _trim(_ text: inout String?) {
     if var present = text {
         _trim(&present)
@@ -144,19 +168,25 @@ public func _trim(_ text: inout String?) {
     }
 }
 
-/// What a stamped attribute holds until its first save. Used by the code that `@Model` writes.
+/// What a stamped attribute holds until its first save.
+///
+/// Used by the code that `@Model` writes.
 public protocol _Stampable {
     static var _unstamped: Self { get }
     init(_stamp: Date)
 }
 
 extension Date: _Stampable {
+    /// The reference date.
     public static var _unstamped: Date { Date(timeIntervalSinceReferenceDate: 0) }
+    /// The date itself.
     public init(_stamp: Date) { self = _stamp }
 }
 
 extension Optional: _Stampable where Wrapped == Date {
+    /// Nil.
     public static var _unstamped: Date? { nil }
+    /// The date itself.
     public init(_stamp: Date) { self = .some(_stamp) }
 }
 

@@ -1,8 +1,11 @@
 public import StetStore
 
-/// What an object knows of its place in a context. Used by the code that `@Model` writes.
+/// What an object knows of its place in a context.
 ///
-/// It is part of the object and dies with it: its `deinit` takes the object out of the identity map.
+/// Used by the code that `@Model` writes.
+///
+/// It is part of the object and dies with it: its `deinit` takes the object out of the identity
+/// map.
 public struct ModelState: ~Copyable {
     @usableFromInline
     struct Flags: OptionSet {
@@ -49,7 +52,8 @@ public struct ModelState: ~Copyable {
         flags = []
     }
 
-    /// True when an edit needs no further look: the object is in no context, or pending and not guarded.
+    /// True when an edit needs no further look: the object is in no context, or pending and not
+    /// guarded.
     @inlinable
     var isFreelyEditable: Bool {
         table == nil || (flags.contains(.pending) && flags.isDisjoint(with: .guarded))

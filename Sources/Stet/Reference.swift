@@ -1,7 +1,12 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Underscored members are called by generated code only; each is explained at its requirement.
+
 public import StetStore
 
-/// What an object holds for a to-one reference: the id of the target, and while the target is in no context the target
-/// itself. Used by the code that `@Model` writes.
+/// What an object holds for a to-one reference: the id of the target, and while the target is in no
+/// context the target itself.
+///
+/// Used by the code that `@Model` writes.
 public struct Reference<Target: Model> {
     /// `.none` for nil.
     @usableFromInline var id: ObjectID
@@ -20,7 +25,8 @@ extension Model {
 
     public static func _initialStorage(optional value: Self?) -> Reference<Self> {
         guard let value else { return Reference(id: .none) }
-        // Held in any case: the owner is in no context yet, and its target may go when nobody else holds it.
+        // Held in any case: the owner is in no context yet, and its target may go when nobody else
+        // holds it.
         return Reference(id: value.id, target: value)
     }
 
@@ -84,8 +90,9 @@ extension Model {
     }
 }
 
-/// A change of what an object holds for its references that is not an edit by itself. Used by the code that `@Model`
-/// writes.
+/// A change of what an object holds for its references that is not an edit by itself.
+///
+/// Used by the code that `@Model` writes.
 public enum ReferenceMutation {
     /// The context holds the targets from now on.
     case release

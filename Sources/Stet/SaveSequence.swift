@@ -23,22 +23,23 @@ extension ManagedContext {
 
     /// Saves all pending changes as one commit, durably, or none of them.
     ///
-    /// A save that throws has written nothing, no observer has heard of it, and the context is back at the last saved
-    /// state (or, with `.keepPending`, where it was before the save).
+    /// A save that throws has written nothing, no observer has heard of it, and the context is back
+    /// at the last saved state (or, with `.keepPending`, where it was before the save).
     ///
     /// - Parameters:
     ///   - label: what the commit is called, at most 1,024 bytes.
     ///   - onFailure: what happens to the pending changes when the save fails.
     /// - Returns: the commit; nil when there was no net change, and so nothing to write.
-    /// - Throws: `ValidationError` with every violation; `ConflictError`; `StoreError`; what a `willCommit` observer
-    ///   threw; the error that an earlier read inside an accessor met.
+    /// - Throws: `ValidationError` with every violation; `ConflictError`; `StoreError`; what a
+    ///   `willCommit` observer threw; the error that an earlier read inside an accessor met.
     /// - Complexity: O(pending changes), and one durable LMDB transaction.
     @discardableResult
     public func save(
         _ label: String? = nil, onFailure: FailureBehavior = .rollback
     ) throws -> Commit? {
         precondition(
-            editDepth == 0, "save(_:) inside edit(_:_:): the edit saves when its closure has returned")
+            editDepth == 0,
+            "save(_:) inside edit(_:_:): the edit saves when its closure has returned")
         try checkUsable()
         do {
             return try performSave(label)
@@ -50,8 +51,9 @@ extension ManagedContext {
 
     /// Runs a closure, then saves all pending changes.
     ///
-    /// Whatever is thrown, by the closure or the save, puts back what was pending at the beginning and is rethrown. An
-    /// edit inside an edit neither saves nor validates; it puts its own beginning back when its closure throws.
+    /// Whatever is thrown, by the closure or the save, puts back what was pending at the beginning
+    /// and is rethrown. An edit inside an edit neither saves nor validates; it puts its own
+    /// beginning back when its closure throws.
     ///
     /// - Parameters:
     ///   - label: what the commit is called, at most 1,024 bytes.
@@ -81,7 +83,8 @@ extension ManagedContext {
 
     /// Checks the pending changes as a save would, and changes nothing.
     ///
-    /// - Throws: `ValidationError` with every violation; the error that an earlier read inside an accessor met.
+    /// - Throws: `ValidationError` with every violation; the error that an earlier read inside an
+    ///   accessor met.
     /// - Complexity: O(pending changes).
     public func validate() throws {
         try checkUsable()
@@ -90,14 +93,17 @@ extension ManagedContext {
         _ = try prepare(store.configuration.clock())
     }
 
-    /// Steps 0 to 9. Whatever is thrown, the pending changes are what they were.
+    /// Steps 0 to 9.
+    ///
+    /// Whatever is thrown, the pending changes are what they were.
     private func performSave(_ label: String?) throws -> Commit? {
         let attributes = CommitAttributes(author: author, scope: scope, label: label)
         let start = snapshot()  // 0
         do {
             let commit = try commitPending(attributes, start)
             if let commit {
-                for observer in didCommitObservers.active() { observer(commit) }  // 9, on this isolation
+                // 9, on this isolation
+                for observer in didCommitObservers.active() { observer(commit) }
             }
             return commit
         } catch {
@@ -106,7 +112,8 @@ extension ManagedContext {
         }
     }
 
-    /// Prepares and commits; prepares again when the store has moved in a way that the change set can follow.
+    /// Prepares and commits; prepares again when the store has moved in a way that the change set
+    /// can follow.
     private func commitPending(
         _ attributes: CommitAttributes, _ start: Snapshot
     ) throws -> Commit? {
@@ -123,7 +130,7 @@ extension ManagedContext {
                 attributes: attributes, base: revision,
                 token: UInt64.random(in: .min ... .max), time: time.timeIntervalSinceReferenceDate)
             do {
-                let commit = try store.file.commit(encoded)  // 6, 7; published to other isolations: 9
+                let commit = try store.file.commit(encoded)  // 6, 7, 9
                 adopt(commit, positions)  // 8
                 return commit
             } catch let refusal as CommitRefusal {
@@ -190,7 +197,9 @@ extension ManagedContext {
     private func unsettled(_ before: [(object: any Model, memento: AnyObject)]) -> ValidationError {
         var violations: [Violation] = []
         for (object, memento) in before {
-            if let violation = changedProperty(of: object, since: memento) { violations.append(violation) }
+            if let violation = changedProperty(of: object, since: memento) {
+                violations.append(violation)
+            }
         }
         return ValidationError(violations: violations.inTotalOrder(), rejected: changes)
     }
@@ -203,7 +212,8 @@ extension ManagedContext {
         let item = NetChanges.Item(
             kind: .update, entity: entity, id: object.id, base: .zero, before: old, after: new)
         net.append(item)
-        guard let change = (try? net.changeSet())?.changes.first, let first = change.properties.first
+        guard let change = (try? net.changeSet())?.changes.first,
+            let first = change.properties.first
         else { return nil }
         return Violation(
             code: .unsettled, entity: M._$name, object: object.id, property: first.name,
@@ -230,8 +240,10 @@ extension ManagedContext {
         case (false, true): kind = .delete
         case (false, false): kind = .update
         }
-        let before = kind == .insert ? 0..<0 : net.encode(entity: entity) { M._$encode(base, into: &$0) }
-        let after = kind == .delete ? 0..<0 : net.encode(entity: entity) { object._$encode(into: &$0) }
+        let before =
+            kind == .insert ? 0..<0 : net.encode(entity: entity) { M._$encode(base, into: &$0) }
+        let after =
+            kind == .delete ? 0..<0 : net.encode(entity: entity) { object._$encode(into: &$0) }
         if kind == .update, net.areEqual(before, after) { return }
         net.append(
             NetChanges.Item(

@@ -1,5 +1,10 @@
-/// A type that a property of a model can have: Bool, Int, Double, String, Data, Date, UUID, each of them optional, and
-/// an optional reference to an object of a model. Used by the code that `@Model` writes.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Underscored members are called by generated code only; each is explained at its requirement.
+
+/// A type that a property of a model can have: Bool, Int, Double, String, Data, Date, UUID, each of
+/// them optional, and an optional reference to an object of a model.
+///
+/// Used by the code that `@Model` writes.
 public protocol Storable {
     /// What the object holds.
     associatedtype _Storage
@@ -42,7 +47,8 @@ public protocol OptionalStorable {
     ) -> _OptionalStorage?
     static func _optionalValue<M: Model>(of storage: _OptionalStorage, in owner: M) -> Self?
     static func _optionalSnapshotValue(_ storage: _OptionalStorage) -> _OptionalSnapshotValue
-    static func _visit(optional storage: _OptionalStorage, slot: Int, _ visitor: inout ReferenceVisitor)
+    static func _visit(
+        optional storage: _OptionalStorage, slot: Int, _ visitor: inout ReferenceVisitor)
     static func _mutate(
         optional storage: inout _OptionalStorage, slot: Int, _ mutation: ReferenceMutation)
 }
@@ -148,8 +154,12 @@ extension AttributeValue {
     ) {}
 }
 
-/// What an object holds for a property of this type. Used by the code that `@Model` writes.
+/// What an object holds for a property of this type.
+///
+/// Used by the code that `@Model` writes.
 public typealias _StorageOf<T: Storable> = T._Storage
 
-/// What snapshots and records hold for a property of this type. Used by the code that `@Model` writes.
+/// What snapshots and records hold for a property of this type.
+///
+/// Used by the code that `@Model` writes.
 public typealias _SnapshotValueOf<T: Storable> = T._SnapshotValue

@@ -3,8 +3,8 @@ public import StetStore
 
 /// A journal of commits and the state that follows from it, in one file.
 ///
-/// A store may be used from any number of tasks; each works in a context of its own. A process opens a file once:
-/// opening it again gives a store that shares everything with the first.
+/// A store may be used from any number of tasks; each works in a context of its own. A process
+/// opens a file once: opening it again gives a store that shares everything with the first.
 public final class Store: Sendable {
     package let file: StoreFile
     /// In the order of entity numbers.
@@ -27,8 +27,10 @@ public final class Store: Sendable {
     ///   - path: of a file on a local file system; its directory exists.
     ///   - models: every model of the store.
     ///   - configuration: sizes and the clock.
-    /// - Throws: `StoreError`: `.modelMismatch` when the store was made for other models, `.notAStore`, `.damaged`,
-    ///   `.newerFormat`, `.invalidSchema`, `.noPermission`, `.notFound`, `.diskFull`, `.inputOutput`.
+    /// - Returns: the store.
+    /// - Throws: `StoreError`: `.modelMismatch` when the store was made for other models,
+    ///   `.notAStore`, `.damaged`, `.newerFormat`, `.invalidSchema`, `.noPermission`, `.notFound`,
+    ///   `.diskFull`, `.inputOutput`.
     public static func open(
         at path: String, for models: any Model.Type...,
         configuration: StoreConfiguration = StoreConfiguration()
@@ -42,7 +44,8 @@ public final class Store: Sendable {
         configuration: StoreConfiguration = StoreConfiguration()
     ) throws -> Store {
         let schema = try Schema(entities: models.map { $0._$entity })
-        let byName = Dictionary(models.map { ($0._$name, $0) }, uniquingKeysWith: { first, _ in first })
+        let byName = Dictionary(
+            models.map { ($0._$name, $0) }, uniquingKeysWith: { first, _ in first })
         let file = try StoreFile.open(
             at: path, schema: schema, mapByteCount: configuration.mapByteCount,
             readerCount: configuration.readerCount)
@@ -59,6 +62,7 @@ public final class Store: Sendable {
     /// - Parameters:
     ///   - author: who makes its commits, at most 255 bytes; nil when nobody is to be named.
     ///   - scope: the part of the author's work that they belong to, at most 255 bytes.
+    /// - Returns: a context for the isolation that asks for it.
     public func context(author: String? = nil, scope: String? = nil) -> sending ManagedContext {
         do {
             let head = try file.read { reader in try reader.head().revision }
@@ -99,8 +103,8 @@ public final class Store: Sendable {
 
     /// Rebuilds the state from the journal alone and compares it with what is stored.
     ///
-    /// Run it on a copy, or in a process of its own, when the file may be damaged: LMDB ends a process that meets a
-    /// damaged page.
+    /// Run it on a copy, or in a process of its own, when the file may be damaged: LMDB ends a
+    /// process that meets a damaged page.
     ///
     /// - Throws: `StoreError` when the store cannot be read at all.
     /// - Complexity: O(journal) time, memory for the values of all objects.
@@ -108,7 +112,8 @@ public final class Store: Sendable {
         try file.verify()
     }
 
-    /// Ends the store for everybody who has it open in this process: later calls throw `storeClosed`, observers end.
+    /// Ends the store for everybody who has it open in this process: later calls throw
+    /// `storeClosed`, observers end.
     ///
     /// Closing twice does nothing.
     public func close() {
@@ -118,8 +123,10 @@ public final class Store: Sendable {
 
 /// Sizes of a store and where it takes the time from.
 public struct StoreConfiguration: Sendable {
-    /// Bytes of address space for the map, which is the largest size that the file can reach; 1 TiB unless said
-    /// otherwise. Space on the disk is taken as it is used.
+    /// Bytes of address space for the map, which is the largest size that the file can reach; 1 TiB
+    /// unless said otherwise.
+    ///
+    /// Space on the disk is taken as it is used.
     public var mapByteCount = 1 << 40
     /// Reads that may be open at once, over all processes; 510 unless said otherwise.
     public var readerCount = 510

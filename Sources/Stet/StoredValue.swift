@@ -1,7 +1,12 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Underscored members are called by generated code only; each is explained at its requirement.
+
 public import FoundationEssentials
 public import StetStore
 
-/// A value as snapshots and records hold it. Used by the code that `@Model` writes.
+/// A value as snapshots and records hold it.
+///
+/// Used by the code that `@Model` writes.
 public protocol StoredValue: Sendable, Codable, Equatable {
     static var _valueType: ValueType { get }
     static var _isOptional: Bool { get }

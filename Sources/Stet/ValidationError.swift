@@ -1,6 +1,8 @@
 public import StetStore
 
-/// A save was refused because its change set is not valid. Nothing was written, and the context was put back.
+/// A save was refused because its change set is not valid.
+///
+/// Nothing was written, and the context was put back.
 public struct ValidationError: Error, Sendable {
     /// Everything that is wrong, in total order: by entity, object and property.
     public let violations: [Violation]
@@ -25,12 +27,16 @@ extension ValidationError: CustomStringConvertible {
     }
 }
 
-/// A save was refused because the store has moved: somebody else saved what this save was based on. Nothing was
-/// written, and the context was put back.
+/// A save was refused because the store has moved: somebody else saved what this save was based on.
+///
+/// Nothing was written, and the context was put back.
 public struct ConflictError: Error, Sendable {
     /// Why the save was given up.
     public struct Reason: RawRepresentable, Hashable, Sendable {
+        /// The name of the reason.
         public let rawValue: String
+
+        /// A reason with this name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// An object of the change set was changed, or something that it refers to was deleted.
@@ -57,7 +63,8 @@ extension ConflictError: CustomStringConvertible {
     /// One line per conflict.
     public var description: String {
         let lines = conflicts.map(\.description)
-        return ([reason == .contention ? "The store kept moving while this was saved." : ""] + lines)
+        return
+            ([reason == .contention ? "The store kept moving while this was saved." : ""] + lines)
             .filter { !$0.isEmpty }.joined(separator: "\n")
     }
 }

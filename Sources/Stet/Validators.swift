@@ -4,14 +4,18 @@ public import StetStore
 public struct Validators<M: Model> {
     let validators: [(inout Validation<M>) -> Void]
 
-    /// These validators, run in this order on each object that is inserted, updated or deleted. An object whose
-    /// attributes break their rules is left out, so that a validator sees only values that are right by themselves.
+    /// These validators, run in this order on each object that is inserted, updated or deleted.
+    ///
+    /// An object whose attributes break their rules is left out, so that a validator sees only
+    /// values that are right by themselves.
     public init(_ validators: ((_ validation: inout Validation<M>) -> Void)...) {
         self.validators = validators
     }
 }
 
-/// What a validator sees of one object's change, and where it reports. It sees values and cannot edit.
+/// What a validator sees of one object's change, and where it reports.
+///
+/// It sees values and cannot edit.
 public struct Validation<M: Model> {
     /// What happens to the object.
     public let operation: ChangeKind

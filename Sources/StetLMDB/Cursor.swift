@@ -1,6 +1,8 @@
 import CLMDB
 
-/// A position in a table that moves both ways. Its buffers are valid as long as those of its transaction.
+/// A position in a table that moves both ways.
+///
+/// Its buffers are valid as long as those of its transaction.
 package struct Cursor: ~Copyable {
     let handle: OpaquePointer
     let path: String
@@ -16,10 +18,14 @@ package struct Cursor: ~Copyable {
     /// Moves to the last entry; nil when the table is empty.
     package func last() throws(LMDBError) -> Entry? { try move(MDB_LAST) }
 
-    /// Moves on; nil at the end. On a fresh cursor the same as `first()`.
+    /// Moves on; nil at the end.
+    ///
+    /// On a fresh cursor the same as `first()`.
     package func next() throws(LMDBError) -> Entry? { try move(MDB_NEXT) }
 
-    /// Moves back; nil at the beginning. On a fresh cursor the same as `last()`.
+    /// Moves back; nil at the beginning.
+    ///
+    /// On a fresh cursor the same as `last()`.
     package func previous() throws(LMDBError) -> Entry? { try move(MDB_PREV) }
 
     /// Moves to the first entry whose key is at least `key`; nil when there is none.

@@ -4,16 +4,18 @@ import Synchronization
 
 /// An LMDB environment: one data file, its lock file, and the memory map over it.
 ///
-/// A process opens a file at most once (LMDB forbids more): `open` returns the environment that is already open
-/// for the same file, whatever the spelling of its path.
+/// A process opens a file at most once (LMDB forbids more): `open` returns the environment that is
+/// already open for the same file, whatever the spelling of its path.
 ///
-/// State: `state` (pool of idle read transactions, number of open transactions, whether closed), guarded by its
-/// mutex; the attachment, guarded by its own; `handle` is constant, and LMDB itself serialises writers.
+/// State: `state` (pool of idle read transactions, number of open transactions, whether closed),
+/// guarded by its mutex; the attachment, guarded by its own; `handle` is constant, and LMDB itself
+/// serialises writers.
 package final class Environment: Sendable {
     /// Sizes fixed when the environment is opened.
     package struct Configuration: Sendable {
-        /// Bytes of address space for the map; the file grows only as it is used. Halved down to 1 GiB when the
-        /// system refuses that much address space.
+        /// Bytes of address space for the map; the file grows only as it is used.
+        ///
+        /// Halved down to 1 GiB when the system refuses that much address space.
         package var mapByteCount: Int = 1 << 40
         /// Reads that may be open at once, over all processes.
         package var readerCount: Int = 510
@@ -21,7 +23,8 @@ package final class Environment: Sendable {
         package var tableCount: Int = 64
         /// False opens an existing file only.
         package var createsFile = true
-        /// Pages that a commit wrote may still be in the page cache when it returns: for planted bugs only.
+        /// Pages that a commit wrote may still be in the page cache when it returns: for planted
+        /// bugs only.
         package var skipsSync = false
 
         package init() {}
@@ -50,7 +53,7 @@ package final class Environment: Sendable {
     private static let idleReadLimit = 8
 
     #if STET_FAULTS
-    package let faults = FaultInjector()
+        package let faults = FaultInjector()
     #endif
 
     init(handle: OpaquePointer, path: String) {
@@ -60,7 +63,9 @@ package final class Environment: Sendable {
 
     deinit { close() }
 
-    /// Ends the environment: idle reads are released now, the file is closed when the last open transaction ends.
+    /// Ends the environment: idle reads are released now, the file is closed when the last open
+    /// transaction ends.
+    ///
     /// Later calls throw `LMDBError.closed`. Closing twice does nothing.
     package func close() {
         let closesNow = state.withLock { state in
@@ -143,11 +148,11 @@ package final class Environment: Sendable {
         var transaction: OpaquePointer?
         var code = mdb_txn_begin(handle, nil, 0, &transaction)
         #if STET_FAULTS
-        let injected = faults.code(for: .begin)
-        if code == 0, injected != 0 {
-            mdb_txn_abort(transaction)
-            code = injected
-        }
+            let injected = faults.code(for: .begin)
+            if code == 0, injected != 0 {
+                mdb_txn_abort(transaction)
+                code = injected
+            }
         #endif
         if code != 0 { transactionEnded() }
         try check(code, .begin, path)

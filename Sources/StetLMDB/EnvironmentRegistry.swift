@@ -4,8 +4,8 @@ import Synchronization
 
 /// The environments that this process has open, by device and inode.
 ///
-/// Opening a file twice in a process and closing one of the two wipes the reader table of the other, with LMDB
-/// reporting success; so there is one environment per file.
+/// Opening a file twice in a process and closing one of the two wipes the reader table of the
+/// other, with LMDB reporting success; so there is one environment per file.
 ///
 /// State: `open`, guarded by its mutex, which is held while a file is opened or closed.
 final class EnvironmentRegistry: Sendable {
@@ -41,7 +41,9 @@ final class EnvironmentRegistry: Sendable {
             if let identity = FileIdentity(path: path),
                 let present = state.registrations[identity]
             {
-                if let environment = present.environment, !environment.isClosed { return environment }
+                if let environment = present.environment, !environment.isClosed {
+                    return environment
+                }
                 // Closed, with a transaction still open: the file must not be opened a second time.
                 throw LMDBError(.openEnvironment, code: EBUSY, path: path)
             }
@@ -78,7 +80,9 @@ final class EnvironmentRegistry: Sendable {
             var flags = MDB_NOSUBDIR | MDB_NOTLS
             if configuration.skipsSync { flags |= MDB_NOSYNC }
             var code = mdb_env_set_mapsize(handle, mapByteCount)
-            if code == 0 { code = mdb_env_set_maxreaders(handle, UInt32(configuration.readerCount)) }
+            if code == 0 {
+                code = mdb_env_set_maxreaders(handle, UInt32(configuration.readerCount))
+            }
             if code == 0 { code = mdb_env_set_maxdbs(handle, UInt32(configuration.tableCount)) }
             if code == 0 { code = mdb_env_open(handle, path, UInt32(flags), 0o600) }
             if code == 0 { code = prepareUnnamedTable(handle) }
@@ -109,9 +113,11 @@ private func prepareUnnamedTable(_ handle: OpaquePointer?) -> Int32 {
 }
 
 extension Environment {
-    /// Opens the file at `path`, or returns the environment that this process already has open for it.
+    /// Opens the file at `path`, or returns the environment that this process already has open for
+    /// it.
     ///
-    /// - Throws: `LMDBError`; `EBUSY` when the same file was closed while one of its transactions is still open.
+    /// - Throws: `LMDBError`; `EBUSY` when the same file was closed while one of its transactions
+    ///   is still open.
     package static func open(
         at path: String, _ configuration: Configuration = Configuration()
     ) throws(LMDBError) -> Environment {

@@ -20,7 +20,9 @@ struct InspectedFile: ~Copyable {
 
     func failure(_ code: Int32) -> LMDBError { LMDBError(.inspect, code: code, path: path) }
 
-    /// The file's size. Throws for what is not a regular file.
+    /// The file's size.
+    ///
+    /// Throws for what is not a regular file.
     func byteCount() throws(LMDBError) -> Int {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(errno) }
@@ -97,7 +99,9 @@ struct MetaPage {
     let freeList: TableRecord
     let unnamedTable: TableRecord
 
-    /// The meta page of the last commit. One that is damaged is reported, and the other taken.
+    /// The meta page of the last commit.
+    ///
+    /// One that is damaged is reported, and the other taken.
     static func current(
         of file: borrowing InspectedFile, _ damages: inout DamageList
     ) throws(LMDBError) -> MetaPage {

@@ -23,7 +23,9 @@ package struct FileInspection: Hashable, Sendable {
     package let usedPageCount: Int?
     /// Pages on the free list; nil without a walk.
     package let freePageCount: Int?
-    /// What is wrong, without repetitions, at most `damageLimit`. Empty for a healthy file.
+    /// What is wrong, without repetitions, at most `damageLimit`.
+    ///
+    /// Empty for a healthy file.
     ///
     /// Where a page cannot be read, what lies below it is unknown: then neither leaks nor counts
     /// are reported.
@@ -36,8 +38,9 @@ package struct FileInspection: Hashable, Sendable {
     /// Pages that a walk can keep track of: 4 TiB of 4 KiB pages.
     package static let pageCountLimit = 1 << 30
 
-    /// True for a file of no bytes, as a crash right after its creation leaves it. LMDB takes it
-    /// for a new one.
+    /// True for a file of no bytes, as a crash right after its creation leaves it.
+    ///
+    /// LMDB takes it for a new one.
     package var isEmptyFile: Bool { fileByteCount == 0 }
 
     /// Examines the data file at `path`; the lock file is not touched.
@@ -115,7 +118,9 @@ extension FileInspection {
     package struct Damage: Hashable, Sendable {
         /// What can be wrong with a data file.
         package enum Kind: String, Hashable, Sendable, CaseIterable {
-            /// A meta page is not one; the other was used. LMDB refuses to open such a file.
+            /// A meta page is not one; the other was used.
+            ///
+            /// LMDB refuses to open such a file.
             case invalidMeta
             /// The file ends before a page that is not free; the first such page.
             case shortFile

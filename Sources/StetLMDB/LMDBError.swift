@@ -66,15 +66,19 @@ extension LMDBError {
     package var advice: String {
         switch code {
         case MDB_MAP_FULL: "Raise the map size in the configuration, or free space by trimming."
-        case MDB_READERS_FULL: "Too many reads at once: raise the reader limit, or end reads that are stuck."
-        case MDB_CORRUPTED, MDB_PAGE_NOTFOUND: "The file is damaged: run verify, and restore from a backup."
+        case MDB_READERS_FULL:
+            "Too many reads at once: raise the reader limit, or end reads that are stuck."
+        case MDB_CORRUPTED, MDB_PAGE_NOTFOUND:
+            "The file is damaged: run verify, and restore from a backup."
         case MDB_INVALID: "The file is not a store, or its first pages are damaged."
         case MDB_VERSION_MISMATCH: "The file was written by another version of LMDB's format."
         case MDB_PANIC: "A write of the meta page failed: close the store and open it again."
-        case MDB_MAP_RESIZED: "Another process has grown the file: close the store and open it again."
+        case MDB_MAP_RESIZED:
+            "Another process has grown the file: close the store and open it again."
         case ENOENT: "Create the directory first, or correct the path."
         case EISDIR, ELOOP: "Name a file: not a directory, and not a link."
-        case EACCES, EPERM, EROFS: "Give this process the right to read and write the file and its directory."
+        case EACCES, EPERM, EROFS:
+            "Give this process the right to read and write the file and its directory."
         case ENOSPC, EDQUOT, EFBIG: "Free space on the disk, then try again."
         case ENOMEM: "Lower the map size, or raise the limit of address space."
         case EIO: "The disk reports errors: check it before going on."

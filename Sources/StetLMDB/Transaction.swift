@@ -3,8 +3,8 @@ import Glibc
 
 /// A consistent view of an environment for the length of a closure.
 ///
-/// Every buffer that it hands out points into the memory map and is valid until the closure ends (in a write
-/// transaction: until the next change). Copy what must live longer.
+/// Every buffer that it hands out points into the memory map and is valid until the closure ends
+/// (in a write transaction: until the next change). Copy what must live longer.
 package struct ReadTransaction {
     let handle: OpaquePointer
     package let environment: Environment
@@ -14,7 +14,7 @@ package struct ReadTransaction {
         _ key: UnsafeRawBufferPointer, in table: Table
     ) throws(LMDBError) -> UnsafeRawBufferPointer? {
         #if STET_FAULTS
-        try check(environment.faults.code(for: .get), .get, environment.path)
+            try check(environment.faults.code(for: .get), .get, environment.path)
         #endif
         var key = MDB_val(key)
         var value = MDB_val()
@@ -24,7 +24,9 @@ package struct ReadTransaction {
         return UnsafeRawBufferPointer(value)
     }
 
-    /// The number of entries of `table`. - Complexity: O(1).
+    /// The number of entries of `table`.
+    ///
+    /// - Complexity: O(1).
     package func count(of table: Table) throws(LMDBError) -> Int {
         var statistics = MDB_stat()
         try check(mdb_stat(handle, table.handle, &statistics), .get, environment.path)
@@ -39,7 +41,9 @@ package struct ReadTransaction {
     }
 }
 
-/// The one transaction that may change an environment. It reads its own changes.
+/// The one transaction that may change an environment.
+///
+/// It reads its own changes.
 package struct WriteTransaction: ~Copyable {
     /// The same transaction, for everything that only reads.
     package let reading: ReadTransaction
@@ -61,10 +65,11 @@ package struct WriteTransaction: ~Copyable {
         try check(mdb_put(handle, table.handle, &key, &value, 0), .put, environment.path)
     }
 
-    /// Makes room for `byteCount` bytes under `key`, to be filled before the next change of this transaction.
+    /// Makes room for `byteCount` bytes under `key`, to be filled before the next change of this
+    /// transaction.
     ///
-    /// - Parameter appending: the caller knows that `key` is greater than every key of `table`; LMDB then packs
-    ///   pages full, and answers `MDB_KEYEXIST` if it is not so.
+    /// `appending` says that the caller knows that `key` is greater than every key of `table`; LMDB
+    /// then packs pages full, and answers `MDB_KEYEXIST` if it is not so.
     package func reserve(
         _ byteCount: Int, for key: UnsafeRawBufferPointer, in table: Table, appending: Bool = false
     ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
@@ -97,14 +102,16 @@ package struct WriteTransaction: ~Copyable {
 
     private func checkInjected(_ operation: LMDBError.Operation) throws(LMDBError) {
         #if STET_FAULTS
-        try check(environment.faults.code(for: operation), operation, environment.path)
+            try check(environment.faults.code(for: operation), operation, environment.path)
         #endif
     }
 }
 
 extension ReadTransaction {
-    /// Opens a named table; nil when there is none. The handle is valid for the environment's life once this
-    /// transaction has ended without an error.
+    /// Opens a named table; nil when there is none.
+    ///
+    /// The handle is valid for the environment's life once this transaction has ended without an
+    /// error.
     package func table(_ name: String) throws(LMDBError) -> Table? {
         do {
             return try Table.open(name, handle, flags: 0, environment.path)
@@ -135,7 +142,9 @@ package struct Table: Sendable, Hashable {
 }
 
 extension Environment {
-    /// Runs `body` on a consistent view of the last commit. Reads never wait for the writer.
+    /// Runs `body` on a consistent view of the last commit.
+    ///
+    /// Reads never wait for the writer.
     ///
     /// - Throws: `LMDBError`, and whatever `body` throws.
     package func read<Result>(
@@ -163,8 +172,10 @@ extension Environment {
         return tables
     }
 
-    /// Runs `body` in the one write transaction, on this thread, and commits durably: when this returns the data
-    /// are on the disk. Whatever is thrown, nothing was changed.
+    /// Runs `body` in the one write transaction, on this thread, and commits durably: when this
+    /// returns the data are on the disk.
+    ///
+    /// Whatever is thrown, nothing was changed.
     ///
     /// - Throws: `LMDBError`, and whatever `body` throws.
     package func write<Result>(
@@ -176,7 +187,7 @@ extension Environment {
         do {
             result = try body(WriteTransaction(handle: handle, environment: self))
             #if STET_FAULTS
-            try check(faults.code(for: .commit), .commit, path)
+                try check(faults.code(for: .commit), .commit, path)
             #endif
         } catch {
             mdb_txn_abort(handle)
@@ -191,7 +202,8 @@ extension MDB_val {
     /// LMDB only reads through the pointers of keys and of values that are put.
     @inline(__always)
     init(_ bytes: UnsafeRawBufferPointer) {
-        self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
+        self.init(
+            mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
     }
 }
 

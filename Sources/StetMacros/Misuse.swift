@@ -2,7 +2,8 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Something in the source that a model cannot be made of: what is wrong, and what to write instead.
+/// Something in the source that a model cannot be made of: what is wrong, and what to write
+/// instead.
 struct Misuse: DiagnosticMessage {
     let message: String
     let name: String

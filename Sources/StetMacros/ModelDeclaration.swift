@@ -15,9 +15,13 @@ struct PropertyDeclaration {
     var typeName: String { type.trimmedDescription }
 
     private static func isKeyword(_ name: String) -> Bool {
-        ["default", "case", "class", "extension", "func", "in", "is", "operator", "protocol", "repeat",
-            "return", "static", "struct", "switch", "throw", "where", "while", "for", "if", "import",
-            "enum", "do", "else", "break", "continue", "public", "private", "internal", "var", "let",
+        [
+            "default", "case", "class", "extension", "func", "in", "is", "operator", "protocol",
+            "repeat",
+            "return", "static", "struct", "switch", "throw", "where", "while", "for", "if",
+            "import",
+            "enum", "do", "else", "break", "continue", "public", "private", "internal", "var",
+            "let",
         ].contains(name)
     }
 
@@ -64,7 +68,9 @@ struct AttributeOptionSyntax {
 extension VariableDeclSyntax {
     func attribute(_ name: String) -> AttributeSyntax? {
         attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }
-            .first { ($0.attributeName.trimmedDescription.split(separator: ".").last ?? "") == name }
+            .first {
+                ($0.attributeName.trimmedDescription.split(separator: ".").last ?? "") == name
+            }
     }
 
     func hasModifier(_ keywords: Keyword...) -> Bool {

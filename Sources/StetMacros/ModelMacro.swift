@@ -109,7 +109,8 @@ struct ModelMembers {
 
     private var description: DeclSyntax {
         let entries = lines { property in
-            let options = property.options.map(\.expression.trimmedDescription).joined(separator: ", ")
+            let options = property.options.map(\.expression.trimmedDescription).joined(
+                separator: ", ")
             return "Stet.ModelProperty(\"\(property.name)\", (\(property.typeName)).self, "
                 + "\\Snapshot.\(property.reference), [\(options)]),"
         }
@@ -151,7 +152,9 @@ struct ModelMembers {
 
     private var stamp: DeclSyntax {
         let stamps = lines { property in
-            guard let option = property.options.first(where: { $0.name == "stamped" }) else { return nil }
+            guard let option = property.options.first(where: { $0.name == "stamped" }) else {
+                return nil
+            }
             let isInsertOnly = option.argument?.hasSuffix("insert") ?? false
             let assignment = "\(property.storage) = \(property.typeName)(_stamp: date)"
             return isInsertOnly ? "if isInsert { \(assignment) }" : assignment

@@ -6,13 +6,15 @@ import SwiftSyntaxMacros
 enum ModelMisuse {
     /// Names that `Model` itself uses.
     static let reservedNames: Set<String> = [
-        "id", "context", "isDeleted", "isInserted", "hasChanges", "snapshot", "validators", "hashValue",
+        "id", "context", "isDeleted", "isInserted", "hasChanges", "snapshot", "validators",
+        "hashValue",
     ]
     private static let attributeTypes: Set<String> = [
         "Bool", "Int", "Double", "String", "Data", "Date", "UUID",
     ]
 
-    /// Reports everything that is wrong with the class; false when no model can be made of it at all.
+    /// Reports everything that is wrong with the class; false when no model can be made of it at
+    /// all.
     static func report(
         in declaration: some DeclGroupSyntax, at node: AttributeSyntax,
         _ context: some MacroExpansionContext
@@ -24,7 +26,8 @@ enum ModelMisuse {
         }
         if !model.modifiers.contains(where: { $0.name.tokenKind == .keyword(.final) }) {
             context.report(
-                Misuse("final", "@Model needs a final class: write 'final class \(model.name.text)'"),
+                Misuse(
+                    "final", "@Model needs a final class: write 'final class \(model.name.text)'"),
                 at: model.classKeyword)
             return false
         }
@@ -62,7 +65,9 @@ enum ModelMisuse {
         if variable.bindingSpecifier.tokenKind == .keyword(.let) {
             if binding?.initializer == nil {
                 context.report(
-                    Misuse("constant", "A model's property can't be a constant: make '\(name)' a 'var'"),
+                    Misuse(
+                        "constant", "A model's property can't be a constant: make '\(name)' a 'var'"
+                    ),
                     at: variable.bindingSpecifier)
             }
             return
@@ -96,13 +101,15 @@ enum ModelMisuse {
         }
         if variable.hasModifier(.lazy, .weak, .unowned) {
             return Misuse(
-                "storage", "'\(name)' can't be lazy, weak or unowned: mark it @Transient to leave it out")
+                "storage",
+                "'\(name)' can't be lazy, weak or unowned: mark it @Transient to leave it out")
         }
         guard let type = variable.bindings.first?.typeAnnotation?.type else {
             return Misuse("type", "'\(name)' needs an explicit type: write 'var \(name): …'")
         }
         if type.is(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
-            return Misuse("unwrapped", "'\(name)' can't be implicitly unwrapped: write '?' instead of '!'")
+            return Misuse(
+                "unwrapped", "'\(name)' can't be implicitly unwrapped: write '?' instead of '!'")
         }
         if reservedNames.contains(name) {
             return Misuse("reserved", "'\(name)' is a property of every model: choose another name")
@@ -141,7 +148,8 @@ enum ModelMisuse {
                 severity: .warning)
         case "indexed", "unique":
             return Misuse(
-                "reserved", "'.\(option.name)' is reserved for a later version and not available yet")
+                "reserved",
+                "'.\(option.name)' is reserved for a later version and not available yet")
         case let name:
             guard let types = fits[name], attributeTypes.contains(type), !types.contains(type)
             else { return nil }

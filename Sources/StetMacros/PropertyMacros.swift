@@ -2,7 +2,8 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@_Stored(slot)`, which `@Model` adds to each property: its accessors, and the storage behind them.
+/// `@_Stored(slot)`, which `@Model` adds to each property: its accessors, and the storage behind
+/// them.
 struct StoredMacro: AccessorMacro, PeerMacro {
     private static func property(_ declaration: some DeclSyntaxProtocol) -> PropertyDeclaration? {
         guard let variable = declaration.as(VariableDeclSyntax.self), variable.isModelProperty,
@@ -59,7 +60,9 @@ struct StoredMacro: AccessorMacro, PeerMacro {
                 initialValue = " = \(type)._initialStorage(nil)"
             }
         }
-        return ["private final var \(raw: property.storage): Stet._StorageOf<\(raw: type)>\(raw: initialValue)"]
+        return [
+            "private final var \(raw: property.storage): Stet._StorageOf<\(raw: type)>\(raw: initialValue)"
+        ]
     }
 }
 

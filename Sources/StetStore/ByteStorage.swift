@@ -76,7 +76,8 @@ package struct ByteBuffer: ~Copyable {
     }
 }
 
-/// Constant bytes that many values share: the body of a commit, for its saver and all its observers.
+/// Constant bytes that many values share: the body of a commit, for its saver and all its
+/// observers.
 package final class ByteStorage: Sendable {
     /// Constant after `init`; freed in `deinit`.
     nonisolated(unsafe) private let base: UnsafeMutableRawPointer
@@ -149,7 +150,9 @@ extension ByteBuffer {
     }
 }
 
-/// Bytes that are not what they should be. What was being read is added by the caller who knows.
+/// Bytes that are not what they should be.
+///
+/// What was being read is added by the caller who knows.
 package struct DecodingFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 

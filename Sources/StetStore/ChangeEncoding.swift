@@ -1,4 +1,5 @@
-/// The net changes of one save while they are prepared: bodies of records before and after, and what to do with them.
+/// The net changes of one save while they are prepared: bodies of records before and after, and
+/// what to do with them.
 ///
 /// First filled, then stamped and validated, then `encoded` for the writer.
 package struct NetChanges: ~Copyable {
@@ -134,7 +135,8 @@ package struct ReferenceKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// A change set as the writer takes it: data only, everything encoded and digested by the task that saves.
+/// A change set as the writer takes it: data only, everything encoded and digested by the task that
+/// saves.
 package struct EncodedChangeSet: Sendable {
     /// One object's change, with what the writer needs to check and apply it.
     struct Change: Sendable {
@@ -170,10 +172,8 @@ package struct EncodedChangeSet: Sendable {
 extension NetChanges {
     /// Encodes the sorted items for the writer.
     ///
-    /// - Parameters:
-    ///   - base: the revision that the changes were prepared at.
-    ///   - time: the time of the save in seconds since 2001.
-    /// - Throws: `StoreError` (`.limitExceeded`).
+    /// `base` is the revision that the changes were prepared at, `time` that of the save in seconds
+    /// since 2001. Throws `StoreError` (`.limitExceeded`).
     package consuming func encoded(
         attributes: CommitAttributes, base: Revision, token: UInt64, time: Double
     ) throws -> EncodedChangeSet {
@@ -197,7 +197,8 @@ extension NetChanges {
         guard journal.count <= Limits.commitByteCount else {
             throw StoreError(
                 .limitExceeded,
-                message: "The commit has \(journal.count) bytes; the limit is \(Limits.commitByteCount).",
+                message:
+                    "The commit has \(journal.count) bytes; the limit is \(Limits.commitByteCount).",
                 advice: "Save in several commits.")
         }
         let digest = Self.saltAndDigest(&journal, changes)
@@ -289,9 +290,11 @@ extension NetChanges {
     ) throws {
         let entity = schema.entities[item.entity - 1]
         for (slot, property) in entity.properties.enumerated() where property.type == .reference {
-            let old = item.kind == .insert
+            let old =
+                item.kind == .insert
                 ? nil : try RecordBody(body(item.before), of: entity).reference(slot)
-            let new = item.kind == .delete
+            let new =
+                item.kind == .delete
                 ? nil : try RecordBody(body(item.after), of: entity).reference(slot)
             if old == new { continue }
             func key(_ target: ObjectID) -> ReferenceKey {

@@ -1,4 +1,5 @@
-/// All effects of one save, as plain values: what a refused save would have done, what a commit did.
+/// All effects of one save, as plain values: what a refused save would have done, what a commit
+/// did.
 public struct ChangeSet: Sendable, Hashable, Codable {
     /// In ascending order of entity and id.
     public var changes: [ObjectChange]

@@ -1,4 +1,5 @@
-/// XXH64 (the XXH64 specification, github.com/Cyan4973/xxHash, doc/xxhash_spec.md): 64 bits at memory speed.
+/// XXH64 (the XXH64 specification, github.com/Cyan4973/xxHash, doc/xxhash_spec.md): 64 bits at
+/// memory speed.
 ///
 /// It finds accidents, not attacks; attacks on history are what the journal's SHA-256 chain is for.
 package enum Checksum {
@@ -66,7 +67,8 @@ package enum Checksum {
             offset &+= 8
         }
         if offset &+ 4 <= count {
-            let half = UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+            let half = UInt32(
+                littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
             hash = rotate(hash ^ UInt64(half) &* prime1, 23) &* prime2 &+ prime3
             offset &+= 4
         }

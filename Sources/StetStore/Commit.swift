@@ -23,8 +23,10 @@ public struct Commit: Sendable, Identifiable {
     public var time: Date { Date(timeIntervalSinceReferenceDate: envelope.time) }
     /// The number of objects that it inserted, updated or deleted.
     public var changeCount: Int { envelope.changeCount }
-    /// SHA-256 over this commit and, through the one before, the whole journal up to it, in hexadecimal digits. Kept
-    /// elsewhere, it shows later whether history was rewritten.
+    /// SHA-256 over this commit and, through the one before, the whole journal up to it, in
+    /// hexadecimal digits.
+    ///
+    /// Kept elsewhere, it shows later whether history was rewritten.
     public var hash: String { envelope.hash.hexadecimal }
 
     package init(
@@ -53,7 +55,8 @@ public struct Commit: Sendable, Identifiable {
     /// Reads everything once, so that later reads of the same bytes cannot fail.
     func validate() throws {
         guard try bodyDigest() == envelope.bodyDigest else {
-            throw DecodingFailure("the journal entry of revision \(revision) does not match its digest")
+            throw DecodingFailure(
+                "the journal entry of revision \(revision) does not match its digest")
         }
         try forEachChange { change in _ = try ObjectChange(change, schema) }
     }
@@ -73,7 +76,9 @@ public struct Commit: Sendable, Identifiable {
         return Digest(of: digests.bytes)
     }
 
-    /// The effect of the commit as plain values. - Complexity: O(bytes of the commit).
+    /// The effect of the commit as plain values.
+    ///
+    /// - Complexity: O(bytes of the commit).
     public var changeSet: ChangeSet {
         var changes: [ObjectChange] = []
         changes.reserveCapacity(changeCount)
@@ -96,6 +101,7 @@ extension Commit: CustomStringConvertible {
     public var description: String {
         let name = label.map { " \"\($0)\"" } ?? ""
         let who = author.map { " by \($0)" } ?? ""
-        return "commit \(revision)\(name)\(who): \(changeCount) change\(changeCount == 1 ? "" : "s")"
+        return
+            "commit \(revision)\(name)\(who): \(changeCount) change\(changeCount == 1 ? "" : "s")"
     }
 }

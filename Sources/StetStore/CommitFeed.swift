@@ -1,7 +1,9 @@
 import Synchronization
 
-/// Tells observers in this process of commits, in order. Nobody's slowness holds up a commit: recent commits are kept
-/// in a ring that is bounded in bytes, and who has fallen behind it reads the journal.
+/// Tells observers in this process of commits, in order.
+///
+/// Nobody's slowness holds up a commit: recent commits are kept in a ring that is bounded in bytes,
+/// and who has fallen behind it reads the journal.
 ///
 /// State: the ring and the waiting observers, guarded by the mutex.
 package final class CommitFeed: Sendable {
@@ -29,7 +31,9 @@ package final class CommitFeed: Sendable {
     /// The observers that are waiting now.
     package var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-    /// Makes a commit known. Commits of several threads may arrive out of order.
+    /// Makes a commit known.
+    ///
+    /// Commits of several threads may arrive out of order.
     func publish(_ commit: Commit) {
         let waiters = state.withLock { state in
             let index = state.ring.lastIndex { $0.revision < commit.revision }.map { $0 + 1 } ?? 0
@@ -83,7 +87,8 @@ package final class CommitFeed: Sendable {
         }
     }
 
-    /// Returns when there may be something after `seen`, when the feed has ended, or when the task is cancelled.
+    /// Returns when there may be something after `seen`, when the feed has ended, or when the task
+    /// is cancelled.
     func wait(after seen: Revision) async {
         let waiter = state.withLock { state in
             state.nextWaiter += 1
@@ -106,9 +111,10 @@ package final class CommitFeed: Sendable {
 
 /// The commits of a store, as they are made: every one, in order, once.
 ///
-/// A slow observer is served from the journal without noticing. The sequence ends when the store is closed, once the
-/// observer has seen what there was, or when the task that iterates is cancelled. An observer that was so slow that the
-/// rest is only in the journal, which is closed then, gets the error `storeClosed`.
+/// A slow observer is served from the journal without noticing. The sequence ends when the store is
+/// closed, once the observer has seen what there was, or when the task that iterates is cancelled.
+/// An observer that was so slow that the rest is only in the journal, which is closed then, gets
+/// the error `storeClosed`.
 public struct Commits: AsyncSequence, Sendable {
     private let file: StoreFile
     private let start: Revision
@@ -118,7 +124,8 @@ public struct Commits: AsyncSequence, Sendable {
         self.start = start
     }
 
-    /// An observer of its own; it begins after the commit that was the last when the sequence was made.
+    /// An observer of its own; it begins after the commit that was the last when the sequence was
+    /// made.
     public func makeAsyncIterator() -> Iterator {
         Iterator(file: file, seen: start)
     }

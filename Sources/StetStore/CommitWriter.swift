@@ -1,11 +1,14 @@
 import FoundationEssentials
 import StetLMDB
 
-/// Why the writer refused a change set whose data no longer fit the store. Nothing was written.
+/// Why the writer refused a change set whose data no longer fit the store.
+///
+/// Nothing was written.
 package struct CommitRefusal: Error, Sendable {
     /// One thing that has moved since the change set was prepared.
     package enum Reason: Hashable, Sendable {
-        /// The object was changed by another commit; its record's revision now, nil when it is gone.
+        /// The object was changed by another commit; its record's revision now, nil when it is
+        /// gone.
         case objectChanged(entity: Int, ObjectID, base: Revision, now: Revision?)
         /// A reference points to an object that does not exist.
         case targetMissing(ReferenceKey)
@@ -20,10 +23,13 @@ package struct CommitRefusal: Error, Sendable {
 }
 
 extension StoreFile {
-    /// The one function that changes a store: checks a change set against the store as it is now, then writes journal
-    /// entry, records, reverse references and head in one transaction, durably. No user code runs in it.
+    /// The one function that changes a store: checks a change set against the store as it is now,
+    /// then writes journal entry, records, reverse references and head in one transaction, durably.
     ///
-    /// - Throws: `CommitRefusal` when the store has moved; `StoreError`. Nothing was written in either case.
+    /// No user code runs in it.
+    ///
+    /// - Throws: `CommitRefusal` when the store has moved; `StoreError`. Nothing was written in
+    ///   either case.
     package func commit(_ set: EncodedChangeSet) throws -> Commit {
         let commit = try StoreError.wrapping(path: path) {
             try environment.write { transaction in
@@ -32,10 +38,12 @@ extension StoreFile {
                 guard reasons.isEmpty else { throw CommitRefusal(reasons: reasons) }
                 let envelope = try apply(set, after: head, in: transaction)
                 #if STET_FAULTS
-                if planted.contains("publishBeforeCommit") {
-                    feed.publish(try Commit(
-                        envelope: envelope, body: set.journal, schema: schema, store: storeID))
-                }
+                    if planted.contains("publishBeforeCommit") {
+                        feed.publish(
+                            try Commit(
+                                envelope: envelope, body: set.journal, schema: schema,
+                                store: storeID))
+                    }
                 #endif
                 return try Commit(
                     envelope: envelope, body: set.journal, schema: schema, store: storeID)
@@ -104,7 +112,9 @@ extension StoreFile {
 
     private func lastKey(of table: Table, in transaction: ReadTransaction) throws -> ObjectID? {
         guard let entry = try transaction.cursor(in: table).last() else { return nil }
-        guard entry.key.count == 16 else { throw DecodingFailure("a record key of \(entry.key.count) bytes") }
+        guard entry.key.count == 16 else {
+            throw DecodingFailure("a record key of \(entry.key.count) bytes")
+        }
         return ObjectID(bytes: entry.key)
     }
 
@@ -120,7 +130,7 @@ extension StoreFile {
         }
         for (index, reference) in set.addedReferences.enumerated() {
             #if STET_FAULTS
-            if index == 0, planted.contains("reverseReferenceNotWritten") { continue }
+                if index == 0, planted.contains("reverseReferenceNotWritten") { continue }
             #endif
             reference.store(to: key.baseAddress!)
             try transaction.put(
@@ -191,7 +201,8 @@ private struct CommitCheck {
         var checked: ObjectID?
         for reference in set.addedReferences where reference.target != checked {
             checked = reference.target
-            let property = file.schema.entities[reference.sourceEntity - 1].properties[reference.slot]
+            let property = file.schema.entities[reference.sourceEntity - 1].properties[
+                reference.slot]
             guard let target = property.target, let entity = file.schema.number(ofEntity: target)
             else { throw DecodingFailure("a reference without a target") }
             if let change = change(of: entity, reference.target) {
@@ -209,7 +220,11 @@ private struct CommitCheck {
         while lower < upper {
             let middle = (lower + upper) / 2
             let change = set.changes[middle]
-            if (change.entity, change.id) < (entity, id) { lower = middle + 1 } else { upper = middle }
+            if (change.entity, change.id) < (entity, id) {
+                lower = middle + 1
+            } else {
+                upper = middle
+            }
         }
         guard lower < set.changes.count else { return nil }
         let change = set.changes[lower]

@@ -2,9 +2,9 @@ package import StetLMDB
 
 /// Where entries are kept: the one place that knows how an entry lies in LMDB.
 ///
-/// Key: revision and number of the chunk, big-endian. Value: in chunk 0 the envelope, then in every chunk a small
-/// header and whole changes; only a change larger than a chunk is continued in the next. So one change of a large
-/// entry is found by binary search over its chunks.
+/// Key: revision and number of the chunk, big-endian. Value: in chunk 0 the envelope, then in every
+/// chunk a small header and whole changes; only a change larger than a chunk is continued in the
+/// next. So one change of a large entry is found by binary search over its chunks.
 package struct Journal: Sendable {
     package static let tableName = "journal"
     let table: Table
@@ -62,7 +62,9 @@ package struct Journal: Sendable {
 
     /// True for a part of a change that spans several chunks: nothing may follow it in its chunk.
     private static func isPiece(_ chunk: Chunk, of set: EncodedChangeSet) -> Bool {
-        guard chunk.firstChange < set.changes.count, chunk.range.lowerBound > 0 else { return false }
+        guard chunk.firstChange < set.changes.count, chunk.range.lowerBound > 0 else {
+            return false
+        }
         return chunk.changeCount == 0
             || set.changes[chunk.firstChange].journal.upperBound > chunk.range.upperBound
     }
@@ -113,7 +115,8 @@ package struct Journal: Sendable {
             try transaction.get(key, in: table)
         }
         guard let value = found else {
-            throw DecodingFailure("chunk \(number) of the journal entry of revision \(revision) is missing")
+            throw DecodingFailure(
+                "chunk \(number) of the journal entry of revision \(revision) is missing")
         }
         var reader = ByteReader(value)
         let envelope = number == 0 ? try Envelope(decoding: &reader) : nil
@@ -123,7 +126,9 @@ package struct Journal: Sendable {
         return (envelope, ChunkView(firstChange: first, changeCount: count, payload: payload))
     }
 
-    /// The envelope of an entry. - Complexity: one read.
+    /// The envelope of an entry.
+    ///
+    /// - Complexity: one read.
     package func envelope(
         _ revision: Revision, in transaction: borrowing ReadTransaction
     ) throws -> Envelope {
@@ -134,7 +139,9 @@ package struct Journal: Sendable {
         return envelope
     }
 
-    /// An entry with all of its bytes. - Complexity: O(bytes of the entry).
+    /// An entry with all of its bytes.
+    ///
+    /// - Complexity: O(bytes of the entry).
     package func entry(
         _ revision: Revision, in transaction: borrowing ReadTransaction
     ) throws -> (envelope: Envelope, body: ByteStorage) {
@@ -168,7 +175,9 @@ package struct Journal: Sendable {
             let key = try firstKey(ofChunk: middle, revision, in: transaction)
             if (key.entity, key.id) <= (entity, id) { lower = middle } else { upper = middle - 1 }
         }
-        while lower > 0, try chunk(revision, lower, in: transaction).1.changeCount == 0 { lower -= 1 }
+        while lower > 0, try chunk(revision, lower, in: transaction).1.changeCount == 0 {
+            lower -= 1
+        }
         let view = lower == 0 ? first : try chunk(revision, lower, in: transaction).1
         var reader = ByteReader(view.payload)
         if lower == 0 { _ = try JournalChange.readBlock(&reader, minimum: 4) }

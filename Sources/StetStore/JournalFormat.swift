@@ -1,7 +1,7 @@
 import Crypto
 
-// The bytes of a journal entry: an envelope that the writer makes, and a body that the saving task has encoded.
-// ARCHITECTURE.md describes every byte.
+// The bytes of a journal entry: an envelope that the writer makes, and a body that the saving task
+// has encoded. ARCHITECTURE.md describes every byte.
 
 /// A SHA-256 digest.
 package struct Digest: Hashable, Sendable {
@@ -73,7 +73,8 @@ package struct Envelope: Hashable, Sendable {
 
     package init() {}
 
-    /// What the journal's chain of hashes carries on: hash(N) covers hash(N-1), every field and the body's digest.
+    /// What the journal's chain of hashes carries on: hash(N) covers hash(N-1), every field and the
+    /// body's digest.
     package var hash: Digest {
         var buffer = ByteBuffer(capacity: Self.hashedByteCount)
         appendHashedPart(to: &buffer)
@@ -132,7 +133,8 @@ package struct Envelope: Hashable, Sendable {
         let stored = Digest(try fields.read(byteCount: Digest.byteCount))
         let hashed = UnsafeRawBufferPointer(rebasing: whole[..<Self.hashedByteCount])
         guard stored == Digest(of: hashed) else {
-            throw DecodingFailure("the journal entry of revision \(revision) does not match its hash")
+            throw DecodingFailure(
+                "the journal entry of revision \(revision) does not match its hash")
         }
         chunkCount = Int(try fields.read(UInt32.self))
         _ = try fields.read(UInt32.self)
@@ -223,7 +225,8 @@ package struct JournalChange {
         return try reader.read(byteCount: count)
     }
 
-    /// The digest that stands for a block in the journal's chain: over everything behind its length.
+    /// The digest that stands for a block in the journal's chain: over everything behind its
+    /// length.
     static func digest(of block: UnsafeRawBufferPointer) -> Digest {
         Digest(of: UnsafeRawBufferPointer(rebasing: block[saltOffset...]))
     }

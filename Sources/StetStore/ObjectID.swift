@@ -2,8 +2,8 @@ import Glibc
 public import FoundationEssentials
 import Synchronization
 
-/// The identity of an object for life: given when the object is created, never temporary, never reused, the same
-/// after undo, export and import.
+/// The identity of an object for life: given when the object is created, never temporary, never
+/// reused, the same after undo, export and import.
 ///
 /// A version 7 UUID (RFC 9562): ids that one process makes ascend, so that records are appended.
 public struct ObjectID: Hashable, Sendable {
@@ -51,6 +51,7 @@ public struct ObjectID: Hashable, Sendable {
 }
 
 extension ObjectID: Comparable {
+    /// The order in which ids are made, and in which records are kept.
     public static func < (one: ObjectID, other: ObjectID) -> Bool {
         one.high != other.high ? one.high < other.high : one.low < other.low
     }
@@ -69,6 +70,7 @@ extension ObjectID: CustomStringConvertible, LosslessStringConvertible {
 }
 
 extension ObjectID: Codable {
+    /// Reads the text of an id.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -79,14 +81,16 @@ extension ObjectID: Codable {
         self = id
     }
 
+    /// Writes the id as text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
     }
 }
 
-/// Makes ascending version 7 UUIDs: 48 bits of milliseconds, then 74 bits that start at random in each
-/// millisecond and grow by a random step (RFC 9562 §6.2, method 2), so that ids stay hard to guess.
+/// Makes ascending version 7 UUIDs: 48 bits of milliseconds, then 74 bits that start at random in
+/// each millisecond and grow by a random step (RFC 9562 §6.2, method 2), so that ids stay hard to
+/// guess.
 ///
 /// State: the last id and a block of random bytes, both guarded by the mutex.
 final class ObjectIDGenerator: Sendable {
@@ -130,8 +134,8 @@ final class ObjectIDGenerator: Sendable {
     }
 }
 
-/// Random 64-bit numbers from the system, fetched by the block: a system call per number would cost more than
-/// everything else an id needs.
+/// Random 64-bit numbers from the system, fetched by the block: a system call per number would cost
+/// more than everything else an id needs.
 package struct EntropyBlock: Sendable {
     private var numbers: [UInt64] = []
 

@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-/// A record's body taken apart by the schema alone: what everything uses that does not know the model's class.
+/// A record's body taken apart by the schema alone: what everything uses that does not know the
+/// model's class.
 package struct RecordBody {
     package let bytes: UnsafeRawBufferPointer
     package let entity: Entity
@@ -13,7 +14,8 @@ package struct RecordBody {
         reader = try RecordReader(body: bytes, propertyCount: entity.properties.count)
     }
 
-    /// The stored bytes of a property, without whether a string is normalised; nil when it has no value.
+    /// The stored bytes of a property, without whether a string is normalised; nil when it has no
+    /// value.
     package func cell(_ slot: Int) throws(DecodingFailure) -> Cell? {
         if reader.isNull(slot: slot) { return nil }
         let type = entity.properties[slot].type

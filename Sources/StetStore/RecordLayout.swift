@@ -1,8 +1,11 @@
-/// Where the parts of a record's body stand: a bitmap of nulls, a slot of 8 bytes per property, then the tail with
-/// everything that does not fit a slot. ARCHITECTURE.md describes every byte.
+/// Where the parts of a record's body stand: a bitmap of nulls, a slot of 8 bytes per property,
+/// then the tail with everything that does not fit a slot.
+///
+/// ARCHITECTURE.md describes every byte.
 @usableFromInline
 package enum RecordLayout {
-    /// The bytes before the body: format, flags, schema revision, checksum, revision of the last change.
+    /// The bytes before the body: format, flags, schema revision, checksum, revision of the last
+    /// change.
     package static let headerByteCount = 16
 
     /// The bytes of the null bitmap, padded to 8.
@@ -17,8 +20,8 @@ package enum RecordLayout {
         bitmapByteCount(propertyCount) &+ propertyCount &* 8
     }
 
-    /// A slot whose value is in the tail: offset from the start of the body in bits 0–31, length in bits 32–62, and
-    /// in bit 63 whether a string is known to be in normal form C.
+    /// A slot whose value is in the tail: offset from the start of the body in bits 0–31, length in
+    /// bits 32–62, and in bit 63 whether a string is known to be in normal form C.
     @inlinable
     package static func tailSlot(offset: Int, byteCount: Int, isNormalized: Bool) -> UInt64 {
         UInt64(offset) | UInt64(byteCount) << 32 | (isNormalized ? 1 << 63 : 0)
@@ -51,8 +54,8 @@ package struct RecordHeader: Hashable, Sendable {
 
     /// The checksum of a record: over its body, its id and this header.
     ///
-    /// The body's part is computed by the task that encodes it; the writer, who alone knows the revision, only mixes
-    /// the header in.
+    /// The body's part is computed by the task that encodes it; the writer, who alone knows the
+    /// revision, only mixes the header in.
     package static func bodyHash(_ body: UnsafeRawBufferPointer, of id: ObjectID) -> UInt64 {
         Checksum.hash(body, seed: id.high ^ id.low)
     }
@@ -72,7 +75,9 @@ package struct RecordHeader: Hashable, Sendable {
         return UInt32(truncatingIfNeeded: Checksum.combine(bodyHash, prefix, revision.number))
     }
 
-    /// Reads a header. - Throws: `DecodingFailure` when it is too short or of an unknown format.
+    /// Reads a header.
+    ///
+    /// - Throws: `DecodingFailure` when it is too short or of an unknown format.
     @inline(__always)
     package init(decoding record: UnsafeRawBufferPointer) throws(DecodingFailure) {
         guard record.count >= RecordLayout.headerByteCount, let base = record.baseAddress else {
@@ -86,12 +91,14 @@ package struct RecordHeader: Hashable, Sendable {
             throw DecodingFailure("a record with unknown flags")
         }
         isTombstone = flags & Self.tombstoneFlag != 0
-        schemaRevision = UInt16(littleEndian: base.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
+        schemaRevision = UInt16(
+            littleEndian: base.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
         revision = Revision(
             UInt64(littleEndian: base.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
     }
 
-    /// - Throws: `DecodingFailure` when the checksum that stands in `record` is not that of its contents.
+    /// - Throws: `DecodingFailure` when the checksum that stands in `record` is not that of its
+    ///   contents.
     @inline(__always)
     package func verify(
         _ record: UnsafeRawBufferPointer, of id: ObjectID

@@ -1,4 +1,6 @@
-/// Encodes the bodies of records, one after the other, into one run of bytes. Used by the code that `@Model` writes.
+/// Encodes the bodies of records, one after the other, into one run of bytes.
+///
+/// Used by the code that `@Model` writes.
 public struct RecordWriter: ~Copyable {
     @usableFromInline package var buffer = ByteBuffer(capacity: 4_096)
     /// Where the body that is being written begins.
@@ -90,8 +92,10 @@ public struct RecordWriter: ~Copyable {
     }
 }
 
-/// Reads one body that was checked to be long enough for its slots. A damaged tail gives empty values and sets
-/// `isDamaged`; nothing traps. Used by the code that `@Model` writes.
+/// Reads one body that was checked to be long enough for its slots.
+///
+/// A damaged tail gives empty values and sets `isDamaged`; nothing traps. Used by the code that
+/// `@Model` writes.
 public struct RecordReader {
     @usableFromInline let base: UnsafeRawPointer
     @usableFromInline let byteCount: Int
@@ -102,7 +106,8 @@ public struct RecordReader {
     /// - Throws: `DecodingFailure` when the body is too short for this many properties.
     package init(body: UnsafeRawBufferPointer, propertyCount: Int) throws(DecodingFailure) {
         guard body.count >= RecordLayout.fixedByteCount(propertyCount) else {
-            throw DecodingFailure("a record body of \(body.count) bytes for \(propertyCount) properties")
+            throw DecodingFailure(
+                "a record body of \(body.count) bytes for \(propertyCount) properties")
         }
         // An empty buffer may have no address; a record without properties is never read from.
         base = body.baseAddress ?? UnsafeRawPointer(bitPattern: 8)!

@@ -18,30 +18,35 @@ public struct Revision: Hashable, Comparable, Sendable {
     /// The revision before this one; 0 has none.
     package var previous: Revision? { number == 0 ? nil : Revision(number - 1) }
 
+    /// The order of the commits.
     public static func < (one: Revision, other: Revision) -> Bool {
         one.number < other.number
     }
 }
 
 extension Revision: CustomStringConvertible, ExpressibleByIntegerLiteral, Codable {
+    /// The number.
     public var description: String { "\(number)" }
 
+    /// The revision with this number.
     public init(integerLiteral value: UInt64) {
         self.init(value)
     }
 
+    /// Reads the number.
     public init(from decoder: any Decoder) throws {
         self.init(try decoder.singleValueContainer().decode(UInt64.self))
     }
 
+    /// Writes the number.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(number)
     }
 }
 
-/// The identity of a commit, known before it is written: by it a commit whose outcome was not reported can be
-/// looked up, from its base revision forward.
+/// The identity of a commit, known before it is written: by it a commit whose outcome was not
+/// reported can be looked up, from its base revision forward.
 public struct CommitID: Hashable, Sendable, Codable {
     /// The store that the commit was made for.
     public let store: ObjectID

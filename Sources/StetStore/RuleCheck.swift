@@ -1,8 +1,9 @@
 import FoundationEssentials
 
 extension NetChanges {
-    /// What the rules of the schema find wrong with the objects that are inserted and updated. Rules are asked of the
-    /// stored bytes, so that no object is needed.
+    /// What the rules of the schema find wrong with the objects that are inserted and updated.
+    ///
+    /// Rules are asked of the stored bytes, so that no object is needed.
     package borrowing func violations() throws -> [Violation] {
         var violations: [Violation] = []
         let hasRules = schema.entities.map { entity in
@@ -65,7 +66,9 @@ extension Rule {
         return nil
     }
 
-    /// Grapheme clusters. Of ASCII only "\r\n" is a cluster of two.
+    /// Grapheme clusters.
+    ///
+    /// Of ASCII only "\r\n" is a cluster of two.
     private static func characterCount(_ bytes: UnsafeRawBufferPointer) -> Int {
         let isPlain = bytes.allSatisfy { $0 < 0x80 && $0 != 0x0d }
         return isPlain ? bytes.count : String(decoding: bytes, as: UTF8.self).count

@@ -1,6 +1,7 @@
 import FoundationEssentials
 
-// The bytes of a schema in the store; ARCHITECTURE.md describes them. Equal schemas have equal bytes.
+// The bytes of a schema in the store; ARCHITECTURE.md describes them. Equal schemas have equal
+// bytes.
 
 extension Schema {
     private static let format: UInt8 = 1
@@ -18,7 +19,8 @@ extension Schema {
         return Array(buffer.bytes)
     }
 
-    /// - Throws: `DecodingFailure`, or `StoreError` when the bytes are well formed and what they say is not usable.
+    /// - Throws: `DecodingFailure`, or `StoreError` when the bytes are well formed and what they
+    ///   say is not usable.
     package init(decoding bytes: UnsafeRawBufferPointer) throws {
         var reader = ByteReader(bytes)
         guard try reader.read(UInt8.self) == Self.format else {
@@ -110,7 +112,9 @@ extension Rule {
         }
         func length() throws -> Int? {
             guard let bound = try bound() else { return nil }
-            guard case .int(let length) = bound else { throw DecodingFailure("a length that is no number") }
+            guard case .int(let length) = bound else {
+                throw DecodingFailure("a length that is no number")
+            }
             return length
         }
         switch try reader.read(UInt8.self) {
@@ -146,7 +150,8 @@ extension Value {
 }
 
 extension Schema {
-    /// What differs between this schema, as the store has it, and the one that a process declares; empty when none.
+    /// What differs between this schema, as the store has it, and the one that a process declares;
+    /// empty when none.
     package func differences(from declared: Schema) -> [String] {
         var differences: [String] = []
         for entity in entities {
@@ -180,7 +185,8 @@ extension Entity {
                     "\(label) is \(property.typeDescription) in the store and "
                         + "\(other.typeDescription) in the model")
             } else if slot != otherSlot {
-                differences.append("\(label) is property \(slot) in the store and \(otherSlot) in the model")
+                differences.append(
+                    "\(label) is property \(slot) in the store and \(otherSlot) in the model")
             }
         }
         for property in declared.properties where slot(of: property.name) == nil {

@@ -1,6 +1,7 @@
 /// The description of every entity of a store, as data: what the bytes of a record mean.
 ///
-/// Entities are numbered from 1 in the order of their names, so that a process may list its models in any order.
+/// Entities are numbered from 1 in the order of their names, so that a process may list its models
+/// in any order.
 public struct Schema: Hashable, Sendable {
     /// Raised by each migration; the first schema of a store is 1.
     public let revision: Int
@@ -9,8 +10,8 @@ public struct Schema: Hashable, Sendable {
 
     /// A schema of these entities.
     ///
-    /// - Throws: `StoreError` (`.invalidSchema`) when names repeat, exceed their limits, or a reference points to an
-    ///   entity that is not there.
+    /// - Throws: `StoreError` (`.invalidSchema`) when names repeat, exceed their limits, or a
+    ///   reference points to an entity that is not there.
     public init(revision: Int = 1, entities: [Entity]) throws {
         self.revision = revision
         self.entities = entities.sorted { $0.name < $1.name }
@@ -24,7 +25,9 @@ public struct Schema: Hashable, Sendable {
         number(ofEntity: name).map { entities[$0 - 1] }
     }
 
-    /// The number of an entity, from 1. - Complexity: O(log entities).
+    /// The number of an entity, from 1.
+    ///
+    /// - Complexity: O(log entities).
     package func number(ofEntity name: String) -> Int? {
         var lower = 0
         var upper = entities.count
@@ -52,7 +55,8 @@ public struct Schema: Hashable, Sendable {
             for property in entity.properties {
                 guard let target = property.target else { continue }
                 if number(ofEntity: target) == nil {
-                    return "\(entity.name).\(property.name) refers to \(target), which is not in the schema"
+                    return
+                        "\(entity.name).\(property.name) refers to \(target), which is not in the schema"
                 }
             }
         }
@@ -73,7 +77,9 @@ public struct Entity: Hashable, Sendable {
         self.properties = properties
     }
 
-    /// The slot of the property with this name. - Complexity: O(properties).
+    /// The slot of the property with this name.
+    ///
+    /// - Complexity: O(properties).
     public func slot(of name: String) -> Int? {
         properties.firstIndex { $0.name == name }
     }
@@ -83,7 +89,8 @@ public struct Entity: Hashable, Sendable {
             return "an entity's name needs 1 to \(Limits.nameByteCount) bytes"
         }
         if properties.count > Limits.propertyCount {
-            return "\(name) has \(properties.count) properties, the limit is \(Limits.propertyCount)"
+            return
+                "\(name) has \(properties.count) properties, the limit is \(Limits.propertyCount)"
         }
         var names: Set<String> = []
         for property in properties {
@@ -156,7 +163,8 @@ public enum Rule: Hashable, Sendable {
     case required
     /// Not the empty string and not empty data; nil is let through.
     case notEmpty
-    /// At least and at most so many characters (grapheme clusters) of a string, bytes of data; nil is let through.
+    /// At least and at most so many characters (grapheme clusters) of a string, bytes of data; nil
+    /// is let through.
     case length(minimum: Int?, maximum: Int?)
     /// At least and at most this value; nil is let through.
     case range(minimum: Value?, maximum: Value?)
@@ -168,7 +176,8 @@ public enum Rule: Hashable, Sendable {
         case .notEmpty, .length: type == .string || type == .data
         case .range(let minimum, let maximum):
             [.int, .double, .date].contains(type)
-                && (minimum == nil || minimum?.type == type) && (maximum == nil || maximum?.type == type)
+                && (minimum == nil || minimum?.type == type)
+                && (maximum == nil || maximum?.type == type)
         }
     }
 }
@@ -176,7 +185,9 @@ public enum Rule: Hashable, Sendable {
 extension Rule: CustomStringConvertible {
     /// The rule as it is declared.
     public var description: String {
-        func range(_ lower: (any CustomStringConvertible)?, _ upper: (any CustomStringConvertible)?) -> String {
+        func range(_ lower: (any CustomStringConvertible)?, _ upper: (any CustomStringConvertible)?)
+            -> String
+        {
             "\(lower?.description ?? "")...\(upper?.description ?? "")"
         }
         return switch self {

@@ -2,10 +2,17 @@ package import StetLMDB
 
 /// A store could not be opened, read or written: what failed, on which file, and what to do.
 public struct StoreError: Error, Sendable {
-    /// What went wrong. More codes may be added; compare with those you handle.
+    /// What went wrong.
+    ///
+    /// More codes may be added; compare with those you handle.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The name of the code.
         public let rawValue: String
+
+        /// A code with this name.
         public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The name of the code.
         public var description: String { rawValue }
 
         /// The store was closed.
@@ -74,7 +81,8 @@ extension StoreError {
             case LMDBError.corrupted, LMDBError.pageNotFound: .damaged
             case LMDBError.invalidFile, LMDBError.versionMismatch: .notAStore
             case LMDBError.noSpace, LMDBError.quotaExceeded, LMDBError.fileTooLarge: .diskFull
-            case LMDBError.noAccess, LMDBError.readOnlyFileSystem, LMDBError.notPermitted: .noPermission
+            case LMDBError.noAccess, LMDBError.readOnlyFileSystem, LMDBError.notPermitted:
+                .noPermission
             case LMDBError.noEntry: .notFound
             default: .inputOutput
             }

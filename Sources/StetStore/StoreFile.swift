@@ -2,8 +2,9 @@ import FoundationEssentials
 import Glibc
 package import StetLMDB
 
-/// A store that is open in this process: its LMDB environment, its tables and its schema. All who open the same file
-/// share one.
+/// A store that is open in this process: its LMDB environment, its tables and its schema.
+///
+/// All who open the same file share one.
 ///
 /// State: constant after `open`, but for the feed, which guards itself.
 package final class StoreFile: Sendable {
@@ -13,15 +14,16 @@ package final class StoreFile: Sendable {
     package let feed: CommitFeed
     let journal: Journal
     let references: Table
-    /// One table per entity: number n stands at index n - 1. So each entity's records are appended to the end of a
-    /// table, which packs its pages full.
+    /// One table per entity: number n stands at index n - 1.
+    ///
+    /// So each entity's records are appended to the end of a table, which packs its pages full.
     let records: [Table]
 
     package var path: String { environment.path }
 
     #if STET_FAULTS
-    /// The planted bugs that are active.
-    package var planted: Set<String> { environment.faults.planted }
+        /// The planted bugs that are active.
+        package var planted: Set<String> { environment.faults.planted }
     #endif
 
     private init(
@@ -50,9 +52,9 @@ package final class StoreFile: Sendable {
             configuration.readerCount = readerCount
             configuration.tableCount = schema.entities.count + StoreTables.fixedCount
             #if STET_FAULTS
-            if let planted = getenv("STET_PLANTED") {
-                configuration.skipsSync = String(cString: planted) == "unsyncedCommit"
-            }
+                if let planted = getenv("STET_PLANTED") {
+                    configuration.skipsSync = String(cString: planted) == "unsyncedCommit"
+                }
             #endif
             if access(path, F_OK) != 0 { try StoreCreation.create(at: path, schema, configuration) }
             try refuseUnusable(path)
@@ -190,7 +192,8 @@ struct StoreTables {
         guard found <= format else {
             throw StoreError(
                 .newerFormat, path: transaction.environment.path,
-                message: "The store has format \(found); this version reads up to format \(format).",
+                message:
+                    "The store has format \(found); this version reads up to format \(format).",
                 advice: "Open it with the version of Stet that wrote it, or a later one.")
         }
         _ = try reader.read(UInt16.self)

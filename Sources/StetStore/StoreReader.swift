@@ -1,7 +1,8 @@
 import StetLMDB
 
-/// Reads records, references and entries of one consistent view of a store. Its buffers are valid until the closure
-/// that it was handed to ends.
+/// Reads records, references and entries of one consistent view of a store.
+///
+/// Its buffers are valid until the closure that it was handed to ends.
 package struct StoreReader: ~Copyable {
     let transaction: ReadTransaction
     package let file: StoreFile
@@ -26,7 +27,8 @@ package struct StoreReader: ~Copyable {
 
     /// The record of an object at a revision; nil when the object does not exist there.
     ///
-    /// - Complexity: one read, and one or a few more for each change of the object since `revision`.
+    /// - Complexity: one read, and one or a few more for each change of the object since
+    ///   `revision`.
     package func withRecord<Result>(
         ofEntity entity: Int, _ id: ObjectID, asOf revision: Revision,
         _ body: (Record) throws -> Result
@@ -77,7 +79,8 @@ package struct StoreReader: ~Copyable {
                 return change.previous
             }
             guard let previous = found, previous < last else {
-                throw DecodingFailure("the chain of changes of object \(id) breaks at revision \(last)")
+                throw DecodingFailure(
+                    "the chain of changes of object \(id) breaks at revision \(last)")
             }
             last = previous
         }
@@ -85,14 +88,16 @@ package struct StoreReader: ~Copyable {
         return try state.withUnsafeBytes { try body(Record(revision: last, body: $0)) }
     }
 
-    /// Calls `body` for every object of an entity that exists at a revision, in ascending order of id, until it
-    /// answers false.
+    /// Calls `body` for every object of an entity that exists at a revision, in ascending order of
+    /// id, until it answers false.
     package func forEachRecord(
         ofEntity entity: Int, asOf revision: Revision,
         _ body: (ObjectID, Record) throws -> Bool
     ) throws {
         try transaction.scan(file.records[entity - 1]) { key, value in
-            guard key.count == 16 else { throw DecodingFailure("a record key of \(key.count) bytes") }
+            guard key.count == 16 else {
+                throw DecodingFailure("a record key of \(key.count) bytes")
+            }
             let id = ObjectID(bytes: key)
             let (header, stored) = try Self.decode(value, id)
             if header.revision <= revision {
@@ -107,7 +112,8 @@ package struct StoreReader: ~Copyable {
 
     // MARK: References
 
-    /// Calls `body` for every stored reference to an object, in ascending order, as of the last commit.
+    /// Calls `body` for every stored reference to an object, in ascending order, as of the last
+    /// commit.
     package func forEachReference(
         to target: ObjectID, _ body: (ReferenceKey) throws -> Void
     ) throws {
@@ -141,13 +147,15 @@ package struct StoreReader: ~Copyable {
 extension JournalChange {
     /// The body of the object's record before this change; nil when it did not exist.
     ///
-    /// - Parameter state: the body after this change.
+    /// `state` is the body after this change.
     func stateBefore(_ state: [UInt8]?, of entity: Entity) throws -> [UInt8]? {
         switch kind {
         case .insert: return nil
         case .delete: return Array(payload)
         case .update:
-            guard let state else { throw DecodingFailure("an update of an object that does not exist") }
+            guard let state else {
+                throw DecodingFailure("an update of an object that does not exist")
+            }
             return try replaceCells(of: state, entity) { $0.before }
         }
     }

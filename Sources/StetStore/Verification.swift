@@ -37,11 +37,12 @@ extension VerificationReport: CustomStringConvertible {
 }
 
 extension StoreFile {
-    /// Rebuilds the state from the journal alone and compares it with what is stored: hashes and digests, records
-    /// byte for byte, reverse references, the head.
+    /// Rebuilds the state from the journal alone and compares it with what is stored: hashes and
+    /// digests, records byte for byte, reverse references, the head.
     ///
     /// - Complexity: O(journal) time; memory for the bodies of all objects.
-    /// - Throws: `StoreError` when the store cannot be read at all; damage that was found is in the report.
+    /// - Throws: `StoreError` when the store cannot be read at all; damage that was found is in the
+    ///   report.
     package func verify() throws -> VerificationReport {
         try StoreError.wrapping(path: path) {
             try environment.read { transaction in
@@ -52,7 +53,9 @@ extension StoreFile {
     }
 }
 
-/// The fold of a journal, and its comparison with the projection. Shares only decoders with the path that commits.
+/// The fold of a journal, and its comparison with the projection.
+///
+/// Shares only decoders with the path that commits.
 private struct Verification {
     private let file: StoreFile
     private let transaction: ReadTransaction
@@ -82,7 +85,9 @@ private struct Verification {
     }
 
     private mutating func note(_ problem: String) {
-        if report.problems.count < VerificationReport.problemLimit { report.problems.append(problem) }
+        if report.problems.count < VerificationReport.problemLimit {
+            report.problems.append(problem)
+        }
     }
 
     // MARK: Fold
@@ -137,7 +142,9 @@ private struct Verification {
         var body: [UInt8]?
         switch change.kind {
         case .insert:
-            if state?.body != nil { note("Revision \(revision) inserts \(change.id) a second time.") }
+            if state?.body != nil {
+                note("Revision \(revision) inserts \(change.id) a second time.")
+            }
             body = Array(change.payload)
         case .update:
             guard let before = state?.body else {
@@ -163,7 +170,9 @@ private struct Verification {
                 Cell.areEqual(try body.cell(cell.slot), cell.before)
             }
         }
-        if !isSame { note("Revision \(revision) changes other values of \(change.id) than it had.") }
+        if !isSame {
+            note("Revision \(revision) changes other values of \(change.id) than it had.")
+        }
     }
 
     /// Nothing may stand in the journal behind the head.
@@ -229,12 +238,16 @@ private struct Verification {
         try transaction.scan(file.references) { key, _ in
             let reference = try ReferenceKey(decoding: key)
             if expected.remove(reference) == nil {
-                note("The reverse index names a reference from \(reference.source) that does not exist.")
+                note(
+                    "The reverse index names a reference from \(reference.source) that does not exist."
+                )
             }
             return true
         }
         for reference in expected.sorted() {
-            note("The reverse index misses the reference from \(reference.source) to \(reference.target).")
+            note(
+                "The reverse index misses the reference from \(reference.source) to \(reference.target)."
+            )
         }
     }
 

@@ -2,7 +2,9 @@ import FoundationEssentials
 
 /// One thing that is wrong with a change set.
 public struct Violation: Sendable, Hashable, Codable {
-    /// What kind of thing is wrong. The numbers of the built-in rules are those of Core Data.
+    /// What kind of thing is wrong.
+    ///
+    /// The numbers of the built-in rules are those of Core Data.
     public struct Code: Sendable, Hashable, Codable {
         /// Who defines the number: "Stet", or your own.
         public let domain: String
@@ -51,14 +53,18 @@ public struct Violation: Sendable, Hashable, Codable {
     public let object: ObjectID?
     /// The property; nil when the object as a whole is meant.
     public let property: String?
-    /// What is wrong, as a sentence without a full stop. It shows no values.
+    /// What is wrong, as a sentence without a full stop.
+    ///
+    /// It shows no values.
     public let message: String
 
-    /// Orders the violations of an object: properties in the order of their declaration, then the object itself.
+    /// Orders the violations of an object: properties in the order of their declaration, then the
+    /// object itself.
     package let slot: Int
 
     package init(
-        code: Code, entity: String, object: ObjectID?, property: String?, slot: Int?, message: String
+        code: Code, entity: String, object: ObjectID?, property: String?, slot: Int?,
+        message: String
     ) {
         self.code = code
         self.entity = entity
@@ -68,7 +74,8 @@ public struct Violation: Sendable, Hashable, Codable {
         self.message = message
     }
 
-    /// The total order in which violations are reported: by entity, object, property, then as they were found.
+    /// The total order in which violations are reported: by entity, object, property, then as they
+    /// were found.
     package static func precedes(_ one: Violation, _ other: Violation) -> Bool {
         if one.entity != other.entity { return one.entity < other.entity }
         if one.object != other.object { return (one.object ?? .none) < (other.object ?? .none) }
@@ -82,7 +89,9 @@ extension Violation: CustomStringConvertible {
 }
 
 extension Array where Element == Violation {
-    /// The violations in their total order. Those of one property keep the order in which they were found.
+    /// The violations in their total order.
+    ///
+    /// Those of one property keep the order in which they were found.
     package func inTotalOrder() -> [Violation] {
         enumerated().sorted { one, other in
             if Violation.precedes(one.element, other.element) { return true }

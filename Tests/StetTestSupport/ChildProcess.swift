@@ -1,27 +1,28 @@
 import Foundation
 
 /// Runs programs of this package in a process of their own.
-public enum ChildProcess {
+package enum ChildProcess {
     /// The folder with the programs and libraries that were built beside the tests.
-    public static var buildFolder: String {
-        let program = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    package static var buildFolder: String {
+        let program =
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return (program as NSString).deletingLastPathComponent
     }
 
     /// How a process ended, and what it wrote to standard output.
-    public struct Outcome: Sendable {
+    package struct Outcome: Sendable {
         /// Its exit code, or the number of the signal that ended it.
-        public let status: Int32
+        package let status: Int32
         /// True when a signal ended it.
-        public let wasKilled: Bool
+        package let wasKilled: Bool
         /// The lines of standard output.
-        public let lines: [String]
+        package let lines: [String]
     }
 
     /// Runs `stet-test-child` to its end.
     ///
-    /// - Parameter killAfter: kills the process with SIGKILL once it has written so many lines.
-    public static func run(
+    /// With `killAfter` kills the process with SIGKILL once it has written so many lines.
+    package static func run(
         _ arguments: [String], environment: [String: String] = [:], killAfter: Int? = nil
     ) throws -> Outcome {
         let process = Process()

@@ -3,35 +3,40 @@ import Glibc
 
 /// The data file as power cuts at random moments of a trace may have left it.
 ///
-/// For each image a cut is chosen between two events. What was synced before the cut is in the image; of what was not,
-/// a ``Mode`` decides. Everything is applied in the order of the trace, so a later write wins where two overlap.
-/// A synchronous write that comes next after the cut is in flight: it is treated like an unsynced write.
-/// An unsynced truncation is present or absent as a whole.
+/// For each image a cut is chosen between two events. What was synced before the cut is in the
+/// image; of what was not, a ``Mode`` decides. Everything is applied in the order of the trace, so
+/// a later write wins where two overlap. A synchronous write that comes next after the cut is in
+/// flight: it is treated like an unsynced write. An unsynced truncation is present or absent as a
+/// whole.
 ///
 /// The same trace, seed and index give the same image, whatever the count.
-public struct PowerCutImages: Sendable {
-    /// Which unsynced writes reached the disk. The images take the modes in turn.
-    public enum Mode: String, CaseIterable, Sendable {
+package struct PowerCutImages: Sendable {
+    /// Which unsynced writes reached the disk.
+    ///
+    /// The images take the modes in turn.
+    package enum Mode: String, CaseIterable, Sendable {
         /// None.
         case none
         /// All.
         case all
         /// Each write or not, by chance.
         case subset
-        /// Each sector of 512 bytes of each write or not, by chance. A sector is atomic, as LMDB's meta page needs.
+        /// Each sector of 512 bytes of each write or not, by chance.
+        ///
+        /// A sector is atomic, as LMDB's meta page needs.
         case torn
     }
 
     /// How many images there are.
-    public let count: Int
+    package let count: Int
     private let seed: UInt64
     private let initial: [UInt8]
     private let eventCount: Int
     private let operations: [Operation]
     private let acknowledgements: [(event: Int, text: String)]
 
-    /// - Parameter initial: The bytes of the data file before the trace began; a new file has none.
-    public init(_ trace: WriteTrace, seed: UInt64, count: Int, initial: [UInt8] = []) {
+    /// Prepares images of a trace. `initial` are the bytes of the data file before the trace began; a new file has none.
+    package init(_ trace: WriteTrace, seed: UInt64, count: Int, initial: [UInt8] = []) {
         self.count = count
         self.seed = seed
         self.initial = initial
@@ -42,14 +47,19 @@ public struct PowerCutImages: Sendable {
         }
     }
 
-    /// Writes image `index` to a file, and replaces one that is there. LMDB's lock file beside it is not touched.
+    /// Writes image `index` to a file, and replaces one that is there.
     ///
-    /// - Returns: The acknowledgements before the cut, as they were written: `ack …` with its newline. And a line that
-    ///   names the image in a failure.
+    /// LMDB's lock file beside it is not touched.
+    ///
+    /// - Returns: The acknowledgements before the cut, as they were written: `ack …` with its
+    ///   newline. And a line that names the image in a failure.
     /// - Throws: `CocoaError` if the file cannot be written.
     /// - Complexity: O(bytes written before the cut).
-    public func write(_ index: Int, to path: String) throws -> (acknowledged: [String], description: String) {
-        precondition((0..<count).contains(index), "There are \(count) images; \(index) is not one of them.")
+    package func write(_ index: Int, to path: String) throws -> (
+        acknowledged: [String], description: String
+    ) {
+        precondition(
+            (0..<count).contains(index), "There are \(count) images; \(index) is not one of them.")
         var generator = SeededGenerator(seed: seed, stream: index)
         let cut = Int.random(in: 0...eventCount, using: &generator)
         let mode = Mode.allCases[index % Mode.allCases.count]
@@ -62,7 +72,8 @@ public struct PowerCutImages: Sendable {
         return (acknowledged, description)
     }
 
-    /// What is on the disk after a cut before event `cut`, and how many parts of the unsynced writes that includes.
+    /// What is on the disk after a cut before event `cut`, and how many parts of the unsynced
+    /// writes that includes.
     private func survivors(
         at cut: Int, _ mode: Mode, using generator: inout SeededGenerator
     ) -> (effects: [Effect], unsynced: Int, kept: Int) {
@@ -109,11 +120,14 @@ private struct Operation: Sendable {
         for (index, event) in trace.events.enumerated().reversed() {
             switch event {
             case .write(let offset, let bytes):
-                operations.append(Operation(event: index, durableFrom: nextSync, effect: .write(offset, bytes)))
+                operations.append(
+                    Operation(event: index, durableFrom: nextSync, effect: .write(offset, bytes)))
             case .synchronousWrite(let offset, let bytes):
-                operations.append(Operation(event: index, durableFrom: index, effect: .write(offset, bytes)))
+                operations.append(
+                    Operation(event: index, durableFrom: index, effect: .write(offset, bytes)))
             case .truncate(let byteCount):
-                operations.append(Operation(event: index, durableFrom: nextSync, effect: .truncate(byteCount)))
+                operations.append(
+                    Operation(event: index, durableFrom: nextSync, effect: .truncate(byteCount)))
             case .sync:
                 nextSync = index
             case .output:
@@ -165,7 +179,9 @@ private struct FileImage {
 
     func write(to path: String) throws {
         // Not an array: filling one with zeros costs more than everything else in a debug build.
-        guard let memory = calloc(max(peakByteCount, 1), 1) else { throw CocoaError(.fileWriteOutOfSpace) }
+        guard let memory = calloc(max(peakByteCount, 1), 1) else {
+            throw CocoaError(.fileWriteOutOfSpace)
+        }
         defer { free(memory) }
         let byteCount = apply(to: memory)
         let data = Data(bytesNoCopy: memory, count: byteCount, deallocator: .none)

@@ -1,20 +1,21 @@
 /// The SplitMix64 generator: the same seed gives the same numbers on every run.
 ///
 /// Source: Steele, Lea, Flood, “Fast Splittable Pseudorandom Number Generators”, OOPSLA 2014.
-public struct SeededGenerator: RandomNumberGenerator, Sendable {
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     /// A generator whose state is `seed`.
-    public init(seed: UInt64) {
+    package init(seed: UInt64) {
         state = seed
     }
 
-    /// The generator of one member of a numbered family, so that member 417 can be had without the 416 before it.
-    public init(seed: UInt64, stream: Int) {
+    /// The generator of one member of a numbered family, so that member 417 can be had without the
+    /// 416 before it.
+    package init(seed: UInt64, stream: Int) {
         state = Self.mix(seed ^ Self.mix(UInt64(bitPattern: Int64(stream)) &+ Self.increment))
     }
 
-    public mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= Self.increment
         return Self.mix(state)
     }

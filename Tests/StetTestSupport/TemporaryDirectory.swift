@@ -1,12 +1,12 @@
 import Foundation
 
 /// A directory of its own for a test; removed when the value goes.
-public final class TemporaryDirectory: Sendable {
+package final class TemporaryDirectory: Sendable {
     /// The directory's path.
-    public let path: String
+    package let path: String
 
     /// A new, empty directory.
-    public init() {
+    package init() {
         let url = FileManager.default.temporaryDirectory
             .appendingPathComponent("stet-test-\(UUID().uuidString)")
         path = url.path
@@ -20,5 +20,5 @@ public final class TemporaryDirectory: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
     /// The path of a file in the directory.
-    public func file(_ name: String = "test.stet") -> String { "\(path)/\(name)" }
+    package func file(_ name: String = "test.stet") -> String { "\(path)/\(name)" }
 }

@@ -1,13 +1,14 @@
 import FoundationEssentials
 
-/// What a child process wrote to its data file, when it synced it, and what it acknowledged: the trace of the
-/// recorder in `Tests/CStetRecorder`, in the order of the calls.
-public struct WriteTrace: Hashable, Sendable {
+/// What a child process wrote to its data file, when it synced it, and what it acknowledged: the
+/// trace of the recorder in `Tests/CStetRecorder`, in the order of the calls.
+package struct WriteTrace: Hashable, Sendable {
     /// One successful call of the recorded process.
-    public enum Event: Hashable, Sendable {
+    package enum Event: Hashable, Sendable {
         /// Bytes written at `offset`; a power cut may lose them until the next ``sync``.
         case write(offset: Int, bytes: ArraySlice<UInt8>)
-        /// Bytes written at `offset` through a descriptor with `O_DSYNC`: they are on the disk, earlier writes need not be.
+        /// Bytes written at `offset` through a descriptor with `O_DSYNC`: they are on the disk,
+        /// earlier writes need not be.
         case synchronousWrite(offset: Int, bytes: ArraySlice<UInt8>)
         /// Everything before it is on the disk.
         case sync
@@ -17,12 +18,13 @@ public struct WriteTrace: Hashable, Sendable {
         case output(ArraySlice<UInt8>)
     }
 
-    public let events: [Event]
-    /// The bytes at the end that are not a whole record: 0 unless the process was killed while it recorded.
-    public let tornByteCount: Int
+    package let events: [Event]
+    /// The bytes at the end that are not a whole record: 0 unless the process was killed while it
+    /// recorded.
+    package let tornByteCount: Int
 
     /// A trace of these events, as a test writes it by hand.
-    public init(_ events: [Event]) {
+    package init(_ events: [Event]) {
         self.events = events
         tornByteCount = 0
     }
@@ -30,12 +32,14 @@ public struct WriteTrace: Hashable, Sendable {
     /// Reads a trace from a file.
     ///
     /// - Throws: ``WriteTraceError`` if it is not a trace, `CocoaError` if it cannot be read.
-    public init(contentsOf path: String) throws {
+    package init(contentsOf path: String) throws {
         try self.init(decoding: [UInt8](Data(contentsOf: URL(filePath: path))))
     }
 
-    /// Reads a trace from bytes. A last record that is cut short is ignored, and counted in ``tornByteCount``.
-    public init(decoding bytes: [UInt8]) throws(WriteTraceError) {
+    /// Reads a trace from bytes.
+    ///
+    /// A last record that is cut short is ignored, and counted in ``tornByteCount``.
+    package init(decoding bytes: [UInt8]) throws(WriteTraceError) {
         var decoder = TraceDecoder(bytes)
         events = try decoder.decode()
         tornByteCount = bytes.count - decoder.position
@@ -43,9 +47,13 @@ public struct WriteTrace: Hashable, Sendable {
 }
 
 extension WriteTrace.Event {
-    /// The text of an acknowledgement: output that begins with `ack `. Other output is not one.
-    public var acknowledgement: String? {
-        guard case .output(let bytes) = self, bytes.starts(with: Array("ack ".utf8)) else { return nil }
+    /// The text of an acknowledgement: output that begins with `ack `.
+    ///
+    /// Other output is not one.
+    package var acknowledgement: String? {
+        guard case .output(let bytes) = self, bytes.starts(with: Array("ack ".utf8)) else {
+            return nil
+        }
         return String(decoding: bytes, as: UTF8.self)
     }
 }
@@ -53,18 +61,18 @@ extension WriteTrace.Event {
 extension WriteTrace {
     /// The indices in ``events`` of the acknowledgements that the disk did not back.
     ///
-    /// An acknowledgement is backed if between the previous acknowledgement (or the start) and this one there are,
-    /// in this order,
-    /// 1. at least one `write`: the data pages;
-    /// 2. a `sync` with no `write` and no `truncate` between it and the step below: it covers all of them;
-    /// 3. a `synchronousWrite`: the meta page;
+    /// An acknowledgement is backed if between the previous acknowledgement (or the start) and this
+    /// one there are, in this order, 1. at least one `write`: the data pages; 2. a `sync` with no
+    /// `write` and no `truncate` between it and the step below: it covers all of them; 3. a
+    /// `synchronousWrite`: the meta page;
     ///
-    /// and if at the acknowledgement every `write` and `truncate` since the start is followed by a `sync`.
-    /// A `write` after step 2 or 3 takes the rule back to step 1. A `synchronousWrite` before step 2 counts for nothing.
+    /// and if at the acknowledgement every `write` and `truncate` since the start is followed by a
+    /// `sync`. A `write` after step 2 or 3 takes the rule back to step 1. A `synchronousWrite`
+    /// before step 2 counts for nothing.
     ///
-    /// So each acknowledgement needs a commit of its own: the second of two for one group commit breaks the rule.
-    /// Output that does not begin with `ack ` is ignored.
-    public func unsyncedAcknowledgements() -> [Int] {
+    /// So each acknowledgement needs a commit of its own: the second of two for one group commit
+    /// breaks the rule. Output that does not begin with `ack ` is ignored.
+    package func unsyncedAcknowledgements() -> [Int] {
         enum Step { case nothing, written, synced, finished }
         var broken: [Int] = []
         var step = Step.nothing
@@ -93,8 +101,8 @@ extension WriteTrace {
 }
 
 /// Why bytes are not a trace, and where.
-public struct WriteTraceError: Error, Hashable, Sendable, CustomStringConvertible {
-    public enum Code: Hashable, Sendable {
+package struct WriteTraceError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Code: Hashable, Sendable {
         /// The record does not begin with the magic number.
         case magic
         /// The record is of a kind that this version does not know.
@@ -105,16 +113,16 @@ public struct WriteTraceError: Error, Hashable, Sendable, CustomStringConvertibl
         case range
     }
 
-    public let code: Code
+    package let code: Code
     /// Where the record begins that is wrong.
-    public let byteOffset: Int
+    package let byteOffset: Int
 
-    public init(code: Code, byteOffset: Int) {
+    package init(code: Code, byteOffset: Int) {
         self.code = code
         self.byteOffset = byteOffset
     }
 
-    public var description: String {
+    package var description: String {
         "The trace is not valid: wrong \(code) in the record at byte \(byteOffset). Record one process per trace."
     }
 }
@@ -172,9 +180,12 @@ private struct TraceDecoder {
         var hasPayload: Bool { self != .sync && self != .truncate }
     }
 
-    private func load<Number: FixedWidthInteger & BitwiseCopyable>(_: Number.Type, at offset: Int) -> Number {
+    private func load<Number: FixedWidthInteger & BitwiseCopyable>(_: Number.Type, at offset: Int)
+        -> Number
+    {
         bytes.withUnsafeBytes {
-            Number(littleEndian: $0.loadUnaligned(fromByteOffset: position + offset, as: Number.self))
+            Number(
+                littleEndian: $0.loadUnaligned(fromByteOffset: position + offset, as: Number.self))
         }
     }
 

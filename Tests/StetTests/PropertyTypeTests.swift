@@ -80,7 +80,8 @@ import Testing
         #expect(read.other === read)
         #expect(read.int == .min && read.maybeInt == .max && read.bool && read.maybeBool == false)
         #expect(read.data == object.data && read.maybeData == object.maybeData)
-        #expect(read.maybeString == object.maybeString && read.uuid == uuid && read.maybeUUID == uuid)
+        #expect(
+            read.maybeString == object.maybeString && read.uuid == uuid && read.maybeUUID == uuid)
         #expect(read.date == object.date && read.maybeDate == .distantFuture)
         #expect(try store.verify().problems == [])
     }

@@ -11,7 +11,9 @@ final class Scratch: Sendable {
     init() throws {
         let seconds = SharedSeconds()
         var configuration = StoreConfiguration()
-        configuration.clock = { Date(timeIntervalSinceReferenceDate: seconds.value.withLock { $0 }) }
+        configuration.clock = {
+            Date(timeIntervalSinceReferenceDate: seconds.value.withLock { $0 })
+        }
         store = try Store.open(
             at: directory.file(), for: Notebook.self, Article.self, configuration: configuration)
         clock = seconds

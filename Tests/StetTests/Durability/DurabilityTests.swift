@@ -28,7 +28,8 @@ import Testing
         let (trace, _) = try record(commits: 100)
         #expect(trace.events.filter { $0.acknowledgement != nil }.count == 100)
         #expect(trace.unsyncedAcknowledgements() == [])
-        // One sync of the data and one synchronous write of the meta page per commit, and nothing else.
+        // One sync of the data and one synchronous write of the meta page per commit, and nothing
+        // else.
         let syncs = trace.events.filter { if case .sync = $0 { true } else { false } }.count
         let metas = trace.events.filter {
             if case .synchronousWrite = $0 { true } else { false }
@@ -38,11 +39,11 @@ import Testing
     }
 
     #if STET_FAULTS
-    @Test func thePlantedBugUnsyncedCommitIsFound() throws {
-        let (trace, _) = try record(
-            commits: 20, environment: ["STET_PLANTED": "unsyncedCommit"])
-        #expect(trace.unsyncedAcknowledgements().count == 20)
-    }
+        @Test func thePlantedBugUnsyncedCommitIsFound() throws {
+            let (trace, _) = try record(
+                commits: 20, environment: ["STET_PLANTED": "unsyncedCommit"])
+            #expect(trace.unsyncedAcknowledgements().count == 20)
+        }
     #endif
 
     @Test func afterAPowerCutAnywhereTheStoreVerifiesAndHasWhatWasAcknowledged() throws {

@@ -1,378 +1,392 @@
 #if STET_FAULTS
-import Foundation
-import Stet
-import StetLMDB
-import StetTestSupport
-import Synchronization
+    import Foundation
+    import Stet
+    import StetLMDB
+    import StetTestSupport
+    import Synchronization
 
-/// Makes random edits over a graph, lets saves fail at every stage, and compares what the context shows with the oracle.
-///
-/// It reports the first difference instead of failing a test, so that planted bugs can be shown to be found.
-struct RestoreDriver {
-    /// Where a save is made to fail.
-    enum Stage: CaseIterable {
-        case none, rule, validator, willCommit, conflict, begin, put, commit, mapFull, closure
-    }
-
-    /// What the caller of the save asked for.
-    enum Mode: CaseIterable { case save, keepPending, edit }
-
-    struct Difference: Error, CustomStringConvertible {
-        let description: String
-    }
-
-    struct Refused: Error {}
-
-    private final class Clock: Sendable {
-        let time = Mutex(1_000.0)
-        func now() -> Date { Date(timeIntervalSinceReferenceDate: time.withLock { $0 }) }
-    }
-
-    private let directory = TemporaryDirectory()
-    private let clock = Clock()
-    private let store: Store
-    private let context: ManagedContext
-    private var generator: SeededGenerator
-    private var model = RestoreModel()
-    private var objects = LabelledObjects()
-    private var snapshots: [(ManagedContext.Snapshot, RestoreModel)] = []
-    private var nextLabel = 0
-    /// What another context has saved and this one has not seen yet.
-    private var theirs: [Int: RestoreModel.Values] = [:]
-    /// How often each stage made a save fail.
-    private(set) var failures: [Stage: Int] = [:]
-
-    init(seed: UInt64, planted: String? = nil) throws {
-        generator = SeededGenerator(seed: seed)
-        var configuration = StoreConfiguration()
-        configuration.clock = { [clock] in clock.now() }
-        store = try Store.open(
-            at: directory.file(), for: Notebook.self, Article.self, configuration: configuration)
-        if let planted { store.file.environment.faults.planted = [planted] }
-        context = store.context(author: "driver")
-    }
-
-    /// Runs so many rounds of edits and a save; the first difference that was seen, or nil.
-    mutating func run(rounds: Int) throws -> String? {
-        do {
-            for _ in 0..<rounds {
-                for _ in 0..<Int.random(in: 1...8, using: &generator) { editAtRandom() }
-                try compare("edits")
-                try save()
-            }
-            let report = try store.verify()
-            return report.isClean ? nil : "verify: \(report)"
-        } catch let difference as Difference {
-            return difference.description
+    /// Makes random edits over a graph, lets saves fail at every stage, and compares what the
+    /// context shows with the oracle.
+    ///
+    /// It reports the first difference instead of failing a test, so that planted bugs can be shown
+    /// to be found.
+    struct RestoreDriver {
+        /// Where a save is made to fail.
+        enum Stage: CaseIterable {
+            case none, rule, validator, willCommit, conflict, begin, put, commit, mapFull, closure
         }
-    }
 
-    // MARK: Comparison
+        /// What the caller of the save asked for.
+        enum Mode: CaseIterable { case save, keepPending, edit }
 
-    private func compare(_ when: String) throws {
-        let shown = try objects.dump(context)
-        let expected = model.dump
-        guard shown != expected else { return }
-        throw Difference(
-            description: "after \(when):\n\(Self.difference(shown, expected))")
-    }
+        struct Difference: Error, CustomStringConvertible {
+            let description: String
+        }
 
-    private static func difference(_ shown: RestoreDump, _ expected: RestoreDump) -> String {
-        var lines: [String] = []
-        for label in Set(shown.objects.keys).union(expected.objects.keys).sorted()
-        where shown.objects[label] != expected.objects[label] {
-            lines.append("object \(label) is \(shown.objects[label] as Any)")
-            lines.append("  instead of \(expected.objects[label] as Any)")
-        }
-        if shown.referrers != expected.referrers {
-            lines.append("referrers \(shown.referrers) instead of \(expected.referrers)")
-        }
-        if shown.fetchedNotebooks != expected.fetchedNotebooks
-            || shown.fetchedArticles != expected.fetchedArticles
-        {
-            lines.append("another set of objects is fetched")
-        }
-        if shown.hasChanges != expected.hasChanges { lines.append("hasChanges is \(shown.hasChanges)") }
-        if shown.netChanges != expected.netChanges {
-            lines.append("net changes \(shown.netChanges) instead of \(expected.netChanges)")
-        }
-        return lines.joined(separator: "\n")
-    }
+        struct Refused: Error {}
 
-    /// What a context that has seen nothing reads from the disk must be what was saved.
-    private func compareDisk(_ when: String, _ revision: Revision) throws {
-        let fresh = store.context()
-        var found: [Int: RestoreModel.Values] = [:]
-        for notebook in try fresh.fetch(Notebook.self) {
-            found[objects.label(of: notebook.id)] = RestoreModel.Values(
-                kind: .notebook, text: notebook.name, created: notebook.created,
-                updated: notebook.updated)
+        private final class Clock: Sendable {
+            let time = Mutex(1_000.0)
+            func now() -> Date { Date(timeIntervalSinceReferenceDate: time.withLock { $0 }) }
         }
-        for article in try fresh.fetch(Article.self) {
-            found[objects.label(of: article.id)] = RestoreModel.Values(
-                kind: .article, text: article.title, body: article.body, rating: article.rating,
-                notebook: article.notebook.map { objects.label(of: $0.id) },
-                next: article.next.map { objects.label(of: $0.id) })
-        }
-        let now = try store.revision()
-        guard now == revision else {
-            throw Difference(description: "after \(when): revision \(now) instead of \(revision)")
-        }
-        guard store.file.feed.head == revision else {
-            throw Difference(description: "after \(when): \(store.file.feed.head) was published")
-        }
-        guard found == model.saved else {
-            throw Difference(description: "after \(when): the disk has \(found), not \(model.saved)")
-        }
-    }
 
-    // MARK: Edits
+        private let directory = TemporaryDirectory()
+        private let clock = Clock()
+        private let store: Store
+        private let context: ManagedContext
+        private var generator: SeededGenerator
+        private var model = RestoreModel()
+        private var objects = LabelledObjects()
+        private var snapshots: [(ManagedContext.Snapshot, RestoreModel)] = []
+        private var nextLabel = 0
+        /// What another context has saved and this one has not seen yet.
+        private var theirs: [Int: RestoreModel.Values] = [:]
+        /// How often each stage made a save fail.
+        private(set) var failures: [Stage: Int] = [:]
 
-    private mutating func pick(_ labels: some Collection<Int>) -> Int? {
-        labels.sorted().randomElement(using: &generator)
-    }
-
-    private mutating func editAtRandom() {
-        switch Int.random(in: 0..<14, using: &generator) {
-        case 0, 1, 2: makeObject()
-        case 3, 4, 5, 6: editText()
-        case 7, 8, 9: editReference()
-        case 10: Int.random(in: 0..<3, using: &generator) == 0 ? insertDeleted() : deleteOne()
-        case 11: snapshots.append((context.snapshot(), model))
-        case 12: restoreOne()
-        default: rollBackOne()
+        init(seed: UInt64, planted: String? = nil) throws {
+            generator = SeededGenerator(seed: seed)
+            var configuration = StoreConfiguration()
+            configuration.clock = { [clock] in clock.now() }
+            store = try Store.open(
+                at: directory.file(), for: Notebook.self, Article.self, configuration: configuration
+            )
+            if let planted { store.file.environment.faults.planted = [planted] }
+            context = store.context(author: "driver")
         }
-    }
 
-    private mutating func makeObject() {
-        let label = nextLabel
-        nextLabel += 1
-        if Bool.random(using: &generator) {
-            objects.notebooks[label] = Notebook(name: "notebook \(label)")
-            model.make(label, .init(kind: .notebook, text: "notebook \(label)"))
-        } else {
-            let target = pick(objects.notebooks.keys.filter { isUsable($0) })
-            let notebook = target.flatMap { objects.notebooks[$0] }
-            objects.articles[label] = Article(title: "article \(label)", notebook: notebook)
-            model.make(label, .init(kind: .article, text: "article \(label)", notebook: target))
-        }
-        if Int.random(in: 0..<4, using: &generator) > 0 {
-            insert(label)
-        }
-    }
-
-    /// A deleted object is no sensible target, and one that was deleted before it was stored is in no context.
-    private func isUsable(_ label: Int) -> Bool { model.objects[label]?.isDeleted == false }
-
-    private mutating func insert(_ label: Int) {
-        objects.notebooks[label].map { context.insert($0) }
-        objects.articles[label].map { context.insert($0) }
-        model.insert(label)
-    }
-
-    private mutating func editText() {
-        guard let label = pick(model.objects.keys.filter { isUsable($0) }) else { return }
-        let number = Int.random(in: 0..<5, using: &generator)
-        if let notebook = objects.notebooks[label] {
-            notebook.name = "name \(number)"
-            model.edit(label) { $0.text = "name \(number)" }
-        } else if let article = objects.articles[label] {
-            switch number {
-            case 0:
-                article.body = nil
-                model.edit(label) { $0.body = nil }
-            case 1:
-                article.body = "body"
-                model.edit(label) { $0.body = "body" }
-            case 2:
-                article.rating = 4
-                model.edit(label) { $0.rating = 4 }
-            default:
-                article.title = "title \(number)"
-                model.edit(label) { $0.text = "title \(number)" }
+        /// Runs so many rounds of edits and a save; the first difference that was seen, or nil.
+        mutating func run(rounds: Int) throws -> String? {
+            do {
+                for _ in 0..<rounds {
+                    for _ in 0..<Int.random(in: 1...8, using: &generator) { editAtRandom() }
+                    try compare("edits")
+                    try save()
+                }
+                let report = try store.verify()
+                return report.isClean ? nil : "verify: \(report)"
+            } catch let difference as Difference {
+                return difference.description
             }
         }
-    }
 
-    private mutating func editReference() {
-        guard let label = pick(objects.articles.keys.filter { isUsable($0) }),
-            let article = objects.articles[label]
-        else { return }
-        if Bool.random(using: &generator) {
-            let usable = Array(objects.notebooks.keys.filter { isUsable($0) })
-            let target = Int.random(in: 0..<4, using: &generator) == 0 ? nil : pick(usable)
-            article.notebook = target.flatMap { objects.notebooks[$0] }
-            model.edit(label) { $0.notebook = target }
-        } else {
-            let usable = Array(objects.articles.keys.filter { isUsable($0) })
-            let target = Int.random(in: 0..<4, using: &generator) == 0 ? nil : pick(usable)
-            article.next = target.flatMap { objects.articles[$0] }
-            model.edit(label) { $0.next = target }
+        // MARK: Comparison
+
+        private func compare(_ when: String) throws {
+            let shown = try objects.dump(context)
+            let expected = model.dump
+            guard shown != expected else { return }
+            throw Difference(
+                description: "after \(when):\n\(Self.difference(shown, expected))")
         }
-    }
 
-    private mutating func deleteOne() {
-        let present = model.objects.filter { $0.value.isInContext && !$0.value.isDeleted }
-        guard let label = pick(present.keys) else { return }
-        objects.notebooks[label].map { context.delete($0) }
-        objects.articles[label].map { context.delete($0) }
-        model.delete(label)
-    }
-
-    /// Takes a deletion back.
-    private mutating func insertDeleted() {
-        let deleted = model.objects.filter { $0.value.isDeleted && $0.value.hasChanges }
-        guard let label = pick(deleted.keys) else { return }
-        objects.notebooks[label].map { context.insert($0) }
-        objects.articles[label].map { context.insert($0) }
-        model.takeDeletionBack(label)
-    }
-
-    private mutating func restoreOne() {
-        guard !snapshots.isEmpty else { return }
-        let index = Int.random(in: 0..<snapshots.count, using: &generator)
-        context.restore(snapshots[index].0)
-        model.restore(snapshots[index].1)
-        snapshots.removeSubrange((index + 1)...)
-    }
-
-    private mutating func rollBackOne() {
-        guard Int.random(in: 0..<6, using: &generator) == 0 else { return }
-        context.rollback()
-        model.rollBack()
-        snapshots = []
-    }
-
-    // MARK: Saves
-
-    private mutating func save() throws {
-        clock.time.withLock { $0 += 1 }
-        let stage = Stage.allCases.randomElement(using: &generator) ?? .none
-        let mode = Mode.allCases.randomElement(using: &generator) ?? .save
-        let revision = try store.revision()
-        let isPossible = try prepareFailure(stage, mode)
-        let before = model
-        let observer = context.willCommit { _ in if stage == .willCommit { throw Refused() } }
-        defer { observer.cancel() }
-        var thrown: (any Error)?
-        do {
-            try runSave(stage, mode)
-        } catch {
-            thrown = error
-        }
-        store.file.environment.faults.disarm()
-        let name = "\(stage) with \(mode)"
-        if let thrown {
-            guard isPossible else { throw Difference(description: "\(name) threw \(thrown)") }
-            failures[stage, default: 0] += 1
-            model = before
-            if mode == .save {
-                model.rollBack()
-                snapshots = []
+        private static func difference(_ shown: RestoreDump, _ expected: RestoreDump) -> String {
+            var lines: [String] = []
+            for label in Set(shown.objects.keys).union(expected.objects.keys).sorted()
+            where shown.objects[label] != expected.objects[label] {
+                lines.append("object \(label) is \(shown.objects[label] as Any)")
+                lines.append("  instead of \(expected.objects[label] as Any)")
             }
-            // A conflict comes from a commit of somebody else.
-            let expected = stage == .conflict ? revision.number + 1 : revision.number
-            try compare("the failure: \(name)")
-            model.saved.merge(theirs) { $1 }
-            try compareDisk(name, Revision(expected))
-            try goOn(stage)
-        } else {
-            let wrote = model.save(at: clock.now())
-            if isPossible, wrote { throw Difference(description: "\(name) did not throw") }
+            if shown.referrers != expected.referrers {
+                lines.append("referrers \(shown.referrers) instead of \(expected.referrers)")
+            }
+            if shown.fetchedNotebooks != expected.fetchedNotebooks
+                || shown.fetchedArticles != expected.fetchedArticles
+            {
+                lines.append("another set of objects is fetched")
+            }
+            if shown.hasChanges != expected.hasChanges {
+                lines.append("hasChanges is \(shown.hasChanges)")
+            }
+            if shown.netChanges != expected.netChanges {
+                lines.append("net changes \(shown.netChanges) instead of \(expected.netChanges)")
+            }
+            return lines.joined(separator: "\n")
+        }
+
+        /// What a context that has seen nothing reads from the disk must be what was saved.
+        private func compareDisk(_ when: String, _ revision: Revision) throws {
+            let fresh = store.context()
+            var found: [Int: RestoreModel.Values] = [:]
+            for notebook in try fresh.fetch(Notebook.self) {
+                found[objects.label(of: notebook.id)] = RestoreModel.Values(
+                    kind: .notebook, text: notebook.name, created: notebook.created,
+                    updated: notebook.updated)
+            }
+            for article in try fresh.fetch(Article.self) {
+                found[objects.label(of: article.id)] = RestoreModel.Values(
+                    kind: .article, text: article.title, body: article.body, rating: article.rating,
+                    notebook: article.notebook.map { objects.label(of: $0.id) },
+                    next: article.next.map { objects.label(of: $0.id) })
+            }
+            let now = try store.revision()
+            guard now == revision else {
+                throw Difference(
+                    description: "after \(when): revision \(now) instead of \(revision)")
+            }
+            guard store.file.feed.head == revision else {
+                throw Difference(
+                    description: "after \(when): \(store.file.feed.head) was published")
+            }
+            guard found == model.saved else {
+                throw Difference(
+                    description: "after \(when): the disk has \(found), not \(model.saved)")
+            }
+        }
+
+        // MARK: Edits
+
+        private mutating func pick(_ labels: some Collection<Int>) -> Int? {
+            labels.sorted().randomElement(using: &generator)
+        }
+
+        private mutating func editAtRandom() {
+            switch Int.random(in: 0..<14, using: &generator) {
+            case 0, 1, 2: makeObject()
+            case 3, 4, 5, 6: editText()
+            case 7, 8, 9: editReference()
+            case 10: Int.random(in: 0..<3, using: &generator) == 0 ? insertDeleted() : deleteOne()
+            case 11: snapshots.append((context.snapshot(), model))
+            case 12: restoreOne()
+            default: rollBackOne()
+            }
+        }
+
+        private mutating func makeObject() {
+            let label = nextLabel
+            nextLabel += 1
+            if Bool.random(using: &generator) {
+                objects.notebooks[label] = Notebook(name: "notebook \(label)")
+                model.make(label, .init(kind: .notebook, text: "notebook \(label)"))
+            } else {
+                let target = pick(objects.notebooks.keys.filter { isUsable($0) })
+                let notebook = target.flatMap { objects.notebooks[$0] }
+                objects.articles[label] = Article(title: "article \(label)", notebook: notebook)
+                model.make(label, .init(kind: .article, text: "article \(label)", notebook: target))
+            }
+            if Int.random(in: 0..<4, using: &generator) > 0 {
+                insert(label)
+            }
+        }
+
+        /// A deleted object is no sensible target, and one that was deleted before it was stored is
+        /// in no context.
+        private func isUsable(_ label: Int) -> Bool { model.objects[label]?.isDeleted == false }
+
+        private mutating func insert(_ label: Int) {
+            objects.notebooks[label].map { context.insert($0) }
+            objects.articles[label].map { context.insert($0) }
+            model.insert(label)
+        }
+
+        private mutating func editText() {
+            guard let label = pick(model.objects.keys.filter { isUsable($0) }) else { return }
+            let number = Int.random(in: 0..<5, using: &generator)
+            if let notebook = objects.notebooks[label] {
+                notebook.name = "name \(number)"
+                model.edit(label) { $0.text = "name \(number)" }
+            } else if let article = objects.articles[label] {
+                switch number {
+                case 0:
+                    article.body = nil
+                    model.edit(label) { $0.body = nil }
+                case 1:
+                    article.body = "body"
+                    model.edit(label) { $0.body = "body" }
+                case 2:
+                    article.rating = 4
+                    model.edit(label) { $0.rating = 4 }
+                default:
+                    article.title = "title \(number)"
+                    model.edit(label) { $0.text = "title \(number)" }
+                }
+            }
+        }
+
+        private mutating func editReference() {
+            guard let label = pick(objects.articles.keys.filter { isUsable($0) }),
+                let article = objects.articles[label]
+            else { return }
+            if Bool.random(using: &generator) {
+                let usable = Array(objects.notebooks.keys.filter { isUsable($0) })
+                let target = Int.random(in: 0..<4, using: &generator) == 0 ? nil : pick(usable)
+                article.notebook = target.flatMap { objects.notebooks[$0] }
+                model.edit(label) { $0.notebook = target }
+            } else {
+                let usable = Array(objects.articles.keys.filter { isUsable($0) })
+                let target = Int.random(in: 0..<4, using: &generator) == 0 ? nil : pick(usable)
+                article.next = target.flatMap { objects.articles[$0] }
+                model.edit(label) { $0.next = target }
+            }
+        }
+
+        private mutating func deleteOne() {
+            let present = model.objects.filter { $0.value.isInContext && !$0.value.isDeleted }
+            guard let label = pick(present.keys) else { return }
+            objects.notebooks[label].map { context.delete($0) }
+            objects.articles[label].map { context.delete($0) }
+            model.delete(label)
+        }
+
+        /// Takes a deletion back.
+        private mutating func insertDeleted() {
+            let deleted = model.objects.filter { $0.value.isDeleted && $0.value.hasChanges }
+            guard let label = pick(deleted.keys) else { return }
+            objects.notebooks[label].map { context.insert($0) }
+            objects.articles[label].map { context.insert($0) }
+            model.takeDeletionBack(label)
+        }
+
+        private mutating func restoreOne() {
+            guard !snapshots.isEmpty else { return }
+            let index = Int.random(in: 0..<snapshots.count, using: &generator)
+            context.restore(snapshots[index].0)
+            model.restore(snapshots[index].1)
+            snapshots.removeSubrange((index + 1)...)
+        }
+
+        private mutating func rollBackOne() {
+            guard Int.random(in: 0..<6, using: &generator) == 0 else { return }
+            context.rollback()
+            model.rollBack()
             snapshots = []
-            try compare("the save: \(name)")
-            try compareDisk(name, Revision(revision.number + (wrote ? 1 : 0)))
         }
-    }
 
-    private func runSave(_ stage: Stage, _ mode: Mode) throws {
-        switch mode {
-        case .save: try context.save("save")
-        case .keepPending: try context.save("save", onFailure: .keepPending)
-        case .edit: try context.edit("edit") { if stage == .closure { throw Refused() } }
-        }
-    }
+        // MARK: Saves
 
-    /// Sets up what makes the next save fail; false when the stage is not possible now, and the save succeeds.
-    private mutating func prepareFailure(_ stage: Stage, _ mode: Mode) throws -> Bool {
-        let faults = store.file.environment.faults
-        var future = model
-        let writes = future.save(at: clock.now())
-        switch stage {
-        case .none: return false
-        case .rule: return breakRule { objects, model, label in
-            objects.articles[label]?.title = " "
-            model.edit(label) { $0.text = " " }
+        private mutating func save() throws {
+            clock.time.withLock { $0 += 1 }
+            let stage = Stage.allCases.randomElement(using: &generator) ?? .none
+            let mode = Mode.allCases.randomElement(using: &generator) ?? .save
+            let revision = try store.revision()
+            let isPossible = try prepareFailure(stage, mode)
+            let before = model
+            let observer = context.willCommit { _ in if stage == .willCommit { throw Refused() } }
+            defer { observer.cancel() }
+            var thrown: (any Error)?
+            do {
+                try runSave(stage, mode)
+            } catch {
+                thrown = error
+            }
+            store.file.environment.faults.disarm()
+            let name = "\(stage) with \(mode)"
+            if let thrown {
+                guard isPossible else { throw Difference(description: "\(name) threw \(thrown)") }
+                failures[stage, default: 0] += 1
+                model = before
+                if mode == .save {
+                    model.rollBack()
+                    snapshots = []
+                }
+                // A conflict comes from a commit of somebody else.
+                let expected = stage == .conflict ? revision.number + 1 : revision.number
+                try compare("the failure: \(name)")
+                model.saved.merge(theirs) { $1 }
+                try compareDisk(name, Revision(expected))
+                try goOn(stage)
+            } else {
+                let wrote = model.save(at: clock.now())
+                if isPossible, wrote { throw Difference(description: "\(name) did not throw") }
+                snapshots = []
+                try compare("the save: \(name)")
+                try compareDisk(name, Revision(revision.number + (wrote ? 1 : 0)))
+            }
         }
-        case .validator: return breakRule { objects, model, label in
-            objects.articles[label]?.rating = 5
-            objects.articles[label]?.body = nil
-            model.edit(label) { $0.rating = 5; $0.body = nil }
+
+        private func runSave(_ stage: Stage, _ mode: Mode) throws {
+            switch mode {
+            case .save: try context.save("save")
+            case .keepPending: try context.save("save", onFailure: .keepPending)
+            case .edit: try context.edit("edit") { if stage == .closure { throw Refused() } }
+            }
         }
-        case .willCommit: return writes
-        case .conflict: return try writes && causeConflict()
-        case .begin: faults.failNext(.begin, code: 5)
-        case .put:
-            faults.failNext(.put, after: Int.random(in: 1...2, using: &generator), code: 28)
-        case .commit: faults.failNext(.commit, code: 5)
-        case .mapFull: faults.failNext(.put, after: 2, code: LMDBError.mapFull)
-        case .closure:
-            // Thrown by the closure itself, or, without one, not a save at all.
-            guard mode == .edit else { return false }
+
+        /// Sets up what makes the next save fail; false when the stage is not possible now, and the
+        /// save succeeds.
+        private mutating func prepareFailure(_ stage: Stage, _ mode: Mode) throws -> Bool {
+            let faults = store.file.environment.faults
+            var future = model
+            let writes = future.save(at: clock.now())
+            switch stage {
+            case .none: return false
+            case .rule:
+                return breakRule { objects, model, label in
+                    objects.articles[label]?.title = " "
+                    model.edit(label) { $0.text = " " }
+                }
+            case .validator:
+                return breakRule { objects, model, label in
+                    objects.articles[label]?.rating = 5
+                    objects.articles[label]?.body = nil
+                    model.edit(label) {
+                        $0.rating = 5; $0.body = nil
+                    }
+                }
+            case .willCommit: return writes
+            case .conflict: return try writes && causeConflict()
+            case .begin: faults.failNext(.begin, code: 5)
+            case .put:
+                faults.failNext(.put, after: Int.random(in: 1...2, using: &generator), code: 28)
+            case .commit: faults.failNext(.commit, code: 5)
+            case .mapFull: faults.failNext(.put, after: 2, code: LMDBError.mapFull)
+            case .closure:
+                // Thrown by the closure itself, or, without one, not a save at all.
+                guard mode == .edit else { return false }
+                return true
+            }
+            if !writes { faults.disarm() }
+            return writes
+        }
+
+        /// Gives an article of the context values that no save accepts.
+        private mutating func breakRule(
+            _ change: (LabelledObjects, inout RestoreModel, Int) -> Void
+        ) -> Bool {
+            let articles = objects.articles.keys.filter {
+                model.objects[$0]?.isInContext == true && model.objects[$0]?.isDeleted == false
+            }
+            guard let label = pick(articles) else { return false }
+            change(objects, &model, label)
             return true
         }
-        if !writes { faults.disarm() }
-        return writes
-    }
 
-    /// Gives an article of the context values that no save accepts.
-    private mutating func breakRule(
-        _ change: (LabelledObjects, inout RestoreModel, Int) -> Void
-    ) -> Bool {
-        let articles = objects.articles.keys.filter {
-            model.objects[$0]?.isInContext == true && model.objects[$0]?.isDeleted == false
+        /// Changes an object that this context is about to change.
+        private mutating func causeConflict() throws -> Bool {
+            let stored = model.netChanges.filter { model.saved[$0] != nil }
+            guard let label = pick(stored) else { return false }
+            let other = store.context(author: "somebody else")
+            if let notebook = objects.notebooks[label],
+                let theirs = try other.object(Notebook.self, id: notebook.id)
+            {
+                theirs.name = "theirs \(nextLabel)"
+                self.theirs = [label: model.saved[label]!]
+                self.theirs[label]?.text = theirs.name
+                self.theirs[label]?.updated = clock.now()
+            } else if let article = objects.articles[label],
+                let theirs = try other.object(Article.self, id: article.id)
+            {
+                theirs.title = "theirs \(nextLabel)"
+                self.theirs = [label: model.saved[label]!]
+                self.theirs[label]?.text = theirs.title
+            }
+            nextLabel += 1
+            try other.save("theirs")
+            return true
         }
-        guard let label = pick(articles) else { return false }
-        change(objects, &model, label)
-        return true
-    }
 
-    /// Changes an object that this context is about to change.
-    private mutating func causeConflict() throws -> Bool {
-        let stored = model.netChanges.filter { model.saved[$0] != nil }
-        guard let label = pick(stored) else { return false }
-        let other = store.context(author: "somebody else")
-        if let notebook = objects.notebooks[label],
-            let theirs = try other.object(Notebook.self, id: notebook.id)
-        {
-            theirs.name = "theirs \(nextLabel)"
-            self.theirs = [label: model.saved[label]!]
-            self.theirs[label]?.text = theirs.name
-            self.theirs[label]?.updated = clock.now()
-        } else if let article = objects.articles[label],
-            let theirs = try other.object(Article.self, id: article.id)
-        {
-            theirs.title = "theirs \(nextLabel)"
-            self.theirs = [label: model.saved[label]!]
-            self.theirs[label]?.text = theirs.title
+        /// Brings the context back to where it can be saved.
+        private mutating func goOn(_ stage: Stage) throws {
+            guard stage == .conflict || stage == .rule || stage == .validator else { return }
+            context.rollback()
+            model.rollBack()
+            snapshots = []
+            if stage == .conflict {
+                try context.refresh()
+                for (label, values) in model.saved { model.objects[label]?.values = values }
+                theirs = [:]
+            }
+            try compare("going on after \(stage)")
         }
-        nextLabel += 1
-        try other.save("theirs")
-        return true
     }
-
-    /// Brings the context back to where it can be saved.
-    private mutating func goOn(_ stage: Stage) throws {
-        guard stage == .conflict || stage == .rule || stage == .validator else { return }
-        context.rollback()
-        model.rollBack()
-        snapshots = []
-        if stage == .conflict {
-            try context.refresh()
-            for (label, values) in model.saved { model.objects[label]?.values = values }
-            theirs = [:]
-        }
-        try compare("going on after \(stage)")
-    }
-}
 #endif

@@ -29,7 +29,8 @@ struct LabelledObjects {
     }
 
     func label(of id: ObjectID) -> Int {
-        notebooks.first { $0.value.id == id }?.key ?? articles.first { $0.value.id == id }?.key ?? -1
+        notebooks.first { $0.value.id == id }?.key ?? articles.first { $0.value.id == id }?.key
+            ?? -1
     }
 
     private func object<M: Model>(
@@ -56,10 +57,12 @@ struct LabelledObjects {
             dump.objects[label] = object(article, values, in: context)
         }
         for (label, notebook) in notebooks where notebook.context === context {
-            dump.referrers[label] = try context.referrers(of: notebook).compactMap(self.label).sorted()
+            dump.referrers[label] = try context.referrers(of: notebook).compactMap(self.label)
+                .sorted()
         }
         for (label, article) in articles where article.context === context {
-            dump.referrers[label] = try context.referrers(of: article).compactMap(self.label).sorted()
+            dump.referrers[label] = try context.referrers(of: article).compactMap(self.label)
+                .sorted()
         }
         dump.fetchedNotebooks = try context.fetch(Notebook.self).compactMap(self.label).sorted()
         dump.fetchedArticles = try context.fetch(Article.self).compactMap(self.label).sorted()

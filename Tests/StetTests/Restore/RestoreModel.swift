@@ -1,7 +1,9 @@
 import Foundation
 
-/// What a context should show, kept by hand in plain Swift values: the oracle of the restore driver. It knows nothing of
-/// the code under test.
+/// What a context should show, kept by hand in plain Swift values: the oracle of the restore
+/// driver.
+///
+/// It knows nothing of the code under test.
 struct RestoreModel: Equatable {
     enum Kind { case notebook, article }
 
@@ -66,14 +68,18 @@ struct RestoreModel: Equatable {
     }
 
     mutating func delete(_ label: Int) {
-        guard objects[label]?.isInContext == true, objects[label]?.isDeleted == false else { return }
+        guard objects[label]?.isInContext == true, objects[label]?.isDeleted == false else {
+            return
+        }
         objects[label]?.isDeleted = true
         objects[label]?.hasChanges = true
     }
 
     // MARK: Restoring
 
-    /// Pending changes as they were in `earlier`. What was in no context then is in none now.
+    /// Pending changes as they were in `earlier`.
+    ///
+    /// What was in no context then is in none now.
     mutating func restore(_ earlier: RestoreModel) {
         for (label, object) in objects {
             if let then = earlier.objects[label], then.isInContext {

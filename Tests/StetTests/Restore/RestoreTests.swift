@@ -1,35 +1,37 @@
 #if STET_FAULTS
-import Testing
+    import Testing
 
-/// The heart of the promise: whatever makes a save fail, the context is as before, nothing was published, nothing is on
-/// the disk. `RestoreDriver` holds the oracle.
-@Suite struct RestoreTests {
-    @Test(arguments: UInt64(1)...24)
-    func aSaveThatFailsAnywhereLeavesEverythingAsBefore(seed: UInt64) throws {
-        var driver = try RestoreDriver(seed: seed)
-        let difference = try driver.run(rounds: 60)
-        #expect(difference == nil, "seed \(seed)")
-    }
+    /// The heart of the promise: whatever makes a save fail, the context is as before, nothing was
+    /// published, nothing is on the disk.
+    ///
+    /// `RestoreDriver` holds the oracle.
+    @Suite struct RestoreTests {
+        @Test(arguments: UInt64(1)...24)
+        func aSaveThatFailsAnywhereLeavesEverythingAsBefore(seed: UInt64) throws {
+            var driver = try RestoreDriver(seed: seed)
+            let difference = try driver.run(rounds: 60)
+            #expect(difference == nil, "seed \(seed)")
+        }
 
-    @Test func everyStageIsMadeToFail() throws {
-        var driver = try RestoreDriver(seed: 4_711)
-        let difference = try driver.run(rounds: 200)
-        #expect(difference == nil)
-        let expected = Set(RestoreDriver.Stage.allCases).subtracting([.none])
-        #expect(Set(driver.failures.keys) == expected)
-        #expect(driver.failures.values.allSatisfy { $0 >= 3 }, "\(driver.failures)")
-    }
+        @Test func everyStageIsMadeToFail() throws {
+            var driver = try RestoreDriver(seed: 4_711)
+            let difference = try driver.run(rounds: 200)
+            #expect(difference == nil)
+            let expected = Set(RestoreDriver.Stage.allCases).subtracting([.none])
+            #expect(Set(driver.failures.keys) == expected)
+            #expect(driver.failures.values.allSatisfy { $0 >= 3 }, "\(driver.failures)")
+        }
 
-    @Test(arguments: [
-        "restoreForgetsInverseEnd", "restoreForgetsInsertion", "restoreForgetsHasChanges",
-        "restoreForgetsStamp", "publishBeforeCommit", "reverseReferenceNotWritten",
-    ])
-    func aPlantedBugIsFound(name: String) throws {
-        let found = try (UInt64(1)...10).compactMap { seed in
-            var driver = try RestoreDriver(seed: seed, planted: name)
-            return try driver.run(rounds: 60)
-        }.first
-        #expect(found != nil)
+        @Test(arguments: [
+            "restoreForgetsInverseEnd", "restoreForgetsInsertion", "restoreForgetsHasChanges",
+            "restoreForgetsStamp", "publishBeforeCommit", "reverseReferenceNotWritten",
+        ])
+        func aPlantedBugIsFound(name: String) throws {
+            let found = try (UInt64(1)...10).compactMap { seed in
+                var driver = try RestoreDriver(seed: seed, planted: name)
+                return try driver.run(rounds: 60)
+            }.first
+            #expect(found != nil)
+        }
     }
-}
 #endif

@@ -1,0 +1,20 @@
+import SwiftParser
+import SwiftSyntax
+import SwiftSyntaxMacroExpansion
+import SwiftSyntaxMacros
+
+/// The parser, as the tests use it.
+enum Parser {
+    /// Expands all macros of a source text; diagnostics are collected by `context`.
+    static func expand(
+        _ source: String, _ macros: [String: MacroSpec], _ context: BasicMacroExpansionContext
+    ) -> String {
+        let file = SwiftParser.Parser.parse(source: source)
+        return file.expand(
+            macroSpecs: macros,
+            contextGenerator: { syntax in
+                BasicMacroExpansionContext(sharingWith: context, lexicalContext: [])
+            }
+        ).description
+    }
+}

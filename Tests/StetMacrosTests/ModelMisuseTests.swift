@@ -1,0 +1,104 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxMacroExpansion
+import SwiftSyntaxMacros
+import SwiftSyntaxMacrosGenericTestSupport
+import Testing
+
+@testable import StetMacros
+
+/// What the compiler says about classes that no model can be made of.
+@Suite struct ModelMisuseTests {
+    private static let macros: [String: MacroSpec] = [
+        "Model": MacroSpec(type: ModelMacro.self),
+        "Attribute": MacroSpec(type: AttributeMacro.self),
+        "Transient": MacroSpec(type: TransientMacro.self),
+    ]
+
+    /// The messages of all diagnostics of an expansion, in order.
+    private func messages(_ source: String) -> [String] {
+        let context = BasicMacroExpansionContext(
+            sourceFiles: [:])
+        _ = Parser.expand(source, Self.macros, context)
+        return context.diagnostics.map(\.message)
+    }
+
+    @Test func onlyAFinalClassWithoutParametersIsAModel() {
+        #expect(
+            messages("@Model struct Article {}") == [
+                "@Model needs a class: objects have an identity"
+            ])
+        #expect(
+            messages("@Model class Article {}")
+                == ["@Model needs a final class: write 'final class Article'"])
+        #expect(
+            messages("@Model final class Article<T> {}")
+                == ["@Model can't be generic: an entity has one set of properties"])
+    }
+
+    @Test(arguments: [
+        ("var title = \"\"", "'title' needs an explicit type: write 'var title: …'"),
+        ("var a: Int = 0, b: Int = 0", "A model's properties need a declaration each"),
+        ("let title: String", "A model's property can't be a constant: make 'title' a 'var'"),
+        (
+            "lazy var title: String = \"\"",
+            "'title' can't be lazy, weak or unowned: mark it @Transient to leave it out"
+        ),
+        (
+            "weak var owner: Owner?",
+            "'owner' can't be lazy, weak or unowned: mark it @Transient to leave it out"
+        ),
+        ("var title: String!", "'title' can't be implicitly unwrapped: write '?' instead of '!'"),
+        ("var id: Int = 0", "'id' is a property of every model: choose another name"),
+        ("var _title: String = \"\"", "The name of a model's property can't begin with '_'"),
+        (
+            "var title: String = \"\" { didSet {} }",
+            "A model's property can't have observers: 'title' is saved by its accessors; "
+                + "use willSave() or a computed property"
+        ),
+        ("@Transient var cache: Int", "@Transient 'cache' needs a default value"),
+        ("@Attribute(.trimmed) var count: Int = 0", "'.trimmed' needs String; 'count' is Int"),
+        ("@Attribute(.length(1...2)) var on: Bool?", "'.length' needs Data, String; 'on' is Bool?"),
+        (
+            "@Attribute(.range(0...1)) var text: String",
+            "'.range' needs Date, Double, Int; 'text' is String"
+        ),
+        ("@Attribute(.stamped(.insert)) var day: Int", "'.stamped' needs Date; 'day' is Int"),
+        (
+            "@Attribute(.required) var text: String",
+            "'.required' says nothing new: 'text' is not optional"
+        ),
+        (
+            "@Attribute(.indexed) var text: String",
+            "'.indexed' is reserved for a later version and not available yet"
+        ),
+        (
+            "@Attribute(.unique) var text: String",
+            "'.unique' is reserved for a later version and not available yet"
+        ),
+    ])
+    func aPropertyThatDoesNotFitIsExplained(source: String, message: String) {
+        #expect(messages("@Model final class Article { \(source) }") == [message])
+    }
+
+    @Test(arguments: [
+        "var title: String", "var title: String?", "var other: Article?", "static var count = 0",
+        "var upper: String { title.uppercased() }", "let constant = 3", "@Transient var cache = 0",
+        "@Transient var cache: Int?", "@Transient lazy var cache: Int = 0",
+        "@Attribute(.trimmed, .notEmpty, .length(1...)) var title: String?",
+        "@Attribute(.range(0...5)) var rating: Foundation.Date",
+        "@Attribute(.length(1...2)) var alias: Name",
+    ])
+    func whatFitsIsAccepted(source: String) {
+        #expect(messages("@Model final class Article { \(source) }") == [])
+    }
+
+    @Test func attributesInTheWrongPlaceAreReported() {
+        #expect(
+            messages("struct A { @Attribute(.trimmed) let title: String = \"\" }")
+                == ["@Attribute belongs to a stored 'var' of a model"])
+        #expect(
+            messages("struct A { @Transient func f() {} }")
+                == ["@Transient belongs to a property of a model"])
+    }
+}
