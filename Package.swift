@@ -40,6 +40,9 @@ let package = Package(
             dependencies: ["Stet", "StetTestSupport"],
             path: "Tests/StetTestChild"
         ),
+        // The code of the README, word for word.
+        .executableTarget(
+            name: "stet-readme", dependencies: ["Stet"], path: "Tests/StetReadme"),
         .testTarget(name: "StetLMDBTests", dependencies: ["StetLMDB", "StetTestSupport"]),
         .testTarget(
             name: "StetStoreTests",
@@ -57,7 +60,7 @@ let package = Package(
             name: "StetTests",
             dependencies: ["Stet", "StetStore", "StetLMDB", "StetTestSupport", "stet-test-child"]
         ),
-        .testTarget(name: "SourceTests", dependencies: ["StetTestSupport"]),
+        .testTarget(name: "SourceTests", dependencies: ["StetTestSupport", "stet-readme"]),
     ]
 )
 

@@ -52,8 +52,8 @@ extension ManagedContext {
         precondition(snapshot.context === self, "restore(_:) with a snapshot of another context")
         precondition(
             !snapshot.isVoid,
-            "restore(_:) with a void snapshot: a save, refresh, rollback or the restore of an older "
-                + "snapshot came after it; check isVoid")
+            "restore(_:) with a void snapshot: a save, refresh, rollback or the restore of "
+                + "an older snapshot came after it; check isVoid")
         putBack(snapshot)
     }
 

@@ -18,8 +18,6 @@ public struct FailureBehavior: Hashable, Sendable {
 extension ManagedContext {
     /// How often a save is prepared when the store keeps moving.
     static let preparationLimit = 8
-    /// How often `willSave` and the delete rules run until nothing changes any more.
-    static let roundLimit = 8
 
     /// Saves all pending changes as one commit, durably, or none of them.
     ///
@@ -157,115 +155,6 @@ extension ManagedContext {
         return net
     }
 
-    /// Runs normalisers, delete rules and `willSave` until nothing changes any more.
-    private func settle() throws {
-        var objects = pending.map(\.object)
-        for round in 1... {
-            let before = round == Self.roundLimit ? objects.map { ($0, $0._$capture()) } : []
-            beginSettling()
-            try applyDeleteRules()
-            for object in objects { object.willSave() }
-            for object in objects { normalize(object) }
-            objects = touched ?? []
-            for object in objects { normalize(object) }
-            insertReachable()
-            if objects.isEmpty { return }
-            if round == Self.roundLimit {
-                endSettling()
-                throw unsettled(before)
-            }
-        }
-    }
-
-    private func beginSettling() {
-        touched = []
-        for entry in pending { entry.object._$rest() }
-    }
-
-    private func endSettling() {
-        touched = nil
-        for entry in pending { entry.object._$wake() }
-    }
-
-    private func normalize<M: Model>(_ object: M) {
-        guard !object.isDeleted, object._$state.pendingIndex >= 0 else { return }
-        let base = object.isInserted ? nil : pending[Int(object._$state.pendingIndex)].base
-        object._$normalize(sinceMemento: base)
-    }
-
-    /// Names the first property that still changed in the last round.
-    private func unsettled(_ before: [(object: any Model, memento: AnyObject)]) -> ValidationError {
-        var violations: [Violation] = []
-        for (object, memento) in before {
-            if let violation = changedProperty(of: object, since: memento) {
-                violations.append(violation)
-            }
-        }
-        return ValidationError(violations: violations.inTotalOrder(), rejected: changes)
-    }
-
-    private func changedProperty<M: Model>(of object: M, since memento: AnyObject) -> Violation? {
-        let entity = table(for: M.self).entity
-        var net = NetChanges(schema: store.file.schema)
-        let old = net.encode(entity: entity) { M._$encode(memento, into: &$0) }
-        let new = net.encode(entity: entity) { object._$encode(into: &$0) }
-        let item = NetChanges.Item(
-            kind: .update, entity: entity, id: object.id, base: .zero, before: old, after: new)
-        net.append(item)
-        guard let change = (try? net.changeSet())?.changes.first,
-            let first = change.properties.first
-        else { return nil }
-        return Violation(
-            code: .unsettled, entity: M._$name, object: object.id, property: first.name,
-            slot: M._$description.entity.slot(of: first.name),
-            message: "\(first.name) was still changed by willSave in round \(Self.roundLimit)")
-    }
-
-    /// The pending changes that make a difference to stored bytes.
-    func netChanges() -> NetChanges {
-        var net = NetChanges(schema: store.file.schema)
-        for position in pending.indices {
-            append(pending[position].object, position, to: &net)
-        }
-        return net
-    }
-
-    private func append<M: Model>(_ object: M, _ position: Int, to net: inout NetChanges) {
-        let entity = object._$state.table?.entity ?? 0
-        let base = pending[position].base
-        let kind: ChangeKind
-        switch (object.isInserted, object.isDeleted) {
-        case (true, true): return
-        case (true, false): kind = .insert
-        case (false, true): kind = .delete
-        case (false, false): kind = .update
-        }
-        let before =
-            kind == .insert ? 0..<0 : net.encode(entity: entity) { M._$encode(base, into: &$0) }
-        let after =
-            kind == .delete ? 0..<0 : net.encode(entity: entity) { object._$encode(into: &$0) }
-        if kind == .update, net.areEqual(before, after) { return }
-        net.append(
-            NetChanges.Item(
-                kind: kind, entity: entity, id: object.id, base: object._$state.revision,
-                before: before, after: after, position: position))
-    }
-
-    private func stamp(_ net: inout NetChanges, _ time: Date) {
-        let word = time.timeIntervalSinceReferenceDate.bitPattern
-        let entities = store.file.schema.entities
-        for item in net.items where item.kind != .delete {
-            let isInsert = item.kind == .insert
-            var isStamped = false
-            for (slot, property) in entities[item.entity - 1].properties.enumerated() {
-                guard let stamp = property.stamp, isInsert || stamp == .update else { continue }
-                net.overwrite(date: word, slot: slot, in: item)
-                isStamped = true
-            }
-            if isStamped { pending[item.position].object._$stamp(time, isInsert: isInsert) }
-        }
-    }
-
     private func violations(of net: borrowing NetChanges) throws -> [Violation] {
         var violations = misuse + (try net.violations())
         let failed = Set(violations.compactMap(\.object))
@@ -366,8 +255,6 @@ extension ManagedContext {
 }
 
 extension Model {
-    func _$rest() { _$state.flags.insert(.resting) }
-    func _$wake() { _$state.flags.remove(.resting) }
     func _$setRevision(_ revision: Revision) { _$state.revision = revision }
 
     func _$note(_ code: Violation.Code, _ what: String) {

@@ -198,7 +198,8 @@ extension NetChanges {
             throw StoreError(
                 .limitExceeded,
                 message:
-                    "The commit has \(journal.count) bytes; the limit is \(Limits.commitByteCount).",
+                    "The commit has \(journal.count) bytes; "
+                    + "the limit is \(Limits.commitByteCount).",
                 advice: "Save in several commits.")
         }
         let digest = Self.saltAndDigest(&journal, changes)

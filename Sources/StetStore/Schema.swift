@@ -56,7 +56,8 @@ public struct Schema: Hashable, Sendable {
                 guard let target = property.target else { continue }
                 if number(ofEntity: target) == nil {
                     return
-                        "\(entity.name).\(property.name) refers to \(target), which is not in the schema"
+                        "\(entity.name).\(property.name) refers to \(target), "
+                        + "which is not in the schema"
                 }
             }
         }

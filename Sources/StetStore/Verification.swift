@@ -239,14 +239,16 @@ private struct Verification {
             let reference = try ReferenceKey(decoding: key)
             if expected.remove(reference) == nil {
                 note(
-                    "The reverse index names a reference from \(reference.source) that does not exist."
+                    "The reverse index names a reference from \(reference.source) "
+                        + "that does not exist."
                 )
             }
             return true
         }
         for reference in expected.sorted() {
             note(
-                "The reverse index misses the reference from \(reference.source) to \(reference.target)."
+                "The reverse index misses the reference from \(reference.source) "
+                    + "to \(reference.target)."
             )
         }
     }

@@ -3,11 +3,12 @@ import Glibc
 import Stet
 import StetTestSupport
 
-// What the tests run in a process of its own: to be killed, recorded, or to look at a file that may be damaged.
+// What the tests run in a process of its own: to be killed, recorded, or to look at a file that may
+// be damaged.
 //
 //   stet-test-child create PATH            makes an empty store
-//   stet-test-child write PATH [COUNT]     saves one edit after the other, for ever without COUNT, and after each
-//                                          save writes "ack REVISION" to standard output
+//   stet-test-child write PATH [COUNT]     saves one edit after the other, for ever without COUNT,
+//                                          and after each writes "ack REVISION" to standard output
 //   stet-test-child check PATH REVISION …  verifies stores and that each has at least its revision
 
 /// Standard output without a buffer: what is written survives a kill.

@@ -19,14 +19,16 @@ package enum ChildProcess {
         package let lines: [String]
     }
 
-    /// Runs `stet-test-child` to its end.
+    /// Runs `stet-test-child`, or another program of this package, to its end.
     ///
     /// With `killAfter` kills the process with SIGKILL once it has written so many lines.
     package static func run(
-        _ arguments: [String], environment: [String: String] = [:], killAfter: Int? = nil
+        _ arguments: [String], program: String = "stet-test-child", in folder: String? = nil,
+        environment: [String: String] = [:], killAfter: Int? = nil
     ) throws -> Outcome {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "\(buildFolder)/stet-test-child")
+        process.executableURL = URL(fileURLWithPath: "\(buildFolder)/\(program)")
+        if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         let output = Pipe()

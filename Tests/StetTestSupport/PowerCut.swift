@@ -35,7 +35,9 @@ package struct PowerCutImages: Sendable {
     private let operations: [Operation]
     private let acknowledgements: [(event: Int, text: String)]
 
-    /// Prepares images of a trace. `initial` are the bytes of the data file before the trace began; a new file has none.
+    /// Prepares images of a trace.
+    ///
+    /// `initial` are the bytes of the data file before the trace began; a new file has none.
     package init(_ trace: WriteTrace, seed: UInt64, count: Int, initial: [UInt8] = []) {
         self.count = count
         self.seed = seed
@@ -67,8 +69,10 @@ package struct PowerCutImages: Sendable {
         try FileImage(initial, survivors.effects).write(to: path)
         let acknowledged = acknowledgements.prefix { $0.event < cut }.map(\.text)
         let description =
-            "seed \(seed), image \(index): cut before event \(cut) of \(eventCount), \(acknowledged.count) acknowledged; "
-            + "unsynced writes: \(mode.rawValue), \(survivors.kept) of \(survivors.unsynced) parts kept"
+            "seed \(seed), image \(index): cut before event \(cut) of \(eventCount), "
+            + "\(acknowledged.count) acknowledged; "
+            + "unsynced writes: \(mode.rawValue), "
+            + "\(survivors.kept) of \(survivors.unsynced) parts kept"
         return (acknowledged, description)
     }
 

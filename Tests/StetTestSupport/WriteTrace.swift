@@ -123,7 +123,8 @@ package struct WriteTraceError: Error, Hashable, Sendable, CustomStringConvertib
     }
 
     package var description: String {
-        "The trace is not valid: wrong \(code) in the record at byte \(byteOffset). Record one process per trace."
+        "The trace is not valid: wrong \(code) in the record at byte \(byteOffset). "
+            + "Record one process per trace."
     }
 }
 

@@ -1,0 +1,92 @@
+import Foundation
+import StetTestSupport
+import Testing
+
+/// The source itself is tested: layers, sizes, banned calls, the README.
+@Suite struct SourceTests {
+    /// What each layer may import of this package and its dependencies.
+    private static let layers: [String: Set<String>] = [
+        "StetLMDB": ["CLMDB"],
+        "StetStore": ["StetLMDB", "Crypto"],
+        "Stet": ["StetStore"],
+        "StetMacros": [
+            "SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder",
+            "SwiftSyntaxMacros",
+        ],
+    ]
+    private static let system: Set<String> = ["FoundationEssentials", "Glibc", "Synchronization"]
+
+    @Test(arguments: layers.keys.sorted())
+    func aLayerImportsOnlyWhatIsBelowIt(layer: String) throws {
+        let files = try SourceFile.all(in: "Sources/\(layer)")
+        #expect(!files.isEmpty)
+        let allowed = (Self.layers[layer] ?? []).union(Self.system)
+        for file in files {
+            #expect(file.imports.subtracting(allowed) == [], "\(file.path)")
+        }
+    }
+
+    @Test func everyFolderOfSourcesIsALayer() throws {
+        let folders = try FileManager.default.contentsOfDirectory(
+            atPath: "\(SourceFile.root)/Sources")
+        #expect(Set(folders) == Set(Self.layers.keys).union(["CLMDB"]))
+    }
+
+    @Test func onlyStetLMDBImportsTheCLibrary() throws {
+        let files = try SourceFile.all(in: "Sources") + SourceFile.all(in: "Tests")
+        let importing = files.filter { $0.imports.contains("CLMDB") }.map(\.path)
+        #expect(!importing.isEmpty)
+        #expect(importing.allSatisfy { $0.hasPrefix("Sources/StetLMDB/") }, "\(importing)")
+    }
+
+    @Test func filesAndLinesStayShort() throws {
+        for file in try SourceFile.all(in: "Sources") + SourceFile.all(in: "Tests") {
+            #expect(file.codeLines.count <= 330, "\(file.path)")
+            let long = file.lines.enumerated().filter { $0.element.count > 100 }
+            let places = long.map { "\(file.path):\($0.offset + 1)" }
+            #expect(places.filter { _ in !file.path.contains("StetMacros") } == [])
+        }
+    }
+
+    @Test(arguments: ["print(", "try!", "fatalError(", "TODO", "FIXME", "as! "])
+    func aBannedWordIsNotInTheSources(word: String) throws {
+        for file in try SourceFile.all(in: "Sources") {
+            let places = file.lines.indices.filter { file.lines[$0].contains(word) }
+            #expect(places.map { "\(file.path):\($0 + 1)" } == [])
+        }
+    }
+
+    @Test func everyUncheckedSendableSaysWhatMakesItTrue() throws {
+        for file in try SourceFile.all(in: "Sources") {
+            for line in file.lines where line.contains("@unchecked Sendable") {
+                #expect(line.contains("// "), "\(file.path): \(line)")
+            }
+        }
+    }
+
+    @Test func theCodeOfTheReadmeIsTheProgramThatRunsAndPrintsWhatItSays() throws {
+        let readme = try SourceFile.text("README.md")
+        func blocks(_ language: String) -> [String] {
+            readme.components(separatedBy: "```\(language)\n").dropFirst()
+                .map { $0.components(separatedBy: "\n```")[0] }
+        }
+        let program = try SourceFile.text("Tests/StetReadme/main.swift")
+        #expect(blocks("swift").joined(separator: "\n\n") + "\n" == program)
+        let directory = TemporaryDirectory()
+        let outcome = try ChildProcess.run([], program: "stet-readme", in: directory.path)
+        #expect(outcome.status == 0)
+        #expect(outcome.lines.joined(separator: "\n") == blocks("text").first)
+    }
+
+    @Test func theReadmeLinksToFilesThatExist() throws {
+        for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
+            let text = try SourceFile.text(document)
+            for part in text.components(separatedBy: "](").dropFirst() {
+                let target = part.prefix { $0 != ")" && $0 != "#" }
+                guard !target.contains("://"), !target.isEmpty else { continue }
+                let exists = FileManager.default.fileExists(atPath: "\(SourceFile.root)/\(target)")
+                #expect(exists, "\(document): \(target)")
+            }
+        }
+    }
+}
