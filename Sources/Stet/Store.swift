@@ -112,6 +112,18 @@ public final class Store: Sendable {
         try file.verify()
     }
 
+    /// Looks at a store's file page by page without opening it, which is safe for a file that may
+    /// be damaged.
+    ///
+    /// Nobody may write to it meanwhile.
+    ///
+    /// - Throws: `StoreError`: `.notAStore` for a file of another kind, `.notFound`,
+    ///   `.noPermission`, `.inputOutput`.
+    /// - Complexity: O(pages).
+    public static func inspect(_ path: String) throws -> StoreInspection {
+        try StoreInspection.inspect(path)
+    }
+
     /// Ends the store for everybody who has it open in this process: later calls throw
     /// `storeClosed`, observers end.
     ///

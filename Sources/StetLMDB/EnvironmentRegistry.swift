@@ -18,6 +18,18 @@ final class EnvironmentRegistry: Sendable {
         init?(path: String) {
             var status = stat()
             guard stat(path, &status) == 0 else { return nil }
+            self.init(status)
+        }
+
+        init?(_ environment: OpaquePointer) {
+            var descriptor: mdb_filehandle_t = -1
+            var status = stat()
+            guard mdb_env_get_fd(environment, &descriptor) == 0, fstat(descriptor, &status) == 0
+            else { return nil }
+            self.init(status)
+        }
+
+        private init(_ status: stat) {
             device = UInt(status.st_dev)
             inode = UInt(status.st_ino)
         }
@@ -34,27 +46,45 @@ final class EnvironmentRegistry: Sendable {
 
     private let open = Mutex(State())
 
+    /// What stands in the way of opening a file, or the environment that is open.
+    private enum Found {
+        case environment(Environment)
+        /// The last user has let go, and is about to close it on another thread.
+        case closing
+    }
+
     func environment(
         at path: String, _ configuration: Environment.Configuration
     ) throws(LMDBError) -> Environment {
-        try open.withLock { (state) throws(LMDBError) in
-            if let identity = FileIdentity(path: path),
-                let present = state.registrations[identity]
-            {
-                if let environment = present.environment, !environment.isClosed {
-                    return environment
-                }
-                // Closed, with a transaction still open: the file must not be opened a second time.
-                throw LMDBError(.openEnvironment, code: EBUSY, path: path)
+        while true {
+            let found = try open.withLock { (state) throws(LMDBError) -> Found in
+                try Self.find(path, configuration, &state)
             }
-            let handle = try Self.open(path, configuration)
-            let environment = Environment(handle: handle, path: path)
-            guard let identity = FileIdentity(path: path) else {
-                throw LMDBError(.openEnvironment, code: errno, path: path)
+            switch found {
+            case .environment(let environment): return environment
+            case .closing: sched_yield()
             }
-            state.registrations[identity] = Registration(handle: handle, environment: environment)
-            return environment
         }
+    }
+
+    private static func find(
+        _ path: String, _ configuration: Environment.Configuration, _ state: inout State
+    ) throws(LMDBError) -> Found {
+        if let identity = FileIdentity(path: path), let present = state.registrations[identity] {
+            guard let environment = present.environment else { return .closing }
+            if !environment.isClosed { return .environment(environment) }
+            // Closed, with a transaction still open: the file must not be opened a second time.
+            throw LMDBError(.openEnvironment, code: EBUSY, path: path)
+        }
+        let handle = try open(path, configuration)
+        // Of the file that was opened, whatever the path names by now.
+        guard let identity = FileIdentity(handle) else {
+            defer { mdb_env_close(handle) }
+            throw LMDBError(.openEnvironment, code: errno, path: path)
+        }
+        let environment = Environment(handle: handle, path: path)
+        state.registrations[identity] = Registration(handle: handle, environment: environment)
+        return .environment(environment)
     }
 
     func close(_ handle: OpaquePointer) {

@@ -118,3 +118,51 @@ import Testing
         #expect(error.code == .limitExceeded && notebook.name == "at the limit")
     }
 }
+
+@Suite struct StoreInspectionTests {
+    @Test func aHealthyFileHasNoDamageAndADamagedOneIsRefusedWithoutBeingMapped() throws {
+        let scratch = try Scratch()
+        _ = try scratch.saved()
+        scratch.store.close()
+        let inspection = try Store.inspect(scratch.path)
+        #expect(inspection.damages == [])
+        #expect(
+            (inspection.usedPageCount + inspection.freePageCount) * inspection.pageByteCount
+                == inspection.fileByteCount)
+        let file = try #require(FileHandle(forUpdatingAtPath: scratch.path))
+        try file.truncate(atOffset: UInt64(inspection.fileByteCount - inspection.pageByteCount * 2))
+        try file.close()
+        #expect(try Store.inspect(scratch.path).isDamaged)
+        let error = try #require(throws: StoreError.self) {
+            try Store.open(at: scratch.path, for: Notebook.self, Article.self)
+        }
+        #expect(error.code == .damaged)
+        #expect(error.advice == "Run verify on a copy, and restore from a backup.")
+    }
+
+    @Test func aFileOfAnotherKindIsNotAStoreAndKeepsItsBytes() throws {
+        let directory = TemporaryDirectory()
+        let bytes = Data("no store".utf8)
+        try bytes.write(to: URL(fileURLWithPath: directory.file()))
+        for attempt in [
+            { _ = try Store.inspect(directory.file()) },
+            { _ = try Store.open(at: directory.file(), for: Notebook.self, Article.self) },
+        ] {
+            let error = try #require(throws: StoreError.self, performing: attempt)
+            #expect(error.code == .notAStore)
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: directory.file())) == bytes)
+    }
+
+    @Test func aMissingDirectoryIsNamedByThePathThatWasGiven() throws {
+        let path = "\(TemporaryDirectory().path)/missing/notes.stet"
+        let error = try #require(throws: StoreError.self) {
+            try Store.open(at: path, for: Notebook.self, Article.self)
+        }
+        #expect(error.code == .notFound)
+        #expect(
+            error.description
+                == "The store \(path) can't be opened: No such file or directory. "
+                + "Create the directory first, or correct the path.")
+    }
+}
