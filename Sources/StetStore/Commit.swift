@@ -63,7 +63,8 @@ public struct Commit: Sendable, Identifiable {
 
     /// The digest of the body, made anew from its blocks.
     private func bodyDigest() throws -> Digest {
-        var digests = ByteBuffer(capacity: (envelope.changeCount + 1) * Digest.byteCount)
+        // The count is only what the envelope says; no block is shorter than its digest.
+        var digests = ByteBuffer(capacity: body.count + Digest.byteCount)
         var reader = ByteReader(body.bytes)
         let attributes = try JournalChange.readBlock(
             &reader, minimum: JournalChange.saltOffset + JournalChange.saltByteCount)
@@ -81,7 +82,6 @@ public struct Commit: Sendable, Identifiable {
     /// - Complexity: O(bytes of the commit).
     public var changeSet: ChangeSet {
         var changes: [ObjectChange] = []
-        changes.reserveCapacity(changeCount)
         // Cannot throw: the bytes were encoded by this process, or validated when they were read.
         try? forEachChange { change in changes.append(try ObjectChange(change, schema)) }
         return ChangeSet(changes: changes)

@@ -110,7 +110,7 @@ extension StoreFile {
         }
     }
 
-    private func lastKey(of table: Table, in transaction: ReadTransaction) throws -> ObjectID? {
+    fileprivate func lastKey(of table: Table, in transaction: ReadTransaction) throws -> ObjectID? {
         guard let entry = try transaction.cursor(in: table).last() else { return nil }
         guard entry.key.count == 16 else {
             throw DecodingFailure("a record key of \(entry.key.count) bytes")
@@ -179,8 +179,7 @@ private struct CommitCheck {
         for change in set.changes {
             if change.entity != entity {
                 entity = change.entity
-                let last = try transaction.cursor(in: file.records[entity - 1]).last()
-                lastID = last.map { ObjectID(bytes: $0.key) }
+                lastID = try file.lastKey(of: file.records[entity - 1], in: transaction)
             }
             // What is inserted behind the last record cannot be there already.
             let isNew = lastID.map { $0 < change.id } ?? true
