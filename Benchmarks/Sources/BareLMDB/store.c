@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <linux/magic.h>
+#include <malloc.h>
 #include <sys/vfs.h>
 #include <time.h>
 
@@ -8,6 +9,8 @@
 const char *bare_lmdb_version(void) { return mdb_version(NULL, NULL, NULL); }
 
 const char *bare_message(int code) { return mdb_strerror(code); }
+
+void bare_trim_memory(void) { malloc_trim(0); }
 
 bool bare_is_in_memory(const char *path) {
     struct statfs status;

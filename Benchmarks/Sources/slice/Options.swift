@@ -39,6 +39,9 @@ struct Options {
         }
     }
 
+    /// A run of one group leaves the figures of the whole run alone.
+    var resultsName: String { groups.count == 1 ? "slice-\(groups[0].rawValue)" : "slice" }
+
     var roundCount: Int { rounds ?? (isQuick ? 2 : 5) }
 
     /// The articles of the store that is read.

@@ -43,7 +43,7 @@ struct ReadingWorkloads {
     private func runStet(_ measurements: inout Measurements) throws -> [Totals] {
         let store = try Store.open(path)
         defer { store.close() }
-        _ = try store.totals()  // The pages are in the map from here on.
+        _ = try store.totals()  // The pages are in the map, and memory is there, from here on.
         var context = store.context()
         var articles: [Article] = []
         let fetched = try measurements.time(Self.fetch, .stet, .nanoseconds, objects: ids.count) {
@@ -65,7 +65,7 @@ struct ReadingWorkloads {
 
     private func runBare(_ measurements: inout Measurements) throws -> [Totals] {
         let store = try BareStore(path: path, creates: false)
-        _ = try store.scan()
+        bare_free(try store.fetch().objects)
         let scanned = try measurements.time(Self.fetch, .lmdb, .nanoseconds, objects: ids.count) {
             try store.scan()
         }

@@ -1,3 +1,4 @@
+import BareLMDB
 import Stet
 
 /// Durable commits of inserts, by both programs, each into a new store of its own.
@@ -79,6 +80,7 @@ struct SavingWorkloads {
         _ name: String, _ program: Program, commits: Int, _ measurements: inout Measurements,
         _ body: (inout Measurements) throws -> Void
     ) throws {
+        bare_trim_memory()
         let start = try WriteCounters.now()
         try body(&measurements)
         let end = try WriteCounters.now()

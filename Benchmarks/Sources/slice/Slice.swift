@@ -17,7 +17,7 @@ enum Slice {
             }
             print(table(of: figures))
             print(notes)
-            let path = packageDirectory + "/.results/slice.json"
+            let path = "\(packageDirectory)/.results/\(options.resultsName).json"
             try write(figures, to: path)
             print("Figures: \(path)")
         } catch {

@@ -43,6 +43,10 @@ typedef struct {
 const char *bare_lmdb_version(void);
 const char *bare_message(int code);
 
+// Gives free memory back to the system, so that no program profits from what the one before it has
+// left behind.
+void bare_trim_memory(void);
+
 // True when `path` lies on a file system without a disk.
 bool bare_is_in_memory(const char *path);
 
