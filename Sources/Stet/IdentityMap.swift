@@ -1,4 +1,4 @@
-import StetStore
+public import StetStore
 
 /// The objects of one entity that are alive in a context, by id.
 ///
@@ -29,10 +29,10 @@ struct IdentityMap: ~Copyable {
         return slots
     }
 
-    /// Ids differ most in their low half: its bits are random, or grow by random steps.
+    /// The upper bits of a product depend on all bits of the id.
     @inline(__always)
     private func start(_ id: ObjectID) -> Int {
-        Int(truncatingIfNeeded: (id.low ^ id.high) &* 0x9E37_79B9_7F4A_7C15 >> 20) & mask
+        Int(truncatingIfNeeded: ((id.low ^ id.high) &* 0x9E37_79B9_7F4A_7C15) >> 32) & mask
     }
 
     subscript(_ id: ObjectID) -> UnsafeRawPointer? {
@@ -46,7 +46,7 @@ struct IdentityMap: ~Copyable {
 
     /// - Precondition: the id is not in the map.
     mutating func insert(_ id: ObjectID, _ object: UnsafeRawPointer) {
-        if (count + 1) * 4 > (mask + 1) * 3 { grow() }
+        if (count + 1) * 4 > (mask + 1) * 3 { grow(to: (mask + 1) * 2) }
         place(id, object)
         count += 1
     }
@@ -57,11 +57,18 @@ struct IdentityMap: ~Copyable {
         slots[index] = Slot(id: id, object: object)
     }
 
-    private mutating func grow() {
+    /// Makes room for so many objects in all.
+    mutating func reserve(_ expected: Int) {
+        var capacity = mask + 1
+        while expected * 4 > capacity * 3 { capacity *= 2 }
+        if capacity > mask + 1 { grow(to: capacity) }
+    }
+
+    private mutating func grow(to capacity: Int) {
         let old = slots
         let oldCount = mask + 1
-        slots = Self.allocate(oldCount * 2)
-        mask = oldCount * 2 - 1
+        slots = Self.allocate(capacity)
+        mask = capacity - 1
         for index in 0..<oldCount {
             if let object = old[index].object { place(old[index].id, object) }
         }
@@ -95,8 +102,9 @@ struct IdentityMap: ~Copyable {
 }
 
 /// The objects of one model in one context.
-@usableFromInline
-final class ObjectTable {
+///
+/// Used by the code that `@Model` writes.
+public final class ObjectTable {
     /// The context owns the table and outlives it.
     unowned(unsafe) let context: ManagedContext
     let modelType: any Model.Type
@@ -125,6 +133,23 @@ final class ObjectTable {
         map.insert(object.id, Unmanaged.passUnretained(object).toOpaque())
     }
 
+    @usableFromInline
+    func insert(_ id: ObjectID, _ object: UnsafeMutableRawPointer) {
+        map.insert(id, object)
+    }
+
+    /// The address of the object with an id.
+    func pointer(_ id: ObjectID) -> UnsafeRawPointer? { map[id] }
+
+    /// Makes room for so many objects in all.
+    func reserve(_ expected: Int) { map.reserve(expected) }
+
+    @usableFromInline
+    static func damage(_ id: ObjectID, _ name: String) -> any Error {
+        DecodingFailure("the record of \(name) \(id) is damaged")
+    }
+
+    @usableFromInline
     func forget(_ id: ObjectID) {
         map.remove(id)
     }

@@ -22,14 +22,25 @@ extension ManagedContext {
     public func fetch<M: Model>(_ type: M.Type) throws -> [M] {
         try checkUsable()
         let table = table(for: type)
-        var objects: [M] = []
+        // The buffers of arrays of objects are alike; a concrete one is filled without looking up
+        // the type of each element.
+        var found: [AnyObject] = []
         try store.file.read { reader in
+            let count = try reader.recordCount(ofEntity: table.entity)
+            found.reserveCapacity(count)
+            table.reserve(count)
             try reader.forEachRecord(ofEntity: table.entity, asOf: revision) { id, record in
-                let object = try table.object(id, as: type) ?? table.make(id, record, as: type)
-                if !object.isDeleted { objects.append(object) }
+                if let pointer = table.pointer(id) {
+                    let object = Unmanaged<M>.fromOpaque(pointer).takeUnretainedValue()
+                    if !object.isDeleted { found.append(object) }
+                } else {
+                    let made = try M._$make(id, record.body, table, record.revision)
+                    found.append(Unmanaged<AnyObject>.fromOpaque(made).takeRetainedValue())
+                }
                 return true
             }
         }
+        var objects = unsafeBitCast(found, to: [M].self)
         for entry in pending {
             guard let object = entry.object as? M else { continue }
             if object.isInserted, !object.isDeleted { objects.append(object) }
@@ -145,11 +156,8 @@ extension ObjectTable {
     func make<M: Model>(
         _ id: ObjectID, _ record: StoreReader.Record, as type: M.Type
     ) throws -> M {
-        let object = M(
-            _$snapshot: try M._$decode(id, record.body),
-            state: ModelState(id: id, table: self, revision: record.revision))
-        insert(object)
-        return object
+        let made = try M._$make(id, record.body, self, record.revision)
+        return Unmanaged<M>.fromOpaque(made).takeRetainedValue()
     }
 
     func reload<M: Model>(
@@ -171,12 +179,9 @@ extension Model {
 
     /// - Throws: `DecodingFailure` when the body is not one of this model.
     static func _$decode(_ id: ObjectID, _ body: UnsafeRawBufferPointer) throws -> Snapshot {
-        var reader = try RecordReader(
-            body: body, propertyCount: _$description.entity.properties.count)
+        var reader = try RecordReader(body: body, propertyCount: _$propertyCount)
         let snapshot = Snapshot(_$id: id, reader: &reader)
-        guard !reader.isDamaged else {
-            throw DecodingFailure("the record of \(_$name) \(id) is damaged")
-        }
+        if reader.isDamaged { throw ObjectTable.damage(id, _$name) }
         return snapshot
     }
 }

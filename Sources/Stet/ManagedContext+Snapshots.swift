@@ -59,14 +59,21 @@ extension ManagedContext {
 
     func putBack(_ snapshot: Snapshot) {
         while let last = validSnapshots.last, last > snapshot.number { validSnapshots.removeLast() }
-        let before = pending
-        pending = snapshot.entries.map(\.pending)
-        for entry in before { entry.object._$setPendingIndex(-1) }
-        for (index, entry) in snapshot.entries.enumerated() {
-            entry.pending.object._$setPendingIndex(Int32(index))
+        let isPrefix =
+            snapshot.entries.count <= pending.count
+            && snapshot.entries.indices.allSatisfy {
+                pending[$0].object === snapshot.entries[$0].pending.object
+            }
+        if isPrefix {
+            // As a rule pending changes have only been added: the others keep their places.
+            for entry in pending[snapshot.entries.count...] { revert(entry) }
+            pending.removeSubrange(snapshot.entries.count...)
+        } else {
+            replacePending(with: snapshot.entries)
         }
-        for entry in before where entry.object._$pendingIndex < 0 { revert(entry) }
-        for entry in snapshot.entries { putBack(entry, entry.pending.object) }
+        for entry in snapshot.entries {
+            entry.pending.object._$putBack(entry.current, entry.flags.rawValue)
+        }
         #if STET_FAULTS
             let planted = store.file.planted
             if !planted.contains("restoreForgetsInverseEnd") { inverseEnds = snapshot.inverseEnds }
@@ -76,41 +83,45 @@ extension ManagedContext {
         misuse = snapshot.misuse
     }
 
-    private func putBack<M: Model>(_ entry: Snapshot.Entry, _ object: M) {
-        object._$restore(entry.current)
-        object._$state.flags = entry.flags
-        if object._$state.table == nil {
-            let table = table(for: M.self)
-            object._$state.table = table
-            table.insert(object)
+    /// Makes other objects the pending ones; those that are no longer among them are reverted.
+    private func replacePending(with entries: [Snapshot.Entry]) {
+        let before = pending
+        pending = entries.map(\.pending)
+        for entry in before { entry.object._$setPendingIndex(-1) }
+        for (index, entry) in entries.enumerated() {
+            entry.pending.object._$setPendingIndex(Int32(index))
+            attach(entry.pending.object)
         }
+        for entry in before where entry.object._$pendingIndex < 0 { revert(entry) }
+    }
+
+    /// Takes an object back that had left the context.
+    private func attach<M: Model>(_ object: M) {
+        guard object._$state.table == nil else { return }
+        let table = table(for: M.self)
+        object._$state.table = table
+        table.insert(object)
     }
 
     /// Takes one object out of the pending changes, with the values it had before.
-    private func revert(_ entry: PendingObject) {
-        revert(entry.object, to: entry.base)
-    }
-
-    private func revert<M: Model>(_ object: M, to base: AnyObject) {
-        object._$state.pendingIndex = -1
+    func revert(_ entry: PendingObject) {
         #if STET_FAULTS
             let planted = store.file.planted
-            if planted.contains("restoreForgetsInsertion"), object.isInserted { return }
-            if planted.contains("restoreForgetsStamp"), M._$description.isStamped {
-                object._$restore(base)
-                object._$stamp(Date(timeIntervalSinceReferenceDate: 1), isInsert: true)
-            } else {
-                object._$restore(base)
+            let object = entry.object
+            if planted.contains("restoreForgetsInsertion"), object._$flags.contains(.inserted) {
+                return object._$setPendingIndex(-1)
             }
-            if planted.contains("restoreForgetsHasChanges") { return }
+            if planted.contains("restoreForgetsHasChanges") {
+                object._$restore(entry.base)
+                return object._$setPendingIndex(-1)
+            }
+            object._$revert(entry.base)
+            if planted.contains("restoreForgetsStamp") {
+                object._$stamp(Date(timeIntervalSinceReferenceDate: 1), isInsert: true)
+            }
         #else
-            object._$restore(base)
+            entry.object._$revert(entry.base)
         #endif
-        if object.isInserted {
-            object._$state.table?.forget(object.id)
-            object._$state.table = nil
-        }
-        object._$state.flags = []
     }
 
     /// Goes back to the last saved state: no pending changes, and out of the failed state.

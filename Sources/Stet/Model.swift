@@ -29,6 +29,7 @@ where
     var _$snapshot: Snapshot { get set }
     static var _$description: ModelDescription<Self> { get }
     static var _$name: String { get }
+    static var _$propertyCount: Int { get }
     init(_$snapshot: Snapshot, state: consuming ModelState)
     func _$visitReferences(_ visitor: inout ReferenceVisitor)
     func _$mutateReferences(_ mutation: ReferenceMutation)
@@ -41,6 +42,11 @@ where
     func _$normalize(sinceMemento memento: AnyObject?)
     func _$encode(into writer: inout RecordWriter)
     static func _$encode(_ memento: AnyObject, into writer: inout RecordWriter)
+    static func _$make(
+        _ id: ObjectID, _ body: UnsafeRawBufferPointer, _ table: ObjectTable, _ revision: Revision
+    ) throws -> UnsafeRawPointer
+    func _$putBack(_ memento: AnyObject, _ flags: UInt32)
+    func _$revert(_ memento: AnyObject)
 }
 
 /// The values of an object at a moment.
@@ -52,9 +58,20 @@ public protocol ModelSnapshot: Sendable, Codable, Equatable, Identifiable where 
 }
 
 extension Model {
-    /// The identity of the object, given when it was created; it never changes.
+    /// The identity of the object, its own from the first moment; it never changes. Ids ascend in the
+    /// order in which objects are inserted, or asked for their id before that.
     @inlinable
-    public var id: ObjectID { _$state.id }
+    public var id: ObjectID {
+        let id = _$state.id
+        return id == .none ? _$makeID() : id
+    }
+
+    @usableFromInline
+    func _$makeID() -> ObjectID {
+        let id = ObjectID()
+        _$state.id = id
+        return id
+    }
 
     /// The context that the object belongs to; nil before `insert`, and after the context is gone.
     public var context: ManagedContext? { _$state.table?.context }
@@ -107,6 +124,42 @@ extension Model {
 // MARK: - What a context does with an object whose class it does not know
 
 extension Model {
+    /// Makes an object from the body of its record, and enters it into the identity map.
+    ///
+    /// The caller takes over one reference to it.
+    @inlinable
+    public static func _$make(
+        _ id: ObjectID, _ body: UnsafeRawBufferPointer, _ table: ObjectTable, _ revision: Revision
+    ) throws -> UnsafeRawPointer {
+        var reader = try RecordReader(body: body, propertyCount: _$propertyCount)
+        let object = Self(
+            _$snapshot: Snapshot(_$id: id, reader: &reader),
+            state: ModelState(id: id, table: table, revision: revision))
+        if reader.isDamaged { throw ObjectTable.damage(id, _$name) }
+        let pointer = Unmanaged.passRetained(object).toOpaque()
+        table.insert(id, pointer)
+        return UnsafeRawPointer(pointer)
+    }
+
+    /// Brings back the values and flags of a snapshot.
+    @inlinable
+    public func _$putBack(_ memento: AnyObject, _ flags: UInt32) {
+        _$restore(memento)
+        _$state.flags = ModelState.Flags(rawValue: flags)
+    }
+
+    /// Brings back the values from before the pending changes; an inserted object is in no context.
+    @inlinable
+    public func _$revert(_ memento: AnyObject) {
+        _$restore(memento)
+        _$state.pendingIndex = -1
+        if _$state.flags.contains(.inserted) {
+            _$state.table?.forget(_$state.id)
+            _$state.table = nil
+        }
+        _$state.flags = []
+    }
+
     /// Values and uninserted targets, in a box.
     @inlinable
     public func _$capture() -> AnyObject {

@@ -24,7 +24,8 @@ public struct ModelState: ~Copyable {
         @usableFromInline static var guarded: Flags { Flags(rawValue: 4 | 8) }
     }
 
-    @usableFromInline let id: ObjectID
+    /// `.none` until somebody asks for it: an object that is read has no need of a new one.
+    @usableFromInline var id: ObjectID
     /// nil before `insert` and after the context is gone.
     @usableFromInline unowned(unsafe) var table: ObjectTable?
     /// The revision of the object's last change that its values show; 0 while it is not stored.
@@ -33,9 +34,10 @@ public struct ModelState: ~Copyable {
     @usableFromInline var pendingIndex: Int32
     @usableFromInline var flags: Flags
 
-    /// The state of a new object, with a new id.
+    /// The state of a new object.
+    @inlinable
     public init() {
-        id = ObjectID()
+        id = .none
         table = nil
         revision = .zero
         pendingIndex = -1
@@ -43,7 +45,7 @@ public struct ModelState: ~Copyable {
     }
 
     /// The state of an object that was read.
-    @usableFromInline
+    @inlinable
     init(id: ObjectID, table: ObjectTable, revision: Revision) {
         self.id = id
         self.table = table

@@ -6,7 +6,7 @@ import StetStore
 extension ManagedContext {
     /// The pending changes that make a difference to stored bytes.
     func netChanges() -> NetChanges {
-        var net = NetChanges(schema: store.file.schema)
+        var net = NetChanges(schema: store.file.schema, expectedCount: pending.count)
         for position in pending.indices {
             append(pending[position].object, position, to: &net)
         }
@@ -40,8 +40,9 @@ extension ManagedContext {
         for item in net.items where item.kind != .delete {
             let isInsert = item.kind == .insert
             var isStamped = false
-            for (slot, property) in entities[item.entity - 1].properties.enumerated() {
-                guard let stamp = property.stamp, isInsert || stamp == .update else { continue }
+            for slot in entities[item.entity - 1].stampedSlots {
+                let stamp = entities[item.entity - 1].properties[slot].stamp
+                guard isInsert || stamp == .update else { continue }
                 net.overwrite(date: word, slot: slot, in: item)
                 isStamped = true
             }

@@ -39,10 +39,13 @@ extension ManagedContext {
             editDepth == 0,
             "save(_:) inside edit(_:_:): the edit saves when its closure has returned")
         try checkUsable()
+        // 0: what a rollback goes back to is there already; only pending changes that are kept need
+        // to be captured.
+        let start = onFailure.rollsBack ? nil : snapshot()
         do {
             return try performSave(label)
         } catch {
-            if onFailure.rollsBack { rollBackEverything() }
+            if let start { putBack(start) } else { rollBackEverything() }
             throw error
         }
     }
@@ -91,30 +94,21 @@ extension ManagedContext {
         _ = try prepare(store.configuration.clock())
     }
 
-    /// Steps 0 to 9.
+    /// Steps 1 to 9.
     ///
-    /// Whatever is thrown, the pending changes are what they were.
+    /// When it throws, the caller puts the pending changes back.
     private func performSave(_ label: String?) throws -> Commit? {
         let attributes = CommitAttributes(author: author, scope: scope, label: label)
-        let start = snapshot()  // 0
-        do {
-            let commit = try commitPending(attributes, start)
-            if let commit {
-                // 9, on this isolation
-                for observer in didCommitObservers.active() { observer(commit) }
-            }
-            return commit
-        } catch {
-            putBack(start)
-            throw error
-        }
+        guard let commit = try commitPending(attributes) else { return nil }
+        for observer in didCommitObservers.active() { observer(commit) }  // 9, on this isolation
+        return commit
     }
 
     /// Prepares and commits; prepares again when the store has moved in a way that the change set
     /// can follow.
-    private func commitPending(
-        _ attributes: CommitAttributes, _ start: Snapshot
-    ) throws -> Commit? {
+    private func commitPending(_ attributes: CommitAttributes) throws -> Commit? {
+        // What is edited by hand; behind it come the objects that delete rules and hooks edit.
+        let editedCount = pending.count
         for _ in 0..<Self.preparationLimit {
             let time = store.configuration.clock()
             let prepared = try prepare(time)  // 1–5
@@ -132,7 +126,7 @@ extension ManagedContext {
                 adopt(commit, positions)  // 8
                 return commit
             } catch let refusal as CommitRefusal {
-                try follow(refusal, encoded, start)
+                try follow(refusal, encoded, editedCount)
             }
         }
         throw ConflictError(reason: .contention, conflicts: [], rejected: changes)
@@ -199,39 +193,49 @@ extension ManagedContext {
 
     /// Makes the context follow a store that has moved, so that the save can be prepared again.
     ///
+    /// Objects that only delete rules and hooks have edited follow the store; what was edited by
+    /// hand and changed by others is a conflict.
+    ///
     /// - Throws: `ConflictError` when the change set was based on what others have changed.
     private func follow(
-        _ refusal: CommitRefusal, _ encoded: EncodedChangeSet, _ start: Snapshot
+        _ refusal: CommitRefusal, _ encoded: EncodedChangeSet, _ editedCount: Int
     ) throws {
-        let schema = store.file.schema
+        let edited = Set(pending[..<editedCount].map { $0.object.id })
         var conflicts: [Conflict] = []
         for reason in refusal.reasons {
-            switch reason {
-            case .objectChanged(let entity, let id, let base, let now):
-                conflicts.append(
-                    Conflict(
-                        entity: schema.entities[entity - 1].name, object: id, base: base,
-                        current: now))
-            case .targetMissing(let key):
-                let property = schema.entities[key.sourceEntity - 1].properties[key.slot]
-                conflicts.append(
-                    Conflict(
-                        entity: property.target ?? "", object: key.target, base: encoded.base,
-                        current: nil))
-            case .stillReferenced: break  // The delete rules see the new referrer after a refresh.
-            case .schemaChanged:
+            guard reason != .schemaChanged else {
                 throw StoreError(
                     .modelMismatch, path: store.path,
                     message: "Another process has changed the schema of the store.",
                     advice: "Close the store and open it with the models it has now.")
             }
+            if let conflict = conflict(reason, encoded.base, edited) { conflicts.append(conflict) }
         }
         guard conflicts.isEmpty else {
             throw ConflictError(
                 reason: .changed, conflicts: conflicts, rejected: try encoded.changeSet())
         }
-        putBack(start)
+        while pending.count > editedCount, let last = pending.last?.object { rollback(last) }
         try refresh()
+    }
+
+    /// The conflict that a reason of the writer stands for; nil when preparing again mends it.
+    private func conflict(
+        _ reason: CommitRefusal.Reason, _ revision: Revision, _ edited: Set<ObjectID>
+    ) -> Conflict? {
+        let schema = store.file.schema
+        switch reason {
+        case .objectChanged(let entity, let id, let base, let now):
+            guard edited.contains(id) else { return nil }
+            return Conflict(
+                entity: schema.entities[entity - 1].name, object: id, base: base, current: now)
+        case .targetMissing(let key):
+            let property = schema.entities[key.sourceEntity - 1].properties[key.slot]
+            return Conflict(
+                entity: property.target ?? "", object: key.target, base: revision, current: nil)
+        // The delete rules see the new referrer after a refresh.
+        case .stillReferenced, .schemaChanged: return nil
+        }
     }
 
     /// Takes over what was saved: nothing is pending, and the context shows the commit's revision.

@@ -133,10 +133,13 @@ package final class Environment: Sendable {
             guard !state.isClosed, state.idleReads.count < Self.idleReadLimit else { return false }
             mdb_txn_reset(idle.handle)
             state.idleReads.append(idle)
+            state.openTransactionCount -= 1
             return true
         }
-        if !isKept { mdb_txn_abort(transaction) }
-        transactionEnded()
+        if !isKept {
+            mdb_txn_abort(transaction)
+            transactionEnded()
+        }
     }
 
     func beginWrite() throws(LMDBError) -> OpaquePointer {

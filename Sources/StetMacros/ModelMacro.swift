@@ -52,6 +52,7 @@ struct ModelMembers {
             "\(raw: access)final var _$state = Stet.ModelState()",
             snapshotType, snapshotProperty, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
+            "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
             description, visit, mutate, normalize, stamp,
         ]
     }

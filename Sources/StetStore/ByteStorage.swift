@@ -1,3 +1,5 @@
+import Glibc
+
 /// A growing run of bytes with one owner: what encoders append to.
 @usableFromInline
 package struct ByteBuffer: ~Copyable {
@@ -153,10 +155,25 @@ extension ByteBuffer {
 /// Bytes that are not what they should be.
 ///
 /// What was being read is added by the caller who knows.
+@usableFromInline
 package struct DecodingFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    package let description: String
+    @usableFromInline package let description: String
+
+    @usableFromInline
+    init(tooShortBody byteCount: Int, _ propertyCount: Int) {
+        description = "a record body of \(byteCount) bytes for \(propertyCount) properties"
+    }
 
     package init(_ description: String) {
         self.description = description
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// True when both have the same bytes: `memcmp`, where `elementsEqual` goes byte by byte.
+    func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        guard let one = baseAddress, let two = other.baseAddress else { return true }
+        return memcmp(one, two, count) == 0
     }
 }

@@ -30,11 +30,14 @@ package struct NetChanges: ~Copyable {
     }
 
     package private(set) var items: [Item] = []
-    private var bodies = RecordWriter()
+    private var bodies: RecordWriter
     package let schema: Schema
 
-    package init(schema: Schema) {
+    /// `expectedCount` is how many objects may come, so that room is made once.
+    package init(schema: Schema, expectedCount: Int = 1) {
         self.schema = schema
+        items.reserveCapacity(expectedCount)
+        bodies = RecordWriter(capacity: min(max(expectedCount, 4) * 256, 64 << 20))
     }
 
     /// The bytes of a body.
@@ -61,7 +64,7 @@ package struct NetChanges: ~Copyable {
 
     /// True when two bodies have the same bytes.
     package func areEqual(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
-        one.count == other.count && body(one).elementsEqual(body(other))
+        body(one).hasSameBytes(as: body(other))
     }
 
     package mutating func append(_ item: Item) {
@@ -289,14 +292,14 @@ extension NetChanges {
     private borrowing func collectReferences(
         of item: Item, into references: inout ReferenceChanges
     ) throws {
+        let slots = schema.entities[item.entity - 1].referenceSlots
+        if slots.isEmpty { return }
         let entity = schema.entities[item.entity - 1]
-        for (slot, property) in entity.properties.enumerated() where property.type == .reference {
-            let old =
-                item.kind == .insert
-                ? nil : try RecordBody(body(item.before), of: entity).reference(slot)
-            let new =
-                item.kind == .delete
-                ? nil : try RecordBody(body(item.after), of: entity).reference(slot)
+        let before = item.kind == .insert ? nil : try RecordBody(body(item.before), of: entity)
+        let after = item.kind == .delete ? nil : try RecordBody(body(item.after), of: entity)
+        for slot in slots {
+            let old = try before?.reference(slot)
+            let new = try after?.reference(slot)
             if old == new { continue }
             func key(_ target: ObjectID) -> ReferenceKey {
                 ReferenceKey(

@@ -92,7 +92,7 @@ extension Commit: Equatable {
     /// True when both are the same commit with the same bytes.
     public static func == (one: Commit, other: Commit) -> Bool {
         one.id == other.id && one.envelope.hash == other.envelope.hash
-            && one.body.bytes.elementsEqual(other.body.bytes)
+            && one.body.bytes.hasSameBytes(as: other.body.bytes)
     }
 }
 

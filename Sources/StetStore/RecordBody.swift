@@ -44,7 +44,7 @@ package struct RecordBody {
     package func forEachReference(
         _ body: (_ slot: Int, _ target: ObjectID) throws -> Void
     ) throws {
-        for (slot, property) in entity.properties.enumerated() where property.type == .reference {
+        for slot in entity.referenceSlots {
             if let target = try reference(slot) { try body(slot, target) }
         }
     }
@@ -74,7 +74,7 @@ package enum Cell {
     package static func == (one: Cell, other: Cell) -> Bool {
         switch (one, other) {
         case (.word(let one), .word(let other)): one == other
-        case (.bytes(let one), .bytes(let other)): one.elementsEqual(other)
+        case (.bytes(let one), .bytes(let other)): one.hasSameBytes(as: other)
         default: false
         }
     }

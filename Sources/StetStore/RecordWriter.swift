@@ -2,13 +2,15 @@
 ///
 /// Used by the code that `@Model` writes.
 public struct RecordWriter: ~Copyable {
-    @usableFromInline package var buffer = ByteBuffer(capacity: 4_096)
+    @usableFromInline package var buffer: ByteBuffer
     /// Where the body that is being written begins.
     @usableFromInline package var start = 0
     /// Where its slots begin.
     @usableFromInline package var slots = 0
 
-    package init() {}
+    package init(capacity: Int = 1_024) {
+        buffer = ByteBuffer(capacity: capacity)
+    }
 
     /// Begins a body with this many properties; every slot is 0 and not null until it is written.
     package mutating func begin(propertyCount: Int) {
@@ -101,18 +103,20 @@ public struct RecordReader {
     @usableFromInline let byteCount: Int
     @usableFromInline let slots: Int
     /// True when a value's place lies outside of the body: what was read must not be used.
-    public internal(set) var isDamaged = false
+    @inlinable public var isDamaged: Bool { foundDamage }
+    @usableFromInline var foundDamage: Bool
 
     /// - Throws: `DecodingFailure` when the body is too short for this many properties.
+    @inlinable
     package init(body: UnsafeRawBufferPointer, propertyCount: Int) throws(DecodingFailure) {
         guard body.count >= RecordLayout.fixedByteCount(propertyCount) else {
-            throw DecodingFailure(
-                "a record body of \(body.count) bytes for \(propertyCount) properties")
+            throw DecodingFailure(tooShortBody: body.count, propertyCount)
         }
         // An empty buffer may have no address; a record without properties is never read from.
         base = body.baseAddress ?? UnsafeRawPointer(bitPattern: 8)!
         byteCount = body.count
         slots = RecordLayout.bitmapByteCount(propertyCount)
+        foundDamage = false
     }
 
     /// True when the property has no value.
@@ -143,7 +147,7 @@ public struct RecordReader {
     }
 
     @usableFromInline
-    mutating func markDamaged() { isDamaged = true }
+    mutating func markDamaged() { foundDamage = true }
 
     /// The string in a slot.
     @inlinable

@@ -6,13 +6,13 @@ extension NetChanges {
     /// Rules are asked of the stored bytes, so that no object is needed.
     package borrowing func violations() throws -> [Violation] {
         var violations: [Violation] = []
-        let hasRules = schema.entities.map { entity in
-            entity.properties.contains { !$0.rules.isEmpty }
-        }
-        for item in items where item.kind != .delete && hasRules[item.entity - 1] {
+        for item in items where item.kind != .delete {
+            let slots = schema.entities[item.entity - 1].ruledSlots
+            if slots.isEmpty { continue }
             let entity = schema.entities[item.entity - 1]
             let body = try RecordBody(body(item.after), of: entity)
-            for (slot, property) in entity.properties.enumerated() where !property.rules.isEmpty {
+            for slot in slots {
+                let property = entity.properties[slot]
                 let cell = try body.cell(slot)
                 for rule in property.rules {
                     guard let broken = rule.broken(by: cell, property) else { continue }

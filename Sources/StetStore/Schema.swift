@@ -71,11 +71,20 @@ public struct Entity: Hashable, Sendable {
     public let name: String
     /// In the order of declaration; the slot of a property is its index.
     public let properties: [Property]
+    /// The slots of the references.
+    package let referenceSlots: [Int]
+    /// The slots of the properties with rules.
+    let ruledSlots: [Int]
+    /// The slots of the properties with a stamp.
+    package let stampedSlots: [Int]
 
     /// An entity with these properties.
     public init(name: String, properties: [Property]) {
         self.name = name
         self.properties = properties
+        referenceSlots = properties.indices.filter { properties[$0].type == .reference }
+        ruledSlots = properties.indices.filter { !properties[$0].rules.isEmpty }
+        stampedSlots = properties.indices.filter { properties[$0].stamp != nil }
     }
 
     /// The slot of the property with this name.

@@ -88,6 +88,11 @@ package struct StoreReader: ~Copyable {
         return try state.withUnsafeBytes { try body(Record(revision: last, body: $0)) }
     }
 
+    /// The records of an entity, those of deleted objects included.
+    package func recordCount(ofEntity entity: Int) throws -> Int {
+        try transaction.count(of: file.records[entity - 1])
+    }
+
     /// Calls `body` for every object of an entity that exists at a revision, in ascending order of
     /// id, until it answers false.
     package func forEachRecord(

@@ -91,6 +91,21 @@ import Testing
         #expect(try scratch.store.verify().problems == [])
     }
 
+    @Test func whatOnlyADeleteRuleChangesFollowsTheStore() throws {
+        let scratch = try Scratch()
+        let (context, notebook, article) = try scratch.saved()
+        let other = scratch.store.context()
+        try #require(try other.object(Article.self, id: article.id)).title = "theirs"
+        try other.save()
+        context.delete(notebook)
+        #expect(try context.save()?.revision == 3)
+        #expect(article.title == "theirs" && article.notebook == nil)
+        let fresh = scratch.store.context()
+        let read = try #require(try fresh.object(Article.self, id: article.id))
+        #expect(read.title == "theirs" && read.notebook == nil)
+        #expect(try scratch.store.verify().problems == [])
+    }
+
     @Test func aReferenceToWhatSomebodyDeletedIsAConflict() throws {
         let scratch = try Scratch()
         let (context, notebook, _) = try scratch.saved()

@@ -74,7 +74,7 @@ import Testing
         let notebooks = [Notebook(name: ""), Notebook(name: String(repeating: "x", count: 26))]
         let article = Article(title: "")
         article.rating = 6
-        notebooks.reversed().forEach { context.insert($0) }
+        notebooks.forEach { context.insert($0) }
         context.insert(article)
         let error = try #require(throws: ValidationError.self) { try context.save() }
         #expect(
