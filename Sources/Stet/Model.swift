@@ -58,8 +58,9 @@ public protocol ModelSnapshot: Sendable, Codable, Equatable, Identifiable where 
 }
 
 extension Model {
-    /// The identity of the object, its own from the first moment; it never changes. Ids ascend in the
-    /// order in which objects are inserted, or asked for their id before that.
+    /// The identity of the object, its own from the first moment; it never changes.
+    ///
+    /// Ids ascend in the order in which objects are inserted, or asked for their id before that.
     @inlinable
     public var id: ObjectID {
         let id = _$state.id

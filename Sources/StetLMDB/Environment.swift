@@ -162,6 +162,15 @@ package final class Environment: Sendable {
         return transaction!
     }
 
+    /// Keeps the file open until `transactionEnded()`, as a transaction does.
+    func beginUse(_ operation: LMDBError.Operation) throws(LMDBError) {
+        let isOpen = state.withLock { state in
+            if !state.isClosed { state.openTransactionCount += 1 }
+            return !state.isClosed
+        }
+        if !isOpen { throw LMDBError(operation, code: LMDBError.closed, path: path) }
+    }
+
     func transactionEnded() {
         let closesNow = state.withLock { state in
             state.openTransactionCount -= 1
@@ -187,9 +196,8 @@ extension Environment {
 
     /// - Complexity: O(1).
     package func statistics() throws(LMDBError) -> Statistics {
-        guard !isClosed else {
-            throw LMDBError(.environmentStatistics, code: LMDBError.closed, path: path)
-        }
+        try beginUse(.environmentStatistics)
+        defer { transactionEnded() }
         var info = MDB_envinfo()
         try check(mdb_env_info(handle, &info), .environmentStatistics, path)
         var statistics = MDB_stat()
@@ -206,9 +214,8 @@ extension Environment {
     /// Frees the reader slots of processes that have died; returns how many.
     @discardableResult
     package func removeStaleReaders() throws(LMDBError) -> Int {
-        guard !isClosed else {
-            throw LMDBError(.checkReaders, code: LMDBError.closed, path: path)
-        }
+        try beginUse(.checkReaders)
+        defer { transactionEnded() }
         var dead: Int32 = 0
         try check(mdb_reader_check(handle, &dead), .checkReaders, path)
         return Int(dead)

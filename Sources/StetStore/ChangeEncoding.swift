@@ -180,6 +180,9 @@ extension NetChanges {
     package consuming func encoded(
         attributes: CommitAttributes, base: Revision, token: UInt64, time: Double
     ) throws -> EncodedChangeSet {
+        precondition(
+            zip(items, items.dropFirst()).allSatisfy(Self.precedes),
+            "a change set is sorted and changes each object once")
         try attributes.checkLimits()
         try checkLimits()
         var journal = ByteBuffer(capacity: bodies.buffer.count + 96 * items.count + 256)

@@ -61,7 +61,7 @@ extension StoreFile {
         envelope.changeCount = set.changes.count
         envelope.revision = head.revision.next
         // Clocks of several processes differ; the journal's time never runs backwards.
-        envelope.time = max(set.time, head.time)
+        envelope.time = set.time.isFinite ? max(set.time, head.time) : head.time
         envelope.base = set.base
         envelope.token = set.token
         envelope.schemaRevision = head.schemaRevision
@@ -160,7 +160,7 @@ private struct CommitCheck {
         try checkBases(into: &reasons)
         try checkTargets(into: &reasons)
         for change in set.changes where change.kind == .delete {
-            try checkReferrers(of: change.id, into: &reasons)
+            try checkReferrers(of: change, into: &reasons)
         }
         return reasons
     }
@@ -197,13 +197,14 @@ private struct CommitCheck {
 
     /// Each target once: the added references are sorted by it.
     private func checkTargets(into reasons: inout [CommitRefusal.Reason]) throws {
-        var checked: ObjectID?
-        for reference in set.addedReferences where reference.target != checked {
-            checked = reference.target
-            let property = file.schema.entities[reference.sourceEntity - 1].properties[
-                reference.slot]
+        var checked: (target: ObjectID, entity: Int)?
+        for reference in set.addedReferences {
+            let property = file.schema.entities[reference.sourceEntity - 1]
+                .properties[reference.slot]
             guard let target = property.target, let entity = file.schema.number(ofEntity: target)
             else { throw DecodingFailure("a reference without a target") }
+            if let checked, checked == (reference.target, entity) { continue }
+            checked = (reference.target, entity)
             if let change = change(of: entity, reference.target) {
                 if change.kind == .delete { reasons.append(.targetMissing(reference)) }
                 continue
@@ -231,10 +232,16 @@ private struct CommitCheck {
     }
 
     private func checkReferrers(
-        of id: ObjectID, into reasons: inout [CommitRefusal.Reason]
+        of change: EncodedChangeSet.Change, into reasons: inout [CommitRefusal.Reason]
     ) throws {
-        try StoreReader.forEachReference(to: id, in: file.references, transaction) { reference in
-            if !contains(set.removedReferences, reference) {
+        let entities = file.schema.entities
+        let deleted = entities[change.entity - 1].name
+        try StoreReader.forEachReference(to: change.id, in: file.references, transaction) {
+            reference in
+            // Ids from elsewhere may be those of objects of several entities.
+            let property = entities.element(at: reference.sourceEntity - 1)?
+                .properties.element(at: reference.slot)
+            if property?.target == deleted, !contains(set.removedReferences, reference) {
                 reasons.append(.stillReferenced(reference))
             }
         }

@@ -147,8 +147,18 @@ package struct Journal: Sendable {
     ) throws -> (envelope: Envelope, body: ByteStorage) {
         let envelope = try envelope(revision, in: transaction)
         var buffer = ByteBuffer(capacity: min(max(envelope.bodyByteCount, 64), 1 << 20))
-        for number in 0..<max(envelope.chunkCount, 1) {
-            buffer.append(try chunk(revision, number, in: transaction).1.payload)
+        var begun = 0
+        for number in 0..<envelope.chunkCount {
+            let view = try chunk(revision, number, in: transaction).1
+            // A chunk in which no change begins goes on with the last that began.
+            guard view.firstChange == (view.changeCount == 0 ? max(begun - 1, 0) : begun) else {
+                throw DecodingFailure("chunk \(number) of revision \(revision) is misplaced")
+            }
+            begun += view.changeCount
+            buffer.append(view.payload)
+        }
+        guard begun == envelope.changeCount else {
+            throw DecodingFailure("the chunks of revision \(revision) miscount its changes")
         }
         guard buffer.count == envelope.bodyByteCount else {
             throw DecodingFailure(

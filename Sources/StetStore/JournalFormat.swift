@@ -137,7 +137,9 @@ package struct Envelope: Hashable, Sendable {
                 "the journal entry of revision \(revision) does not match its hash")
         }
         chunkCount = Int(try fields.read(UInt32.self))
-        _ = try fields.read(UInt32.self)
+        guard chunkCount > 0, try fields.read(UInt32.self) == 0 else {
+            throw DecodingFailure("the journal entry of revision \(revision) has no layout")
+        }
         let count: UInt64 = try fields.read()
         guard count <= UInt64(Limits.commitByteCount) else {
             throw DecodingFailure("a journal entry of \(count) bytes")

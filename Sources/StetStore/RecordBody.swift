@@ -36,7 +36,7 @@ package struct RecordBody {
 
     /// The object that a reference points to.
     package func reference(_ slot: Int) throws(DecodingFailure) -> ObjectID? {
-        guard case .bytes(let bytes)? = try cell(slot) else { return nil }
+        guard case .bytes(let bytes)? = try cell(slot), bytes.count == 16 else { return nil }
         return ObjectID(bytes: bytes)
     }
 

@@ -36,6 +36,9 @@ extension Schema {
         }
         try reader.expectEnd()
         try self.init(revision: revision, entities: entities)
+        guard encoded().elementsEqual(bytes) else {
+            throw DecodingFailure("a schema that is not written in the one way there is")
+        }
     }
 }
 

@@ -44,6 +44,9 @@ public struct Schema: Hashable, Sendable {
     }
 
     private var problem: String? {
+        if !(0...Int(UInt16.max)).contains(revision) {
+            return "revision \(revision), the limit is \(UInt16.max)"
+        }
         if entities.count > Limits.entityCount {
             return "\(entities.count) entities, the limit is \(Limits.entityCount)"
         }
@@ -106,6 +109,9 @@ public struct Entity: Hashable, Sendable {
         for property in properties {
             if property.name.isEmpty || property.name.utf8.count > Limits.nameByteCount {
                 return "a property's name needs 1 to \(Limits.nameByteCount) bytes"
+            }
+            if max(property.rules.count, property.normalizers.count) > UInt8.max {
+                return "\(name).\(property.name) has more than \(UInt8.max) rules"
             }
             if !names.insert(property.name).inserted {
                 return "\(name) has two properties called \(property.name)"

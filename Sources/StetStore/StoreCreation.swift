@@ -12,15 +12,15 @@ enum StoreCreation {
         at path: String, _ schema: Schema, _ configuration: Environment.Configuration
     ) throws {
         let temporary = "\(path).new-\(ObjectID())"
+        defer {
+            unlink(temporary)
+            unlink("\(temporary)-lock")
+        }
         do {
             try make(temporary, schema, configuration)
         } catch let error as LMDBError {
             // Told of the name that the caller gave.
             throw LMDBError(error.operation, code: error.code, path: path)
-        }
-        defer {
-            unlink(temporary)
-            unlink("\(temporary)-lock")
         }
         // A link fails where a name is taken, so that of two creators one wins and the other opens
         // what is there.

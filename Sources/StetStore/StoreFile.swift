@@ -102,6 +102,11 @@ package final class StoreFile: Sendable {
     /// Looks at the file before LMDB maps it: what is shorter than it says would kill the process.
     private static func refuseUnusable(_ path: String) throws {
         let inspection = try FileInspection.inspect(path: path, walkingPages: false)
+        if inspection.isEmptyFile {
+            throw StoreError(
+                .notAStore, path: path, message: "The file is empty, and so not a Stet store.",
+                advice: "Correct the path, or remove the file; nothing was changed.")
+        }
         if let damage = inspection.damages.first {
             throw StoreError.damaged("\(damage)", path: path)
         }
@@ -149,7 +154,9 @@ package struct Head: Hashable, Sendable {
         head.hash = Digest(try reader.read(byteCount: Digest.byteCount))
         head.time = Double(bitPattern: try reader.read())
         head.schemaRevision = try reader.read()
-        _ = try reader.read(UInt32.self)
+        guard try reader.read(UInt32.self) == 0, head.revision.number < .max else {
+            throw DecodingFailure("its head is not one")
+        }
         try reader.expectEnd()
         return head
     }

@@ -61,6 +61,7 @@ private struct Verification {
     private let transaction: ReadTransaction
     private var report = VerificationReport()
     private var states: [[ObjectID: State]]
+    private var chunkCount = 0
 
     /// What the journal says of one object.
     private struct State {
@@ -96,10 +97,15 @@ private struct Verification {
         var hash = Digest.zero
         var revision = Revision.zero
         var time = -Double.infinity
-        while revision < head.revision {
+        let last = try lastRevisionInJournal()
+        if last < head.revision { note("The journal ends at \(last), before the head.") }
+        while revision < min(head.revision, last),
+            report.problems.count < VerificationReport.problemLimit
+        {
             revision = revision.next
             do {
                 let (envelope, body) = try file.journal.entry(revision, in: transaction)
+                chunkCount += envelope.chunkCount
                 if envelope.previousHash != hash {
                     note("The entry of revision \(revision) does not follow the one before it.")
                 }
@@ -117,6 +123,9 @@ private struct Verification {
         report.revision = revision
         report.hash = hash.hexadecimal
         if hash != head.hash { note("The head's hash is not that of the last entry.") }
+        if head.schemaRevision != UInt32(file.schema.revision) {
+            note("The head's schema is another than the store's.")
+        }
         if time != head.time { note("The head's time is not that of the last entry.") }
     }
 
@@ -175,12 +184,19 @@ private struct Verification {
         }
     }
 
-    /// Nothing may stand in the journal behind the head.
+    private func lastRevisionInJournal() throws -> Revision {
+        guard let (key, _) = try transaction.cursor(in: file.journal.table).last(),
+            key.count >= 8
+        else { return .zero }
+        return Revision(UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
+    }
+
+    /// Nothing may stand in the journal but the chunks of its entries.
     private mutating func compareJournalExtent() throws {
-        guard let (key, _) = try transaction.cursor(in: file.journal.table).last() else { return }
-        guard key.count == 12 else { return note("A journal key has \(key.count) bytes.") }
-        let last = UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))
-        if last != report.revision.number { note("The journal ends at \(last), behind the head.") }
+        let count = try transaction.count(of: file.journal.table)
+        if count != chunkCount {
+            note("The journal has \(count) chunks where its entries name \(chunkCount).")
+        }
     }
 
     // MARK: Comparison
@@ -235,8 +251,11 @@ private struct Verification {
             }
         }
         report.referenceCount = expected.count
-        try transaction.scan(file.references) { key, _ in
-            let reference = try ReferenceKey(decoding: key)
+        try transaction.scan(file.references) { key, value in
+            guard let reference = try? ReferenceKey(decoding: key), value.isEmpty else {
+                note("An entry of the reverse index is malformed.")
+                return true
+            }
             if expected.remove(reference) == nil {
                 note(
                     "The reverse index names a reference from \(reference.source) "

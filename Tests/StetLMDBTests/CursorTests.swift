@@ -104,7 +104,8 @@ struct CursorTests {
         case 0: KeyRange(prefix: randomKey(0...3, &random))
         case 1: KeyRange(lower: randomKey(0...4, &random))
         case 2: KeyRange(upper: randomKey(0...4, &random))
-        case 3: KeyRange(prefix: [UInt8](repeating: 0xff, count: Int.random(in: 0...3, using: &random)))
+        case 3:
+            KeyRange(prefix: [UInt8](repeating: 0xff, count: Int.random(in: 0...3, using: &random)))
         default: KeyRange(lower: randomKey(0...4, &random), upper: randomKey(0...4, &random))
         }
     }

@@ -16,7 +16,9 @@ struct EnvironmentTests {
     func anotherSpellingOfThePathGivesTheSameEnvironment(separator: String) throws {
         let directory = try directory.get()
         let first = try open()
-        let middle = separator == "/../" ? "/../" + (directory.path as NSString).lastPathComponent + "/" : separator
+        let middle =
+            separator == "/../"
+            ? "/../" + (directory.path as NSString).lastPathComponent + "/" : separator
         let second = try Environment.open(at: directory.path + middle + "test.mdb", .small())
         #expect(first === second)
     }
@@ -136,6 +138,22 @@ struct EnvironmentTests {
         }
         let all = failures.withLock { $0 }
         #expect(all.isEmpty, "\(all.count) refusals, the first: \(all.first ?? "")")
+    }
+
+    /// The map must not go away under a thread that asks how large it is.
+    @Test func closingWhileAnotherThreadAsksForStatisticsIsSafe() async {
+        await #expect(processExitsWith: .success) {
+            let directory = try EnvironmentDirectory()
+            for _ in 0..<1_000 {
+                let environment = try directory.open()
+                onThreads(2) { thread in
+                    if thread == 0 { return environment.close() }
+                    while (try? environment.statistics()) != nil {
+                        _ = try? environment.removeStaleReaders()
+                    }
+                }
+            }
+        }
     }
 
     // MARK: Opening

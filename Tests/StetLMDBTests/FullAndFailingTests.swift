@@ -151,61 +151,61 @@ struct FullAndFailingTests {
     // MARK: Injected failures
 
     #if STET_FAULTS
-    @Test(arguments: [LMDBError.Operation.begin, .put, .delete, .commit])
-    func anInjectedFailureLeavesNothingBehind(operation: LMDBError.Operation) throws {
-        let environment = try directory.open()
-        let table = try environment.makeTable()
-        try environment.write { try $0.set([1], [10], in: table) }
-        func change() throws {
-            try environment.write { transaction in
-                try transaction.set([1], [11], in: table)
-                try transaction.fill([2], [20], in: table)
-                _ = try transaction.unset([1], in: table)
-            }
-        }
-        environment.faults.failNext(operation, code: LMDBError.inputOutput)
-        #expect(environment.faults.isArmed)
-        #expect(lmdbError(change) == failure(operation, LMDBError.inputOutput))
-        #expect(!environment.faults.isArmed)
-        #expect(try environment.entries(in: table) == [KeyValue([1], [10])])
-        try change()
-        #expect(try environment.entries(in: table) == [KeyValue([2], [20])])
-    }
-
-    @Test func aFailureIsInjectedIntoTheCallThatWasCountedOnly() throws {
-        let environment = try directory.open()
-        let table = try environment.makeTable()
-        environment.faults.failNext(.put, after: 3, code: LMDBError.noSpace)
-        var done = 0
-        let error = lmdbError {
-            try environment.write { transaction in
-                for number in 1...5 {
-                    try transaction.set(bytes(number), [], in: table)
-                    done += 1
+        @Test(arguments: [LMDBError.Operation.begin, .put, .delete, .commit])
+        func anInjectedFailureLeavesNothingBehind(operation: LMDBError.Operation) throws {
+            let environment = try directory.open()
+            let table = try environment.makeTable()
+            try environment.write { try $0.set([1], [10], in: table) }
+            func change() throws {
+                try environment.write { transaction in
+                    try transaction.set([1], [11], in: table)
+                    try transaction.fill([2], [20], in: table)
+                    _ = try transaction.unset([1], in: table)
                 }
             }
+            environment.faults.failNext(operation, code: LMDBError.inputOutput)
+            #expect(environment.faults.isArmed)
+            #expect(lmdbError(change) == failure(operation, LMDBError.inputOutput))
+            #expect(!environment.faults.isArmed)
+            #expect(try environment.entries(in: table) == [KeyValue([1], [10])])
+            try change()
+            #expect(try environment.entries(in: table) == [KeyValue([2], [20])])
         }
-        #expect(error == failure(.put, LMDBError.noSpace))
-        #expect(done == 2)
-        #expect(try environment.entries(in: table) == [])
-    }
 
-    @Test func aDisarmedFailureNeverHappens() throws {
-        let environment = try directory.open()
-        environment.faults.failNext(.commit, code: LMDBError.inputOutput)
-        environment.faults.disarm()
-        #expect(!environment.faults.isArmed)
-        try environment.write { try $0.set([1], [2], in: .unnamed) }
-        #expect(try environment.entries(in: .unnamed) == [KeyValue([1], [2])])
-    }
+        @Test func aFailureIsInjectedIntoTheCallThatWasCountedOnly() throws {
+            let environment = try directory.open()
+            let table = try environment.makeTable()
+            environment.faults.failNext(.put, after: 3, code: LMDBError.noSpace)
+            var done = 0
+            let error = lmdbError {
+                try environment.write { transaction in
+                    for number in 1...5 {
+                        try transaction.set(bytes(number), [], in: table)
+                        done += 1
+                    }
+                }
+            }
+            #expect(error == failure(.put, LMDBError.noSpace))
+            #expect(done == 2)
+            #expect(try environment.entries(in: table) == [])
+        }
 
-    @Test func aReadThatFailsOnceWorksTheNextTime() throws {
-        let environment = try directory.open()
-        try environment.write { try $0.set([1], [2], in: .unnamed) }
-        environment.faults.failNext(.get, code: LMDBError.inputOutput)
-        let read = { try environment.read { try $0.value(of: [1], in: .unnamed) } }
-        #expect(lmdbError(read) == failure(.get, LMDBError.inputOutput))
-        #expect(try read() == [2])
-    }
+        @Test func aDisarmedFailureNeverHappens() throws {
+            let environment = try directory.open()
+            environment.faults.failNext(.commit, code: LMDBError.inputOutput)
+            environment.faults.disarm()
+            #expect(!environment.faults.isArmed)
+            try environment.write { try $0.set([1], [2], in: .unnamed) }
+            #expect(try environment.entries(in: .unnamed) == [KeyValue([1], [2])])
+        }
+
+        @Test func aReadThatFailsOnceWorksTheNextTime() throws {
+            let environment = try directory.open()
+            try environment.write { try $0.set([1], [2], in: .unnamed) }
+            environment.faults.failNext(.get, code: LMDBError.inputOutput)
+            let read = { try environment.read { try $0.value(of: [1], in: .unnamed) } }
+            #expect(lmdbError(read) == failure(.get, LMDBError.inputOutput))
+            #expect(try read() == [2])
+        }
     #endif
 }

@@ -68,7 +68,8 @@ struct TransactionTests {
         try environment.write { try $0.set([1], [], in: table) }
         try environment.read { transaction in
             let values = [
-                try transaction.value(of: [1], in: table), try transaction.value(of: [2], in: table),
+                try transaction.value(of: [1], in: table),
+                try transaction.value(of: [2], in: table),
             ]
             #expect(values == [[], nil])
             #expect(try transaction.count(of: table) == 1)

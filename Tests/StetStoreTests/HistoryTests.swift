@@ -13,9 +13,9 @@ struct HistoryTests {
             let library = try Library()
             var history = RandomHistory(seed: 0x57e7_1000, stream: stream)
             for _ in 0..<40 { try library.commit(history.edits(of: library)) }
+            // Every other history as another process would read it.
+            if member % 2 == 1 { try library.reopen() }
             try compare(library, "seed 0x57e71000, stream \(stream)")
-            try library.reopen()
-            try compare(library, "seed 0x57e71000, stream \(stream), reopened")
             library.file.close()
         }
     }
@@ -27,7 +27,8 @@ struct HistoryTests {
             let revision = Revision(number)
             let expected = library.expected(asOf: revision)
             #expect(try file.objects(asOf: revision) == expected, "\(note), as of \(revision)")
-            for key in keys {
+            // One by one at every third revision only: the scan has read the same chains.
+            for key in keys where number % 3 == 0 {
                 let object = try file.object(key, asOf: revision)
                 #expect(object == expected[key], "\(note), \(key) as of \(revision)")
             }

@@ -18,7 +18,8 @@ struct ObjectKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// One object's change as a test states it: values before and after, and the revision that it is based on.
+/// One object's change as a test states it: values before and after, and the revision that it is
+/// based on.
 struct Edit: Sendable {
     var key: ObjectKey
     var before: [Value]?

@@ -2,7 +2,8 @@ import Foundation
 import StetStore
 import StetTestSupport
 
-/// Random values and random edits of a library: small pools, so that objects are changed, deleted and inserted again.
+/// Random values and random edits of a library: small pools, so that objects are changed, deleted
+/// and inserted again.
 struct RandomHistory {
     var random: SeededGenerator
     /// Objects of each entity that may exist.

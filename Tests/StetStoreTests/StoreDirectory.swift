@@ -35,7 +35,8 @@ final class StoreDirectory: Sendable {
         try StoreFile.open(at: file(name), schema: schema, mapByteCount: mapByteCount)
     }
 
-    /// A store whose commits are not synced: for tests that ask what is written, not whether it is on the disk.
+    /// A store whose commits are not synced: for tests that ask what is written, not whether it is
+    /// on the disk.
     func openUnsynced(schema: Schema = .library) throws -> StoreFile {
         try open(schema: schema).close()
         var configuration = Environment.Configuration()

@@ -7,7 +7,9 @@ struct Input {
 
     /// A machine's own status file.
     static let machinePath = "/var/lib/dpkg/status"
-    /// The largest file that is read. A status file of ten thousand packages has some 10 MB.
+    /// The largest file that is read.
+    ///
+    /// A status file of ten thousand packages has some 10 MB.
     static let byteLimit = 256 << 20
 
     /// - Throws: `Failure`.

@@ -27,8 +27,10 @@ actor Observer {
         hasEnded = true
     }
 
-    /// The commits up to a revision, as soon as all of them have come. It waits for ten seconds at
-    /// most, so that a lost commit is a surprise and not an endless wait.
+    /// The commits up to a revision, as soon as all of them have come.
+    ///
+    /// It waits for ten seconds at most, so that a lost commit is a surprise and not an endless
+    /// wait.
     func commits(through revision: Revision) async -> [Commit] {
         await wait { self.commits.last.map { $0.revision >= revision } ?? false }
         return commits.filter { $0.revision <= revision }

@@ -1,7 +1,8 @@
 import Stet
 
-/// An edit that breaks several rules at once. It is refused as a whole, and leaves everything as it
-/// was.
+/// An edit that breaks several rules at once.
+///
+/// It is refused as a whole, and leaves everything as it was.
 struct RefusedEdit {
     let context: ManagedContext
     let report: Report

@@ -15,8 +15,9 @@ struct StatusFile: Equatable, Sendable {
     /// Lines outside any field.
     private(set) var strayLineCount = 0
 
-    /// Reads the contents of a file. Bytes that are not UTF-8, and control characters, become
-    /// U+FFFD.
+    /// Reads the contents of a file.
+    ///
+    /// Bytes that are not UTF-8, and control characters, become U+FFFD.
     ///
     /// - Complexity: O(bytes).
     init(_ bytes: some Collection<UInt8>) {
@@ -75,8 +76,8 @@ private struct Stanza {
         "essential", "section", "maintainer",
     ]
     private var fields: [String: String] = [:]
-    /// The field that a continuation line belongs to: nil before the first, empty when it is of
-    /// no use.
+    /// The field that a continuation line belongs to: nil before the first, empty when it is of no
+    /// use.
     private var current: String?
 
     var isEmpty: Bool { current == nil }

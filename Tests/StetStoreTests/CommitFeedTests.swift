@@ -1,0 +1,223 @@
+import Foundation
+import StetLMDB
+import StetStore
+import Testing
+
+struct CommitFeedTests {
+    private func edit(_ library: Library, _ byteCount: Int = 1) -> Edit {
+        let number = library.states.count
+        let value = Value.data(Data(repeating: UInt8(truncatingIfNeeded: number), count: byteCount))
+        return library.edit(ObjectKey(Number.tag, number), [value])
+    }
+
+    private func commit(_ library: Library, _ count: Int, byteCount: Int = 1) throws {
+        for _ in 0..<count { try library.commit([edit(library, byteCount)]) }
+    }
+
+    private func take(_ count: Int, of commits: Commits) async throws -> [Commit] {
+        var taken: [Commit] = []
+        for try await commit in commits {
+            taken.append(commit)
+            if taken.count == count { break }
+        }
+        return taken
+    }
+
+    /// Returns when so many observers wait.
+    private func untilWaiting(_ count: Int, _ feed: CommitFeed) async {
+        while feed.waiterCount != count { await Task.yield() }
+    }
+
+    @Test func observersGetEveryCommitInOrderOnce() async throws {
+        let library = try Library()
+        let file = library.file
+        let observers = (0..<4).map { _ in
+            Task { try await take(30, of: Commits(file: file, after: .zero)) }
+        }
+        await untilWaiting(4, file.feed)
+        try commit(library, 30)
+        for observer in observers { #expect(try await observer.value == library.commits) }
+        #expect(file.feed.waiterCount == 0)
+        #expect(file.feed.head == 30)
+    }
+
+    @Test func anObserverBeginsAfterTheRevisionItNames() async throws {
+        let library = try Library()
+        try commit(library, 10)
+        for start in 0...9 {
+            let commits = Commits(file: library.file, after: Revision(UInt64(start)))
+            #expect(try await take(10 - start, of: commits) == Array(library.commits[start...]))
+        }
+        let late = Commits(file: library.file, after: library.file.feed.head)
+        try commit(library, 3)
+        #expect(try await take(3, of: late) == Array(library.commits[10...]))
+        // Each iterator is an observer of its own.
+        #expect(try await take(3, of: late) == Array(library.commits[10...]))
+    }
+
+    @Test func commitsFromBeforeTheStoreWasOpenedComeFromTheJournal() async throws {
+        let library = try Library()
+        try commit(library, 5)
+        try library.reopen()
+        #expect(library.file.feed.head == 5)
+        try commit(library, 2)
+        let commits = Commits(file: library.file, after: .zero)
+        #expect(try await take(7, of: commits) == library.commits)
+    }
+
+    @Test func anObserverThatFellBehindTheRingMissesNothing() async throws {
+        let library = try Library()
+        let commits = Commits(file: library.file, after: .zero)
+        var iterator = commits.makeAsyncIterator()
+        try commit(library, 2)
+        #expect(try await iterator.next() == library.commits[0])
+        // 24 MiB in a ring of 16.
+        try commit(library, 24, byteCount: 1 << 20)
+        var seen = [library.commits[0]]
+        while seen.count < 26, let next = try await iterator.next() { seen.append(next) }
+        #expect(seen == library.commits)
+    }
+
+    @Test func aCommitLargerThanTheRingIsDelivered() async throws {
+        let library = try Library()
+        try commit(library, 1)
+        try commit(library, 1, byteCount: 17 << 20)
+        try commit(library, 1)
+        let commits = Commits(file: library.file, after: .zero)
+        #expect(try await take(3, of: commits) == library.commits)
+    }
+
+    @Test func commitsOfManyThreadsArriveInOrderOnce() async throws {
+        let library = try Library()
+        let file = library.file
+        let observers = (0..<3).map { _ in
+            Task { try await take(200, of: Commits(file: file, after: .zero)) }
+        }
+        await untilWaiting(3, file.feed)
+        try await withThrowingTaskGroup { group in
+            for thread in 1...4 {
+                group.addTask {
+                    for number in 0..<50 {
+                        let key = ObjectKey(Number.tag, thread * 1_000 + number)
+                        _ = try file.commit([Edit(key, from: nil, to: [.data(Data([1]))])])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let journal = try file.read { reader in
+            try (1...200).map { try reader.commit(Revision($0)) }
+        }
+        #expect(journal.map(\.revision.number) == Array(1...200))
+        for observer in observers { #expect(try await observer.value == journal) }
+    }
+
+    // MARK: The end
+
+    @Test func aCancelledObserverEndsAndLeavesNoWaiter() async throws {
+        let library = try Library()
+        let file = library.file
+        for _ in 0..<50 {
+            let observers = (0..<3).map { _ in
+                Task { try await take(1, of: Commits(file: file, after: .zero)) }
+            }
+            // Some are cancelled before they wait, some while they do.
+            observers[0].cancel()
+            await untilWaiting(2, file.feed)
+            observers[1].cancel()
+            observers[2].cancel()
+            for observer in observers { #expect(try await observer.value == []) }
+            #expect(file.feed.waiterCount == 0)
+        }
+        try commit(library, 1)
+        #expect(try await take(1, of: Commits(file: file, after: .zero)) == library.commits)
+    }
+
+    @Test func closingEndsTheObserversThatWait() async throws {
+        let library = try Library()
+        let file = library.file
+        try commit(library, 2)
+        let observers = (0..<3).map { _ in
+            Task { try await take(.max, of: Commits(file: file, after: .zero)) }
+        }
+        await untilWaiting(3, file.feed)
+        file.close()
+        for observer in observers { #expect(try await observer.value == library.commits) }
+        #expect(file.feed.waiterCount == 0)
+    }
+
+    @Test func anObserverStartedAfterClosingEnds() async throws {
+        let library = try Library()
+        try commit(library, 2)
+        library.file.close()
+        let commits = Commits(file: library.file, after: library.file.feed.head)
+        #expect(try await take(1, of: commits) == [])
+    }
+
+    /// What was acknowledged before the store was closed is still told.
+    @Test func anObserverThatIsBehindSeesWhatThereIsBeforeItEnds() async throws {
+        let library = try Library()
+        var iterator = Commits(file: library.file, after: .zero).makeAsyncIterator()
+        try commit(library, 3)
+        #expect(try await iterator.next() == library.commits[0])
+        library.file.close()
+        #expect(try await iterator.next() == library.commits[1])
+        #expect(try await iterator.next() == library.commits[2])
+        #expect(try await iterator.next() == nil)
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test func anObserverBehindTheRingOfAClosedStoreIsToldThatItIsClosed() async throws {
+        let library = try Library()
+        var iterator = Commits(file: library.file, after: .zero).makeAsyncIterator()
+        try commit(library, 1, byteCount: 17 << 20)
+        library.file.close()
+        await #expect { try await iterator.next() } throws: { error in
+            (error as? StoreError)?.code == .storeClosed
+        }
+    }
+
+    // MARK: Failures
+
+    #if STET_FAULTS
+        /// What an observer hears of a commit that fails, and then of one that does not.
+        private func heard(planted: Set<String>) async throws -> [UInt64] {
+            let library = try Library()
+            let file = library.file
+            let observer = Task { try await take(2, of: Commits(file: file, after: .zero)) }
+            await untilWaiting(1, file.feed)
+            file.environment.faults.planted = planted
+            file.environment.faults.failNext(.commit, code: LMDBError.inputOutput)
+            let error = thrown(StoreError.self) { try library.commit([edit(library)]) }
+            #expect(error?.code == .inputOutput)
+            let early = file.feed.head
+            observer.cancel()
+            _ = try await observer.value
+            file.environment.faults.planted = []
+            try commit(library, 1)
+            return [early.number, file.feed.head.number]
+        }
+
+        @Test func nothingIsHeardOfACommitThatFailed() async throws {
+            #expect(try await heard(planted: []) == [0, 1])
+        }
+
+        @Test func theBugPublishBeforeCommitIsHeard() async throws {
+            #expect(try await heard(planted: ["publishBeforeCommit"]) == [1, 1])
+        }
+
+        @Test func aJournalThatCannotBeReadEndsTheObserverWithAnError() async throws {
+            let library = try Library()
+            try commit(library, 2)
+            try library.reopen()
+            try commit(library, 1)
+            var iterator = Commits(file: library.file, after: .zero).makeAsyncIterator()
+            library.file.environment.faults.failNext(.get, code: LMDBError.inputOutput)
+            await #expect { try await iterator.next() } throws: { error in
+                (error as? StoreError)?.code == .inputOutput
+            }
+            // The position has not moved: the observer may go on.
+            #expect(try await iterator.next() == library.commits[0])
+        }
+    #endif
+}
