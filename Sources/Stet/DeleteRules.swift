@@ -5,8 +5,8 @@ extension ManagedContext {
     /// that are pending, so that it does not matter which objects are loaded.
     ///
     /// - Throws: `StoreError`.
-    func applyDeleteRules() throws {
-        for target in pending.filter({ $0.object.isDeleted }).map(\.object) {
+    func applyDeleteRules(to deleted: [any Model]) throws {
+        for target in deleted {
             for (referrer, object) in try referrers(of: target.id) {
                 nullify(referrer, object, target.id)
             }

@@ -27,10 +27,12 @@ extension ManagedContext {
         var found: [AnyObject] = []
         try store.file.read { reader in
             let count = try reader.recordCount(ofEntity: table.entity)
+            let mayBeAlive = table.liveCount > 0
             found.reserveCapacity(count)
             table.reserve(count)
             try reader.forEachRecord(ofEntity: table.entity, asOf: revision) { id, record in
-                if let pointer = table.pointer(id) {
+                // Ids do not repeat within a table: what was made here is not looked for.
+                if mayBeAlive, let pointer = table.pointer(id) {
                     let object = Unmanaged<M>.fromOpaque(pointer).takeUnretainedValue()
                     if !object.isDeleted { found.append(object) }
                 } else {

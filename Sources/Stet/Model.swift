@@ -33,6 +33,7 @@ where
     init(_$snapshot: Snapshot, state: consuming ModelState)
     func _$visitReferences(_ visitor: inout ReferenceVisitor)
     func _$mutateReferences(_ mutation: ReferenceMutation)
+    func _$encode(into writer: inout RecordWriter)
     func _$normalize(since base: Snapshot?)
     func _$stamp(_ date: Date, isInsert: Bool)
 
@@ -40,7 +41,6 @@ where
     func _$capture() -> AnyObject
     func _$restore(_ memento: AnyObject)
     func _$normalize(sinceMemento memento: AnyObject?)
-    func _$encode(into writer: inout RecordWriter)
     static func _$encode(_ memento: AnyObject, into writer: inout RecordWriter)
     static func _$make(
         _ id: ObjectID, _ body: UnsafeRawBufferPointer, _ table: ObjectTable, _ revision: Revision
@@ -181,12 +181,6 @@ extension Model {
     @inlinable
     public func _$normalize(sinceMemento memento: AnyObject?) {
         _$normalize(since: memento.map { unsafeDowncast($0, to: Memento<Snapshot>.self).snapshot })
-    }
-
-    /// Writes the values as they are now.
-    @inlinable
-    public func _$encode(into writer: inout RecordWriter) {
-        _$snapshot._$encode(into: &writer)
     }
 
     /// Writes the values of a box.

@@ -137,8 +137,8 @@ extension ManagedContext {
     /// Brings the pending changes into the state in which they would be saved, and checks them.
     private func prepare(_ time: Date) throws -> NetChanges {
         insertReachable()
+        defer { touched = nil }
         try settle()  // 1, 2
-        defer { endSettling() }
         var net = netChanges()  // 3
         stamp(&net, time)  // 4
         net.sort()
@@ -152,7 +152,8 @@ extension ManagedContext {
     private func violations(of net: borrowing NetChanges) throws -> [Violation] {
         var violations = misuse + (try net.violations())
         let failed = Set(violations.compactMap(\.object))
-        for item in net.items where !failed.contains(item.id) {
+        let isValidated = store.modelTypes.map { $0._$hasValidators }
+        for item in net.items where isValidated[item.entity - 1] && !failed.contains(item.id) {
             let entry = pending[item.position]
             violations += Self.violations(of: entry.object, entry.base, item.kind)
         }
@@ -163,14 +164,12 @@ extension ManagedContext {
     private static func violations<M: Model>(
         of object: M, _ base: AnyObject, _ kind: ChangeKind
     ) -> [Violation] {
-        let validators = M.validators.validators
-        if validators.isEmpty { return [] }
         var validation = Validation<M>(
             operation: kind,
             old: kind == .insert
                 ? nil : unsafeDowncast(base, to: Memento<M.Snapshot>.self).snapshot,
             new: kind == .delete ? nil : object._$snapshot, id: object.id)
-        for validator in validators { validator(&validation) }
+        for validator in M.validators.validators { validator(&validation) }
         return validation.violations
     }
 
@@ -180,8 +179,9 @@ extension ManagedContext {
         let observers = willCommitObservers.active()
         if observers.isEmpty { return }
         let changeSet = try net.changeSet()
-        beginSettling()
-        defer { endSettling() }
+        // The objects still rest.
+        touched = []
+        defer { touched = nil }
         for observer in observers { try observer(changeSet) }
         guard let edited = touched, !edited.isEmpty else { return }
         for object in edited {
@@ -260,6 +260,8 @@ extension ManagedContext {
 
 extension Model {
     func _$setRevision(_ revision: Revision) { _$state.revision = revision }
+
+    static var _$hasValidators: Bool { !validators.validators.isEmpty }
 
     func _$note(_ code: Violation.Code, _ what: String) {
         _$context?.note(code, self, what)

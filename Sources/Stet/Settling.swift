@@ -7,39 +7,33 @@ extension ManagedContext {
     static let roundLimit = 8
 
     /// Runs normalisers, delete rules and `willSave` until nothing changes any more.
+    ///
+    /// From then on every pending object rests: its next edit is noticed in `touched`. Whatever
+    /// ends the save gives the objects other flags.
     func settle() throws {
         var objects = pending.map(\.object)
+        var deleted: [any Model] = []
         for round in 1... {
+            // Those that nobody has touched since the last round rest already.
+            for object in objects where rest(object) { deleted.append(object) }
             let before = round == Self.roundLimit ? objects.map { ($0, $0._$capture()) } : []
-            beginSettling()
-            try applyDeleteRules()
-            for object in objects { object.willSave() }
-            for object in objects { normalize(object) }
-            objects = touched ?? []
-            for object in objects { normalize(object) }
+            touched = []
+            try applyDeleteRules(to: deleted)
+            for object in objects where !object.isDeleted { object.willSave() }
             insertReachable()
+            objects = touched ?? []
             if objects.isEmpty { return }
-            if round == Self.roundLimit {
-                endSettling()
-                throw unsettled(before)
-            }
+            if round == Self.roundLimit { throw unsettled(before) }
         }
     }
 
-    func beginSettling() {
-        touched = []
-        for entry in pending { entry.object._$rest() }
-    }
-
-    func endSettling() {
-        touched = nil
-        for entry in pending { entry.object._$wake() }
-    }
-
-    private func normalize<M: Model>(_ object: M) {
-        guard !object.isDeleted, object._$state.pendingIndex >= 0 else { return }
+    /// Normalises an object and lets it rest; true when it is deleted.
+    private func rest<M: Model>(_ object: M) -> Bool {
+        object._$state.flags.insert(.resting)
+        if object.isDeleted { return true }
         let base = object.isInserted ? nil : pending[Int(object._$state.pendingIndex)].base
         object._$normalize(sinceMemento: base)
+        return false
     }
 
     /// Names the first property that still changed in the last round.
@@ -69,9 +63,4 @@ extension ManagedContext {
             slot: M._$description.entity.slot(of: first.name),
             message: "\(first.name) was still changed by willSave in round \(Self.roundLimit)")
     }
-}
-
-extension Model {
-    func _$rest() { _$state.flags.insert(.resting) }
-    func _$wake() { _$state.flags.remove(.resting) }
 }

@@ -53,7 +53,7 @@ struct ModelMembers {
             snapshotType, snapshotProperty, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
             "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
-            description, visit, mutate, normalize, stamp,
+            description, visit, mutate, encode, normalize, stamp,
         ]
     }
 
@@ -134,6 +134,14 @@ struct ModelMembers {
         """
         \(raw: access)final func _$mutateReferences(_ mutation: Stet.ReferenceMutation) {
         \(raw: lines { "\($0.typeName)._mutate(&\($0.storage), slot: \($0.slot), mutation)" })
+        }
+        """
+    }
+
+    private var encode: DeclSyntax {
+        """
+        \(raw: access)final func _$encode(into writer: inout Stet.RecordWriter) {
+        \(raw: lines { "\($0.typeName)._snapshotValue(\($0.storage))._write(&writer, slot: \($0.slot))" })
         }
         """
     }
