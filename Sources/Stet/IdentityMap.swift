@@ -36,9 +36,9 @@ struct IdentityMap: ~Copyable {
     /// Where the search for an id begins.
     ///
     /// Ids that one process makes one after the other differ by some 2^31. Four of them, as a rule,
-    /// share a run of eight slots, so that what is read or made in the order of ids touches memory in
-    /// order, too: a random place for each costs a cache miss each. Ids of another kind may crowd
-    /// into few runs; a long probe shows it, and from then on each id has a place of its own.
+    /// share a run of eight slots, so that what is read or made in the order of ids touches memory
+    /// in order, too: a random place for each costs a cache miss each. Ids of another kind may
+    /// crowd into few runs; a long probe shows it, and from then on each id has a place of its own.
     @inline(__always)
     private func start(_ id: ObjectID) -> Int {
         let factor: UInt64 = 0x9E37_79B9_7F4A_7C15

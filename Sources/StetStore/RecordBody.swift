@@ -48,22 +48,6 @@ package struct RecordBody {
             if let target = try reference(slot) { try body(slot, target) }
         }
     }
-
-    /// The body as it is with some cells replaced.
-    package func replacing(_ cells: [Int: OwnedCell?]) throws(DecodingFailure) -> [UInt8] {
-        var writer = RecordWriter()
-        writer.begin(propertyCount: entity.properties.count)
-        for slot in entity.properties.indices {
-            let type = entity.properties[slot].type
-            switch cells[slot] {
-            case nil: writer.write(try cell(slot), type: type, slot: slot)
-            case .some(nil): writer.writeNull(slot: slot)
-            case .some(let replacement?):
-                replacement.withCell { writer.write($0, type: type, slot: slot) }
-            }
-        }
-        return Array(writer.buffer.bytes)
-    }
 }
 
 /// The stored bytes of one value.
@@ -92,38 +76,6 @@ package enum Cell {
         switch self {
         case .word: 8
         case .bytes(let bytes): bytes.count
-        }
-    }
-}
-
-/// A cell that owns its bytes.
-package enum OwnedCell: Hashable, Sendable {
-    case word(UInt64)
-    case bytes([UInt8])
-
-    package init(_ cell: Cell) {
-        switch cell {
-        case .word(let word): self = .word(word)
-        case .bytes(let bytes): self = .bytes(Array(bytes))
-        }
-    }
-
-    fileprivate func withCell<Result>(_ body: (Cell) throws -> Result) rethrows -> Result {
-        switch self {
-        case .word(let word): try body(.word(word))
-        case .bytes(let bytes): try bytes.withUnsafeBytes { try body(.bytes($0)) }
-        }
-    }
-}
-
-extension RecordWriter {
-    fileprivate mutating func write(_ cell: Cell?, type: ValueType, slot: Int) {
-        switch cell {
-        case nil: writeNull(slot: slot)
-        case .word(let word): write(word: word, slot: slot)
-        case .bytes(let bytes) where type == .string:
-            write(string: String(decoding: bytes, as: UTF8.self), slot: slot)
-        case .bytes(let bytes): write(bytes: bytes, slot: slot)
         }
     }
 }

@@ -161,23 +161,7 @@ extension JournalChange {
             guard let state else {
                 throw DecodingFailure("an update of an object that does not exist")
             }
-            return try replaceCells(of: state, entity) { $0.before }
-        }
-    }
-
-    /// The body with the cells of this update replaced by the side that `side` picks.
-    func replaceCells(
-        of state: [UInt8], _ entity: Entity, _ side: (ChangedCell) -> Cell?
-    ) throws -> [UInt8] {
-        var cells: [Int: OwnedCell?] = [:]
-        for cell in try changedCells() {
-            guard cell.slot < entity.properties.count,
-                entity.properties[cell.slot].type == cell.type
-            else { throw DecodingFailure("a cell that is not one of \(entity.name)") }
-            cells[cell.slot] = .some(side(cell).map(OwnedCell.init))
-        }
-        return try state.withUnsafeBytes { bytes in
-            try RecordBody(bytes, of: entity).replacing(cells)
+            return try FoldedBody.applying(self, \.before, to: state, of: entity)
         }
     }
 }

@@ -160,7 +160,7 @@ private struct Verification {
                 return note("Revision \(revision) updates \(change.id), which does not exist.")
             }
             try compareBefore(change, before, entity, revision)
-            body = try change.replaceCells(of: before, entity) { $0.after }
+            body = try FoldedBody.applying(change, \.after, to: before, of: entity)
         case .delete:
             if state?.body != Array(change.payload) {
                 note("Revision \(revision) deletes \(change.id) with other values than it had.")

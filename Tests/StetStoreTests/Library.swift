@@ -227,3 +227,16 @@ final class Library {
         }.sorted()
     }
 }
+
+/// A cell that owns its bytes, to be compared outside of a transaction.
+enum OwnedCell: Hashable, Sendable {
+    case word(UInt64)
+    case bytes([UInt8])
+
+    init(_ cell: Cell) {
+        switch cell {
+        case .word(let word): self = .word(word)
+        case .bytes(let bytes): self = .bytes(Array(bytes))
+        }
+    }
+}
