@@ -151,6 +151,12 @@ extension Rule {
 ///
 /// Used by the code that `@Model` writes.
 public func _trim(_ text: inout String) {
+    // As a rule both ends are visible ASCII, which needs no look at characters.
+    if let first = text.utf8.first, let last = text.utf8.last,
+        (0x21...0x7e).contains(first), (0x21...0x7e).contains(last)
+    {
+        return
+    }
     func isSpace(_ character: Character?) -> Bool { character?.isWhitespace ?? false }
     guard isSpace(text.first) || isSpace(text.last) else { return }
     let start = text.firstIndex { !$0.isWhitespace } ?? text.endIndex
