@@ -183,6 +183,7 @@ public final class ObjectTable {
                 let object = Unmanaged<M>.fromOpaque(pointer).takeUnretainedValue()
                 object._$state.table = nil
                 object._$state.pendingIndex = -1
+                object._$state.flags.formIntersection(.deleted)
             }
         }
         detach(modelType)

@@ -10,7 +10,7 @@ extension ManagedContext {
     ///
     /// - Complexity: O(objects inserted).
     public func insert(_ object: some Model) {
-        var queue: [any Model] = [object]
+        var queue = insertOne(object)
         while let next = queue.popLast() { queue += insertOne(next) }
     }
 
@@ -26,6 +26,10 @@ extension ManagedContext {
             }
             return []
         }
+        guard object._$state.revision == .zero else {
+            note(.foreignObject, object, "was read by a context that is gone")
+            return []
+        }
         let table = table(for: M.self)
         object._$state.table = table
         object._$state.flags = [.inserted]
@@ -37,7 +41,7 @@ extension ManagedContext {
         for reference in visitor.references {
             referenceChanges(from: .none, to: reference.target, in: object, slot: reference.slot)
         }
-        // From here on the context holds the targets. One of another context stays, to be reported.
+        // From here on the context holds the targets; one of another context is reported.
         object._$mutateReferences(.release)
         for target in visitor.targets {
             if let other = target._$context, other !== self {

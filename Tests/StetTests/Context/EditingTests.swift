@@ -168,7 +168,24 @@ import Testing
         context = nil
         #expect(article.context == nil && article.rating == 4 && article.title == "survivor")
         article.rating = 1
-        #expect(article.rating == 1 && article.notebook == nil)
+        #expect(article.rating == 1 && article.notebook == nil && !article.hasChanges)
+        let other = scratch.store.context()
+        other.insert(article)
+        let error = try #require(throws: ValidationError.self) { try other.save() }
+        #expect(
+            error.violations.map(\.message) == ["Article was read by a context that is gone"])
+    }
+
+    @Test func whatWasNeverSavedMayMoveToAnotherContextWhenItsOwnIsGone() throws {
+        let scratch = try Scratch()
+        var context: ManagedContext? = scratch.store.context()
+        let article = Article(title: "homeless")
+        context?.insert(article)
+        context = nil
+        #expect(article.context == nil && !article.isInserted)
+        let other = scratch.store.context()
+        other.insert(article)
+        #expect(try other.save()?.changeCount == 1)
     }
 
     @Test func misuseChangesNothingAndIsToldByTheNextSave() throws {
