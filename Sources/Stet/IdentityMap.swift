@@ -58,17 +58,22 @@ struct IdentityMap: ~Copyable {
         return nil
     }
 
-    /// - Precondition: the id is not in the map.
-    mutating func insert(_ id: ObjectID, _ object: UnsafeRawPointer) {
+    /// Enters an object; the one that is there already under its id, which then stays.
+    mutating func insert(_ id: ObjectID, _ object: UnsafeRawPointer) -> UnsafeRawPointer? {
         if (count + 1) * 4 > (mask + 1) * 3 { grow(to: (mask + 1) * 2) }
-        place(id, object)
+        if let present = place(id, object) { return present }
         count += 1
+        return nil
     }
 
-    private mutating func place(_ id: ObjectID, _ object: UnsafeRawPointer) {
+    @discardableResult
+    private mutating func place(
+        _ id: ObjectID, _ object: UnsafeRawPointer
+    ) -> UnsafeRawPointer? {
         var index = start(id)
         var probes = 0
-        while slots[index].object != nil {
+        while let present = slots[index].object {
+            if slots[index].id == id { return present }
             index = (index + 1) & mask
             probes += 1
         }
@@ -77,6 +82,7 @@ struct IdentityMap: ~Copyable {
             isScattered = true
             grow(to: mask + 1)
         }
+        return nil
     }
 
     /// Makes room for so many objects in all.
@@ -152,11 +158,13 @@ public final class ObjectTable {
     }
 
     func insert<M: Model>(_ object: M) {
-        map.insert(object.id, Unmanaged.passUnretained(object).toOpaque())
+        let present = map.insert(object.id, Unmanaged.passUnretained(object).toOpaque())
+        precondition(present == nil, "two objects of \(M.self) with the id \(object.id)")
     }
 
+    /// Enters an object that was made from its record; the one that is alive already, if any.
     @usableFromInline
-    func insert(_ id: ObjectID, _ object: UnsafeMutableRawPointer) {
+    func insert(_ id: ObjectID, _ object: UnsafeMutableRawPointer) -> UnsafeRawPointer? {
         map.insert(id, object)
     }
 

@@ -20,13 +20,14 @@ extension ManagedContext {
             if present.context !== self {
                 note(.foreignObject, object, "belongs to another context")
             } else if object.isDeleted, object.hasChanges {
+                touch(object)
                 object._$state.flags.remove(.deleted)
             } else if object.isDeleted {
                 note(.deletedObjectEdited, object, "was inserted after it had been deleted")
             }
             return []
         }
-        guard object._$state.revision == .zero else {
+        guard object._$state.revision == .zero, !object.isDeleted else {
             note(.foreignObject, object, "was read by a context that is gone")
             return []
         }

@@ -77,6 +77,13 @@ extension ManagedContext {
     /// - Throws: `ConflictError`, naming each such object; `StoreError`.
     /// - Complexity: O(changes since this context's revision).
     public func refresh() throws {
+        checkNotSaving("refresh()")
+        precondition(
+            editDepth == 0, "refresh() inside edit(_:_:): what the edit began with would be gone")
+        try moveToHead()
+    }
+
+    func moveToHead() throws {
         let head = try store.file.read { reader in try reader.head().revision }
         let changed = try changedObjects(through: head)
         let conflicts = changed.compactMap { change -> Conflict? in

@@ -49,6 +49,7 @@ extension ManagedContext {
     /// - Precondition: the snapshot is one of this context and not void.
     /// - Complexity: O(pending changes now and then).
     public func restore(_ snapshot: Snapshot) {
+        checkNotSaving("restore(_:)")
         precondition(snapshot.context === self, "restore(_:) with a snapshot of another context")
         precondition(
             !snapshot.isVoid,
@@ -66,12 +67,15 @@ extension ManagedContext {
             }
         if isPrefix {
             // As a rule pending changes have only been added: the others keep their places.
-            for entry in pending[snapshot.entries.count...] { revert(entry) }
+            let before = pending
+            for entry in before[snapshot.entries.count...] { revert(entry) }
             pending.removeSubrange(snapshot.entries.count...)
+            // Released only now: a class may have a deinit that looks at the context.
+            withExtendedLifetime(before) {}
         } else {
             replacePending(with: snapshot.entries)
         }
-        for entry in snapshot.entries {
+        for entry in snapshot.entries where entry.pending.object._$context === self {
             entry.pending.object._$putBack(entry.current, entry.flags.rawValue)
         }
         #if STET_FAULTS
@@ -86,6 +90,10 @@ extension ManagedContext {
     /// Makes other objects the pending ones; those that are no longer among them are reverted.
     private func replacePending(with entries: [Snapshot.Entry]) {
         let before = pending
+        let entries = entries.filter { entry in
+            let owner = entry.pending.object._$context
+            return owner == nil || owner === self
+        }
         pending = entries.map(\.pending)
         for entry in before { entry.object._$setPendingIndex(-1) }
         for (index, entry) in entries.enumerated() {
@@ -128,6 +136,7 @@ extension ManagedContext {
     ///
     /// - Complexity: O(pending changes); nothing is read from the disk.
     public func rollback() {
+        checkNotSaving("rollback()")
         precondition(
             editDepth == 0, "rollback() inside edit(_:_:): throw an error to roll the edit back")
         rollBackEverything()
@@ -150,8 +159,16 @@ extension ManagedContext {
     ///
     /// - Complexity: O(1).
     public func rollback<M: Model>(_ object: M) {
+        checkNotSaving("rollback(_:)")
+        guard object.context === self else { return }
+        misuse.removeAll { $0.object == object.id }
+        validSnapshots = []
+        rollBack(object)
+    }
+
+    func rollBack<M: Model>(_ object: M) {
         let index = Int(object._$state.pendingIndex)
-        guard object.context === self, index >= 0 else { return }
+        guard index >= 0 else { return }
         let entry = pending[index]
         let wasInserted = object.isInserted
         let now = references(of: object)
@@ -169,7 +186,6 @@ extension ManagedContext {
             pending[index] = last
             last.object._$setPendingIndex(Int32(index))
         }
-        misuse.removeAll { $0.object == object.id }
     }
 
     private func references<M: Model>(of object: M) -> [Int: ObjectID] {

@@ -37,6 +37,8 @@ public final class ManagedContext {
     var failure: (any Error)?
     /// The objects edited since a save began to settle; nil while none settles.
     var touched: [any Model]?
+    /// True while a save or a validation runs code of users, which may edit but not save or go back.
+    var isSaving = false
     /// How many `edit` calls are running.
     var editDepth = 0
     /// The snapshots that can be restored, oldest first.
@@ -76,6 +78,13 @@ public final class ManagedContext {
     /// - Throws: the error that put the context into its failed state.
     func checkUsable() throws {
         if let failure { throw failure }
+    }
+
+    /// Traps when a hook, validator or observer of a save calls what cannot run inside of it.
+    func checkNotSaving(_ call: StaticString) {
+        precondition(
+            !isSaving,
+            "\(call) during a save: willSave, validators and willCommit observers may not call it")
     }
 
     // MARK: Tables
@@ -132,6 +141,10 @@ public final class ManagedContext {
 
     func noteForeignObject<M: Model>(assignedTo object: M, slot: Int) {
         note(.foreignObject, object, "was given an object of another context", slot: slot)
+    }
+
+    func noteDeletedObject<M: Model>(assignedTo object: M, slot: Int) {
+        note(.deletedObjectEdited, object, "was given an object that is deleted", slot: slot)
     }
 
     func referenceChanges<M: Model>(

@@ -5,6 +5,9 @@ public import StetStore
 ///
 /// Do not conform to it by hand: `@Model` writes everything that begins with an underscore.
 ///
+/// The default values of stored properties are evaluated for every object that is made, also from
+/// its record. A `deinit` of the class must not use the object's context.
+///
 /// Objects are not `Sendable`: they belong to the isolation of their context. What leaves it are
 /// ids and snapshots.
 public protocol Model: AnyObject, Hashable, Identifiable, SendableMetatype, OptionalStorable
@@ -30,6 +33,7 @@ where
     static var _$description: ModelDescription<Self> { get }
     static var _$name: String { get }
     static var _$propertyCount: Int { get }
+    static var _$hasWillSave: Bool { get }
     init(_$snapshot: Snapshot, state: consuming ModelState)
     func _$visitReferences(_ visitor: inout ReferenceVisitor)
     func _$mutateReferences(_ mutation: ReferenceMutation)
@@ -137,9 +141,14 @@ extension Model {
             _$snapshot: Snapshot(_$id: id, reader: &reader),
             state: ModelState(id: id, table: table, revision: revision))
         if reader.isDamaged { throw ObjectTable.damage(id, _$name) }
-        let pointer = Unmanaged.passRetained(object).toOpaque()
-        table.insert(id, pointer)
-        return UnsafeRawPointer(pointer)
+        let pointer = Unmanaged.passUnretained(object).toOpaque()
+        if let present = table.insert(id, pointer) {
+            // A default value of a property has fetched the same object meanwhile.
+            object._$state.table = nil
+            let alive = Unmanaged<Self>.fromOpaque(present).takeUnretainedValue()
+            return UnsafeRawPointer(Unmanaged.passRetained(alive).toOpaque())
+        }
+        return UnsafeRawPointer(Unmanaged.passRetained(object).toOpaque())
     }
 
     /// Brings back the values and flags of a snapshot.

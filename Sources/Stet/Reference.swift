@@ -46,6 +46,10 @@ extension Model {
             context.noteForeignObject(assignedTo: owner, slot: slot)
             return nil
         }
+        if let value, value.isDeleted, !value.hasChanges {
+            context.noteDeletedObject(assignedTo: owner, slot: slot)
+            return nil
+        }
         guard owner._$willChange() else { return nil }
         let id = value?.id ?? .none
         context.referenceChanges(from: storage.id, to: id, in: owner, slot: slot)

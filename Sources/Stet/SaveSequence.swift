@@ -38,6 +38,7 @@ extension ManagedContext {
         precondition(
             editDepth == 0,
             "save(_:) inside edit(_:_:): the edit saves when its closure has returned")
+        checkNotSaving("save(_:)")
         try checkUsable()
         // 0: what a rollback goes back to is there already; only pending changes that are kept need
         // to be captured.
@@ -46,6 +47,8 @@ extension ManagedContext {
             return try performSave(label)
         } catch {
             if let start { putBack(start) } else { rollBackEverything() }
+            // Told once: what was refused has changed nothing that could be mended.
+            if error is ValidationError { misuse = [] }
             throw error
         }
     }
@@ -63,6 +66,7 @@ extension ManagedContext {
     /// - Throws: what `body` throws, and what `save(_:)` throws.
     @discardableResult
     public func edit(_ label: String? = nil, _ body: () throws -> Void) throws -> Commit? {
+        checkNotSaving("edit(_:_:)")
         try checkUsable()
         let beginning = snapshot()
         editDepth += 1
@@ -88,9 +92,14 @@ extension ManagedContext {
     ///   accessor met.
     /// - Complexity: O(pending changes).
     public func validate() throws {
+        checkNotSaving("validate()")
         try checkUsable()
         let start = snapshot()
-        defer { putBack(start) }
+        isSaving = true
+        defer {
+            isSaving = false
+            putBack(start)
+        }
         _ = try prepare(store.configuration.clock())
     }
 
@@ -99,7 +108,10 @@ extension ManagedContext {
     /// When it throws, the caller puts the pending changes back.
     private func performSave(_ label: String?) throws -> Commit? {
         let attributes = CommitAttributes(author: author, scope: scope, label: label)
+        isSaving = true
+        defer { isSaving = false }
         guard let commit = try commitPending(attributes) else { return nil }
+        isSaving = false
         for observer in didCommitObservers.active() { observer(commit) }  // 9, on this isolation
         return commit
     }
@@ -109,6 +121,8 @@ extension ManagedContext {
     private func commitPending(_ attributes: CommitAttributes) throws -> Commit? {
         // What is edited by hand; behind it come the objects that delete rules and hooks edit.
         let editedCount = pending.count
+        // Hooks may count what they do: they see the pending changes anew in each preparation.
+        let start = store.modelTypes.contains { $0._$hasWillSave } ? snapshot() : nil
         for _ in 0..<Self.preparationLimit {
             let time = store.configuration.clock()
             let prepared = try prepare(time)  // 1–5
@@ -126,7 +140,7 @@ extension ManagedContext {
                 adopt(commit, positions)  // 8
                 return commit
             } catch let refusal as CommitRefusal {
-                try follow(refusal, encoded, editedCount)
+                try follow(refusal, encoded, editedCount, start)
             }
         }
         throw ConflictError(reason: .contention, conflicts: [], rejected: changes)
@@ -142,7 +156,11 @@ extension ManagedContext {
         var net = netChanges()  // 3
         stamp(&net, time)  // 4
         net.sort()
-        let violations = try self.violations(of: net)  // 5
+        var violations = try self.violations(of: net)  // 5
+        if let edited = touched, !edited.isEmpty {
+            for object in edited { object._$note(.editedDuringCommit, "was edited by a validator") }
+            violations = misuse.inTotalOrder()
+        }
         guard violations.isEmpty else {
             throw ValidationError(violations: violations, rejected: try net.changeSet())
         }
@@ -198,7 +216,8 @@ extension ManagedContext {
     ///
     /// - Throws: `ConflictError` when the change set was based on what others have changed.
     private func follow(
-        _ refusal: CommitRefusal, _ encoded: EncodedChangeSet, _ editedCount: Int
+        _ refusal: CommitRefusal, _ encoded: EncodedChangeSet, _ editedCount: Int,
+        _ start: Snapshot?
     ) throws {
         let edited = Set(pending[..<editedCount].map { $0.object.id })
         var conflicts: [Conflict] = []
@@ -215,8 +234,9 @@ extension ManagedContext {
             throw ConflictError(
                 reason: .changed, conflicts: conflicts, rejected: try encoded.changeSet())
         }
-        while pending.count > editedCount, let last = pending.last?.object { rollback(last) }
-        try refresh()
+        if let start { putBack(start) }
+        while pending.count > editedCount, let last = pending.last?.object { rollBack(last) }
+        try moveToHead()
     }
 
     /// The conflict that a reason of the writer stands for; nil when preparing again mends it.
@@ -243,7 +263,10 @@ extension ManagedContext {
         if let commit {
             for position in positions { pending[position].object._$setRevision(commit.revision) }
         }
-        for entry in pending { entry.object._$becomeSaved() }
+        // Released only at the end: a class may have a deinit that looks at the context.
+        let saved = pending
+        defer { withExtendedLifetime(saved) {} }
+        for entry in saved { entry.object._$becomeSaved() }
         pending = []
         inverseEnds = InverseEnds()
         misuse = []

@@ -18,7 +18,7 @@ extension ManagedContext {
             for object in objects where rest(object) { deleted.append(object) }
             let before = round == Self.roundLimit ? objects.map { ($0, $0._$capture()) } : []
             touched = []
-            try applyDeleteRules(to: deleted)
+            try applyDeleteRules(to: deleted.filter { $0.isDeleted })
             for object in objects where !object.isDeleted { object.willSave() }
             insertReachable()
             objects = touched ?? []
@@ -43,6 +43,14 @@ extension ManagedContext {
             if let violation = changedProperty(of: object, since: memento) {
                 violations.append(violation)
             }
+        }
+        if violations.isEmpty {
+            // Every round has touched other objects: those of the last one are named.
+            for object in touched ?? [] {
+                object._$note(
+                    .unsettled, "was still touched by willSave in round \(Self.roundLimit)")
+            }
+            violations = misuse
         }
         return ValidationError(violations: violations.inTotalOrder(), rejected: changes)
     }

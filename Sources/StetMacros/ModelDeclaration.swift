@@ -16,13 +16,22 @@ struct PropertyDeclaration {
 
     private static func isKeyword(_ name: String) -> Bool {
         [
-            "default", "case", "class", "extension", "func", "in", "is", "operator", "protocol",
-            "repeat",
-            "return", "static", "struct", "switch", "throw", "where", "while", "for", "if",
-            "import",
-            "enum", "do", "else", "break", "continue", "public", "private", "internal", "var",
-            "let",
+            "as", "associatedtype", "break", "case", "catch", "class", "continue", "default",
+            "defer",
+            "deinit", "do", "else", "enum", "extension", "fallthrough", "false", "fileprivate",
+            "for",
+            "func", "guard", "if", "import", "in", "init", "inout", "internal", "is", "let", "nil",
+            "operator", "precedencegroup", "private", "protocol", "public", "repeat", "rethrows",
+            "return", "self", "Self", "static", "struct", "subscript", "super", "switch", "throw",
+            "throws", "true", "try", "typealias", "var", "where", "while", "Any",
         ].contains(name)
+    }
+
+    /// The access of the snapshot's field: that of the property, whose type it shows.
+    var fieldAccess: String {
+        if syntax.hasModifier(.public) { return "public " }
+        if syntax.hasModifier(.package) { return "package " }
+        return syntax.hasModifier(.private, .fileprivate) ? "fileprivate " : ""
     }
 
     /// True for `T?` and `Optional<T>`.
@@ -75,7 +84,8 @@ extension VariableDeclSyntax {
 
     func hasModifier(_ keywords: Keyword...) -> Bool {
         modifiers.contains { modifier in
-            keywords.contains { modifier.name.tokenKind == .keyword($0) }
+            modifier.detail == nil
+                && keywords.contains { modifier.name.tokenKind == .keyword($0) }
         }
     }
 
@@ -109,6 +119,13 @@ extension DeclGroupSyntax {
                     slot: properties.count))
         }
         return properties
+    }
+
+    /// True when the class itself implements the hook.
+    var declaresWillSave: Bool {
+        memberBlock.members.contains {
+            $0.decl.as(FunctionDeclSyntax.self)?.name.text == "willSave"
+        }
     }
 
     /// `public ` or `package ` when the class is, else nothing.

@@ -14,7 +14,8 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         let properties = model.modelProperties
         for property in properties { ModelMisuse.reportOptions(of: property, context) }
         return ModelMembers(
-            name: model.name.text, access: model.accessPrefix, properties: properties
+            name: model.name.text, access: model.accessPrefix, properties: properties,
+            hasWillSave: model.declaresWillSave
         ).all
     }
 
@@ -46,6 +47,7 @@ struct ModelMembers {
     let name: String
     let access: String
     let properties: [PropertyDeclaration]
+    let hasWillSave: Bool
 
     var all: [DeclSyntax] {
         [
@@ -53,6 +55,7 @@ struct ModelMembers {
             snapshotType, snapshotProperty, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
             "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
+            "\(raw: access)static var _$hasWillSave: Bool { \(raw: hasWillSave) }",
             description, visit, mutate, encode, normalize, stamp,
         ]
     }
@@ -70,7 +73,7 @@ struct ModelMembers {
         """
         \(raw: access)struct Snapshot: Stet.ModelSnapshot {
         \(raw: access)let id: Stet.ObjectID
-        \(raw: lines { "\(access)var \($0.reference): Stet._SnapshotValueOf<\($0.typeName)>" })
+        \(raw: lines { "\($0.fieldAccess)var \($0.reference): Stet._SnapshotValueOf<\($0.typeName)>" })
         fileprivate init(_$id id: Stet.ObjectID\(raw: properties.map { ", \($0.reference): Stet._SnapshotValueOf<\($0.typeName)>" }.joined())) {
         self.id = id
         \(raw: lines { "self.\($0.reference) = \($0.reference)" })
@@ -80,7 +83,7 @@ struct ModelMembers {
         \(raw: lines { "self.\($0.reference) = Stet._SnapshotValueOf<\($0.typeName)>._read(&reader, slot: \($0.slot))" })
         }
         \(raw: access)func _$encode(into writer: inout Stet.RecordWriter) {
-        \(raw: lines { "\($0.reference)._write(&writer, slot: \($0.slot))" })
+        \(raw: lines { "self.\($0.reference)._write(&writer, slot: \($0.slot))" })
         }
         }
         """

@@ -7,7 +7,7 @@ enum ModelMisuse {
     /// Names that `Model` itself uses.
     static let reservedNames: Set<String> = [
         "id", "context", "isDeleted", "isInserted", "hasChanges", "snapshot", "validators",
-        "hashValue",
+        "hashValue", "Snapshot", "CodingKeys",
     ]
     private static let attributeTypes: Set<String> = [
         "Bool", "Int", "Double", "String", "Data", "Date", "UUID",
@@ -38,12 +38,32 @@ enum ModelMisuse {
             return false
         }
         for member in model.memberBlock.members {
+            if let condition = member.decl.as(IfConfigDeclSyntax.self) {
+                reportProperties(in: condition, context)
+            }
             guard let variable = member.decl.as(VariableDeclSyntax.self),
                 !variable.hasModifier(.static, .class)
             else { continue }
             report(variable, context)
         }
         return true
+    }
+
+    private static func reportProperties(
+        in condition: IfConfigDeclSyntax, _ context: some MacroExpansionContext
+    ) {
+        for clause in condition.clauses {
+            guard case .decls(let members)? = clause.elements else { continue }
+            for member in members {
+                guard let variable = member.decl.as(VariableDeclSyntax.self),
+                    variable.isModelProperty
+                else { continue }
+                context.report(
+                    Misuse(
+                        "condition", "A model's property can't stand in #if: mark it @Transient"),
+                    at: variable)
+            }
+        }
     }
 
     private static func report(
@@ -126,6 +146,19 @@ enum ModelMisuse {
     static func reportOptions(
         of property: PropertyDeclaration, _ context: some MacroExpansionContext
     ) {
+        let attributes = property.syntax.attributes.filter { element in
+            element.as(AttributeSyntax.self)?.attributeName.trimmedDescription == "Attribute"
+        }
+        if attributes.count > 1 {
+            context.report(
+                Misuse("attributes", "'\(property.name)' has several @Attribute: write all in one"),
+                at: property.syntax)
+        }
+        if property.options.filter({ $0.name == "stamped" }).count > 1 {
+            context.report(
+                Misuse("stamps", "'\(property.name)' can be stamped in one way only"),
+                at: property.syntax)
+        }
         for option in property.options {
             guard let misuse = misuse(of: option, property) else { continue }
             context.report(misuse, at: option.expression)

@@ -13,7 +13,7 @@ import Testing
         var model: [ObjectID: UnsafeRawPointer] = [:]
         for (number, id) in ids.enumerated() {
             let pointer = UnsafeRawPointer(bitPattern: (number + 1) * 16)!
-            map.insert(id, pointer)
+            #expect(map.insert(id, pointer) == nil)
             model[id] = pointer
             if Int.random(in: 0..<3, using: &generator) == 0 {
                 let other = ids[Int.random(in: 0...number, using: &generator)]
