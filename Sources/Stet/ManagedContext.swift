@@ -37,7 +37,8 @@ public final class ManagedContext {
     var failure: (any Error)?
     /// The objects edited since a save began to settle; nil while none settles.
     var touched: [any Model]?
-    /// True while a save or a validation runs code of users, which may edit but not save or go back.
+    /// True while a save or a validation runs code of users, which may edit but not save or go
+    /// back.
     var isSaving = false
     /// How many `edit` calls are running.
     var editDepth = 0

@@ -98,3 +98,19 @@ import Testing
         #expect(try scratch.store.revision() == 4)
     }
 }
+
+@Suite struct ReentrancyTests {
+    @Test func goingBackOrSavingInsideASaveTrapsWithAMessage() async {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            let scratch = try Scratch()
+            let (context, notebook, _) = try scratch.saved()
+            context.willCommit { _ in context.rollback() }
+            notebook.name = "other"
+            try context.save()
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("rollback() during a save"))
+    }
+}
