@@ -82,6 +82,7 @@ extension ManagedContext {
             return try performSave(label)
         } catch {
             putBack(beginning)
+            if error is ValidationError { misuse = [] }
             throw error
         }
     }

@@ -57,6 +57,18 @@ import Testing
                 + "use willSave() or a computed property"
         ),
         ("@Transient var cache: Int", "@Transient 'cache' needs a default value"),
+        (
+            "@Attribute(.trimmed) @Attribute(.notEmpty) var a: String",
+            "'a' has several @Attribute: write all in one"
+        ),
+        (
+            "@Attribute(.stamped(.insert), .stamped(.update)) var a: Date",
+            "'a' can be stamped in one way only"
+        ),
+        (
+            "\n#if DEBUG\nvar a: Int = 0\n#endif\n",
+            "A model's property can't stand in #if: mark it @Transient"
+        ),
         ("@Attribute(.trimmed) var count: Int = 0", "'.trimmed' needs String; 'count' is Int"),
         ("@Attribute(.length(1...2)) var on: Bool?", "'.length' needs Data, String; 'on' is Bool?"),
         (

@@ -20,6 +20,9 @@ import Testing
     var maybeUUID: UUID?
     var other: Everything?
     var `default`: Int = 7
+    var `guard`: Int = 0
+    var writer: Int = 0
+    private(set) var sealed: Int = 0
     @Transient var cache: [String: Int] = [:]
     var upper: String { string.uppercased() }
 

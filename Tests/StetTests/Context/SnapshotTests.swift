@@ -129,6 +129,16 @@ import Testing
         #expect(notebook.name == "Swift" && article.notebook === notebook && !context.hasChanges)
     }
 
+    @Test func misuseIsToldByOneEditAndNotByTheNext() throws {
+        let scratch = try Scratch()
+        let (context, notebook, article) = try scratch.saved()
+        let other = scratch.store.context()
+        article.notebook = try other.object(Notebook.self, id: notebook.id)
+        #expect(throws: ValidationError.self) { try context.edit { article.rating = 1 } }
+        #expect(article.rating == 0 && article.notebook === notebook)
+        #expect(try context.edit { article.rating = 2 }?.changeCount == 1)
+    }
+
     @Test func keepPendingLeavesTheEditsForAFix() throws {
         let scratch = try Scratch()
         let (context, notebook, article) = try scratch.saved()
