@@ -13,6 +13,7 @@ let package = Package(
         .library(name: "StetRecorder", type: .dynamic, targets: ["CStetRecorder"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"604.0.0"),
     ],
@@ -21,7 +22,11 @@ let package = Package(
         .target(name: "StetLMDB", dependencies: ["CLMDB"]),
         .target(
             name: "StetStore",
-            dependencies: ["StetLMDB", .product(name: "Crypto", package: "swift-crypto")]
+            dependencies: [
+                "StetLMDB",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "DequeModule", package: "swift-collections"),
+            ]
         ),
         .macro(
             name: "StetMacros",

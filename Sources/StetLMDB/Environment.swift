@@ -7,16 +7,19 @@ import Synchronization
 /// A process opens a file at most once (LMDB forbids more): `open` returns the environment that is
 /// already open for the same file, whatever the spelling of its path.
 ///
-/// State: `state` (pool of idle read transactions, number of open transactions, whether closed),
-/// guarded by its mutex; the attachment, guarded by its own; `handle` is constant, and LMDB itself
-/// serialises writers.
+/// State: `state` (LMDB's handle, the transactions that are open and the idle ones kept for reuse,
+/// whether it is closed, failed or reserved), guarded by its monitor; the attachment, guarded by
+/// its own mutex. LMDB itself serialises writers.
 package final class Environment: Sendable {
     /// Sizes fixed when the environment is opened.
     package struct Configuration: Sendable {
-        /// Bytes of address space for the map; the file grows only as it is used.
+        /// Bytes of address space for the map, and so the largest size that the file can reach.
         ///
-        /// Halved down to 1 GiB when the system refuses that much address space.
+        /// The file grows only as it is used. Where the system refuses that much address space, the
+        /// map begins smaller, at 1 GiB at least, and grows when it is full.
         package var mapByteCount: Int = 1 << 40
+        /// Bytes of the map at first; nil means all of `mapByteCount`.
+        package var initialMapByteCount: Int?
         /// Reads that may be open at once, over all processes.
         package var readerCount: Int = 510
         /// Named tables that may be open at once.
@@ -26,19 +29,39 @@ package final class Environment: Sendable {
         /// Pages that a commit wrote may still be in the page cache when it returns: for planted
         /// bugs only.
         package var skipsSync = false
+        /// Where the age of readers is taken from: any monotonic clock.
+        package var uptime: @Sendable () -> Duration = systemUptime
 
         package init() {}
     }
 
-    /// A transaction that nobody uses while it is in the pool.
-    private struct IdleRead: @unchecked Sendable {  // taken out and put back under `state`'s mutex
-        let handle: OpaquePointer
+    /// A transaction that is open in this process.
+    struct OpenTransaction {
+        let thread: pthread_t
+        let isRead: Bool
+        /// Of the clock of the configuration.
+        let begun: Duration
     }
 
-    private struct State {
-        var idleReads: [IdleRead] = []
-        var openTransactionCount = 0
+    struct State: @unchecked Sendable {  // reached only under its monitor
+        /// nil when the file is closed, or could not be opened again after a failure.
+        var handle: OpaquePointer?
+        var openTransactions: [OpenTransaction] = []
+        /// Reads that nobody uses, kept for reuse; each holds a slot of the reader table.
+        var idleReads: [OpaquePointer] = []
         var isClosed = false
+        /// True while somebody waits for the end of all transactions, or has it.
+        var isReserved = false
+        /// How often the file was opened again after a failure.
+        var reopeningCount = 0
+        /// Why the file could not be opened again; everything fails with it.
+        var failure: LMDBError?
+        /// The tables that are open, by LMDB's number for them.
+        var tableNames: [UInt32: String] = [:]
+        /// Those that the write transaction has opened, which its end keeps or closes.
+        var newTableNames: [UInt32: String] = [:]
+        /// When readers of other processes were seen first.
+        var sightings: [Reader.Identity: Duration] = [:]
     }
 
     private struct Attachment {
@@ -46,19 +69,24 @@ package final class Environment: Sendable {
     }
 
     package let path: String
-    nonisolated(unsafe) let handle: OpaquePointer
-    private let state = Mutex(State())
+    let identity: FileIdentity
+    package let configuration: Configuration
+    let state: Monitor<State>
+    private let forkGeneration = ProcessFork.generation
     private let attachment = Mutex(Attachment())
-    /// Idle read transactions kept for reuse; each holds a slot of the reader table.
     private static let idleReadLimit = 8
 
     #if STET_FAULTS
         package let faults = FaultInjector()
     #endif
 
-    init(handle: OpaquePointer, path: String) {
-        self.handle = handle
+    init(
+        handle: OpaquePointer, path: String, identity: FileIdentity, configuration: Configuration
+    ) {
         self.path = path
+        self.identity = identity
+        self.configuration = configuration
+        state = Monitor(State(handle: handle))
     }
 
     deinit { close() }
@@ -68,18 +96,35 @@ package final class Environment: Sendable {
     ///
     /// Later calls throw `LMDBError.closed`. Closing twice does nothing.
     package func close() {
-        let closesNow = state.withLock { state in
-            guard !state.isClosed else { return false }
+        if isForked { return }
+        let handle = state.withLock { state in
             state.isClosed = true
-            for idle in state.idleReads { mdb_txn_abort(idle.handle) }
-            state.idleReads = []
-            return state.openTransactionCount == 0
+            return Self.takeHandle(&state)
         }
-        if closesNow { EnvironmentRegistry.shared.close(handle) }
+        state.notify()
+        if let handle { EnvironmentRegistry.shared.close(handle, identity) }
+    }
+
+    /// The handle of a closed environment that nobody uses any more, once.
+    static func takeHandle(_ state: inout State) -> OpaquePointer? {
+        guard state.isClosed, state.openTransactions.isEmpty, !state.isReserved,
+            let handle = state.handle
+        else { return nil }
+        abortIdleReads(&state)
+        state.handle = nil
+        return handle
+    }
+
+    static func abortIdleReads(_ state: inout State) {
+        for idle in state.idleReads { mdb_txn_abort(idle) }
+        state.idleReads = []
     }
 
     /// True after `close()`.
     package var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// True in a child process that was forked after the environment had been opened.
+    package var isForked: Bool { forkGeneration != ProcessFork.generation }
 
     /// The object that all who opened this file share, made by the first; held weakly.
     package func attachment<Shared: AnyObject & Sendable>(
@@ -93,131 +138,139 @@ package final class Environment: Sendable {
         }
     }
 
+    // MARK: Use
+
+    /// What a use of the environment begins with.
+    struct Use {
+        let handle: OpaquePointer
+        let idleRead: OpaquePointer?
+        let reopeningCount: Int
+    }
+
+    /// Keeps the file open until `endUse()`, as a transaction does; waits while somebody needs it
+    /// without transactions.
+    func beginUse(
+        _ operation: LMDBError.Operation, isRead: Bool = false
+    ) throws(LMDBError) -> Use {
+        if isForked { throw LMDBError(operation, code: LMDBError.forked, path: path) }
+        let thread = pthread_self()
+        let begun = configuration.uptime()
+        let use: Swift.Result<Use, LMDBError> = state.wait { state in
+            if state.isClosed {
+                return .failure(LMDBError(operation, code: LMDBError.closed, path: path))
+            }
+            if let failure = state.failure { return .failure(failure) }
+            // Who has a transaction open already would wait for itself.
+            if state.isReserved, !state.openTransactions.contains(where: { $0.thread == thread }) {
+                return nil
+            }
+            guard let handle = state.handle else { return nil }
+            state.openTransactions.append(
+                OpenTransaction(thread: thread, isRead: isRead, begun: begun))
+            return .success(
+                Use(
+                    handle: handle, idleRead: isRead ? state.idleReads.popLast() : nil,
+                    reopeningCount: state.reopeningCount))
+        }
+        return try use.get()
+    }
+
+    /// Ends what `beginUse` or a transaction began on this thread; `idle` is kept for reuse.
+    func endUse(keeping idle: OpaquePointer? = nil) {
+        let thread = pthread_self()
+        let (isKept, isAwaited) = state.withLock { state in
+            let isKept =
+                idle != nil && !state.isClosed && !state.isReserved
+                && state.idleReads.count < Self.idleReadLimit
+            if let idle, isKept {
+                mdb_txn_reset(idle)
+                state.idleReads.append(idle)
+            }
+            if isKept { Self.removeUse(of: thread, &state) }
+            return (isKept, state.isReserved)
+        }
+        if isKept {
+            if isAwaited { state.notify() }
+            return
+        }
+        if let idle { mdb_txn_abort(idle) }
+        let handle = state.withLock { state in
+            Self.removeUse(of: thread, &state)
+            return Self.takeHandle(&state)
+        }
+        state.notify()
+        if let handle { EnvironmentRegistry.shared.close(handle, identity) }
+    }
+
+    private static func removeUse(of thread: pthread_t, _ state: inout State) {
+        if let index = state.openTransactions.lastIndex(where: { $0.thread == thread }) {
+            state.openTransactions.remove(at: index)
+        }
+    }
+
     // MARK: Transactions
 
     func beginRead() throws(LMDBError) -> OpaquePointer {
-        enum Begin { case renew(IdleRead), fresh, closed }
-        let begin: Begin = state.withLock { state in
-            if state.isClosed { return .closed }
-            state.openTransactionCount += 1
-            return state.idleReads.popLast().map(Begin.renew) ?? .fresh
-        }
-        do throws(LMDBError) {
-            switch begin {
-            case .closed: throw LMDBError(.begin, code: LMDBError.closed, path: path)
-            case .renew(let idle):
-                let code = mdb_txn_renew(idle.handle)
-                if code != 0 { mdb_txn_abort(idle.handle) }
-                try check(code, .begin, path)
-                return idle.handle
-            case .fresh:
-                var transaction: OpaquePointer?
-                var code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
-                if code == MDB_READERS_FULL {
-                    // Slots of processes that died are freed only when somebody looks.
-                    _ = mdb_reader_check(handle, nil)
-                    code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
-                }
-                try check(code, .begin, path)
-                return transaction!
+        while true {
+            let use = try beginUse(.begin, isRead: true)
+            var transaction = use.idleRead
+            var code = Self.begin(&transaction, use.handle)
+            if code == MDB_READERS_FULL {
+                // Slots of processes that died are freed only when somebody looks.
+                _ = mdb_reader_check(use.handle, nil)
+                code = Self.begin(&transaction, use.handle)
             }
-        } catch {
-            if case .closed = begin {} else { transactionEnded() }
-            throw error
+            if code == 0, let transaction { return transaction }
+            endUse()
+            try recover(from: code, use)
         }
     }
 
-    func endRead(_ transaction: OpaquePointer) {
-        let idle = IdleRead(handle: transaction)
-        let isKept = state.withLock { state in
-            guard !state.isClosed, state.idleReads.count < Self.idleReadLimit else { return false }
-            mdb_txn_reset(idle.handle)
-            state.idleReads.append(idle)
-            state.openTransactionCount -= 1
-            return true
+    /// Renews an idle read, or begins one.
+    private static func begin(_ transaction: inout OpaquePointer?, _ handle: OpaquePointer) -> Int32
+    {
+        guard let idle = transaction else {
+            return mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
         }
-        if !isKept {
-            mdb_txn_abort(transaction)
-            transactionEnded()
+        let code = mdb_txn_renew(idle)
+        if code != 0 {
+            mdb_txn_abort(idle)
+            transaction = nil
         }
+        return code
     }
 
     func beginWrite() throws(LMDBError) -> OpaquePointer {
-        let isOpen = state.withLock { state in
-            if !state.isClosed { state.openTransactionCount += 1 }
-            return !state.isClosed
+        while true {
+            let use = try beginUse(.begin)
+            var transaction: OpaquePointer?
+            var code = mdb_txn_begin(use.handle, nil, 0, &transaction)
+            #if STET_FAULTS
+                let injected = faults.code(for: .begin)
+                if code == 0, injected != 0 {
+                    mdb_txn_abort(transaction)
+                    code = injected
+                }
+            #endif
+            if code == 0, let transaction { return transaction }
+            endUse()
+            try recover(from: code, use)
         }
-        guard isOpen else { throw LMDBError(.begin, code: LMDBError.closed, path: path) }
-        var transaction: OpaquePointer?
-        var code = mdb_txn_begin(handle, nil, 0, &transaction)
-        #if STET_FAULTS
-            let injected = faults.code(for: .begin)
-            if code == 0, injected != 0 {
-                mdb_txn_abort(transaction)
-                code = injected
-            }
-        #endif
-        if code != 0 { transactionEnded() }
-        try check(code, .begin, path)
-        return transaction!
     }
 
-    /// Keeps the file open until `transactionEnded()`, as a transaction does.
-    func beginUse(_ operation: LMDBError.Operation) throws(LMDBError) {
-        let isOpen = state.withLock { state in
-            if !state.isClosed { state.openTransactionCount += 1 }
-            return !state.isClosed
+    /// Makes a transaction possible that could not begin; throws where that is not in our power.
+    private func recover(from code: Int32, _ use: Use) throws(LMDBError) {
+        switch code {
+        case MDB_MAP_RESIZED: try adoptForeignSize()
+        case MDB_PANIC: try waitForReopening(after: use.reopeningCount)
+        default: throw LMDBError(.begin, code: code, path: path)
         }
-        if !isOpen { throw LMDBError(operation, code: LMDBError.closed, path: path) }
-    }
-
-    func transactionEnded() {
-        let closesNow = state.withLock { state in
-            state.openTransactionCount -= 1
-            return state.isClosed && state.openTransactionCount == 0
-        }
-        if closesNow { EnvironmentRegistry.shared.close(handle) }
     }
 }
 
-// MARK: - What the environment says about itself
-
-extension Environment {
-    /// Sizes and positions of an open environment.
-    package struct Statistics: Hashable, Sendable {
-        package let mapByteCount: Int
-        package let pageByteCount: Int
-        /// Pages of the file that have ever been used.
-        package let usedPageCount: Int
-        /// LMDB's number of the last commit.
-        package let lastTransaction: Int
-        package let readerCount: Int
-    }
-
-    /// - Complexity: O(1).
-    package func statistics() throws(LMDBError) -> Statistics {
-        try beginUse(.environmentStatistics)
-        defer { transactionEnded() }
-        var info = MDB_envinfo()
-        try check(mdb_env_info(handle, &info), .environmentStatistics, path)
-        var statistics = MDB_stat()
-        try check(mdb_env_stat(handle, &statistics), .environmentStatistics, path)
-        return Statistics(
-            mapByteCount: info.me_mapsize,
-            pageByteCount: Int(statistics.ms_psize),
-            usedPageCount: info.me_last_pgno + 1,
-            lastTransaction: info.me_last_txnid,
-            readerCount: Int(info.me_numreaders)
-        )
-    }
-
-    /// Frees the reader slots of processes that have died; returns how many.
-    @discardableResult
-    package func removeStaleReaders() throws(LMDBError) -> Int {
-        try beginUse(.checkReaders)
-        defer { transactionEnded() }
-        var dead: Int32 = 0
-        try check(mdb_reader_check(handle, &dead), .checkReaders, path)
-        return Int(dead)
-    }
+/// The time since some moment before the process began, to a few milliseconds.
+@Sendable package func systemUptime() -> Duration {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }

@@ -11,33 +11,9 @@ import Synchronization
 final class EnvironmentRegistry: Sendable {
     static let shared = EnvironmentRegistry()
 
-    private struct FileIdentity: Hashable {
-        let device: UInt
-        let inode: UInt
-
-        init?(path: String) {
-            var status = stat()
-            guard stat(path, &status) == 0 else { return nil }
-            self.init(status)
-        }
-
-        init?(_ environment: OpaquePointer) {
-            var descriptor: mdb_filehandle_t = -1
-            var status = stat()
-            guard mdb_env_get_fd(environment, &descriptor) == 0, fstat(descriptor, &status) == 0
-            else { return nil }
-            self.init(status)
-        }
-
-        private init(_ status: stat) {
-            device = UInt(status.st_dev)
-            inode = UInt(status.st_ino)
-        }
-    }
-
     private struct Registration {
-        let handle: OpaquePointer
         weak var environment: Environment?
+        let forkGeneration = ProcessFork.generation
     }
 
     private struct State: @unchecked Sendable {  // reached only under `open`'s mutex
@@ -70,6 +46,10 @@ final class EnvironmentRegistry: Sendable {
     private static func find(
         _ path: String, _ configuration: Environment.Configuration, _ state: inout State
     ) throws(LMDBError) -> Found {
+        // What was open before this process was forked belongs to the parent.
+        state.registrations = state.registrations.filter {
+            $0.value.forkGeneration == ProcessFork.generation
+        }
         if let identity = FileIdentity(path: path), let present = state.registrations[identity] {
             guard let environment = present.environment else { return .closing }
             if !environment.isClosed { return .environment(environment) }
@@ -82,15 +62,40 @@ final class EnvironmentRegistry: Sendable {
             defer { mdb_env_close(handle) }
             throw LMDBError(.openEnvironment, code: errno, path: path)
         }
-        let environment = Environment(handle: handle, path: path)
-        state.registrations[identity] = Registration(handle: handle, environment: environment)
+        let environment = Environment(
+            handle: handle, path: path, identity: identity, configuration: configuration)
+        state.registrations[identity] = Registration(environment: environment)
         return .environment(environment)
     }
 
-    func close(_ handle: OpaquePointer) {
+    func close(_ handle: OpaquePointer, _ identity: FileIdentity) {
         open.withLock { state in
             mdb_env_close(handle)
-            state.registrations = state.registrations.filter { $0.value.handle != handle }
+            state.registrations[identity] = nil
+        }
+    }
+
+    /// Closes an environment's file and opens it again, with the same tables, and syncs it.
+    func reopen(
+        _ handle: OpaquePointer?, _ environment: Environment, _ tableNames: [UInt32: String]
+    ) throws(LMDBError) -> OpaquePointer {
+        try open.withLock { (_) throws(LMDBError) -> OpaquePointer in
+            mdb_env_close(handle)
+            var configuration = environment.configuration
+            configuration.createsFile = false
+            let path = environment.path
+            let handle = try Self.open(path, configuration)
+            do throws(LMDBError) {
+                guard FileIdentity(handle) == environment.identity else {
+                    throw LMDBError(.openEnvironment, code: ESTALE, path: path)
+                }
+                try Table.open(tableNames, handle, path)
+                try check(mdb_env_sync(handle, 1), .commit, path)
+                return handle
+            } catch {
+                mdb_env_close(handle)
+                throw error
+            }
         }
     }
 
@@ -103,7 +108,7 @@ final class EnvironmentRegistry: Sendable {
         }
         // A large map costs address space only; sanitizers and resource limits may refuse it.
         let smallestMap = min(configuration.mapByteCount, 1 << 30)
-        var mapByteCount = configuration.mapByteCount
+        var mapByteCount = configuration.initialMapByteCount ?? configuration.mapByteCount
         while true {
             var handle: OpaquePointer?
             try check(mdb_env_create(&handle), .openEnvironment, path)
@@ -127,6 +132,31 @@ final class EnvironmentRegistry: Sendable {
             }
             throw LMDBError(.openEnvironment, code: code, path: path)
         }
+    }
+}
+
+/// The file behind a path or an environment, whatever its name.
+struct FileIdentity: Hashable {
+    let device: UInt
+    let inode: UInt
+
+    init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    init?(_ environment: OpaquePointer) {
+        var descriptor: mdb_filehandle_t = -1
+        var status = stat()
+        guard mdb_env_get_fd(environment, &descriptor) == 0, fstat(descriptor, &status) == 0
+        else { return nil }
+        self.init(status)
+    }
+
+    private init(_ status: stat) {
+        device = UInt(status.st_dev)
+        inode = UInt(status.st_ino)
     }
 }
 

@@ -7,6 +7,8 @@ package struct LMDBError: Error, Hashable, Sendable {
     package enum Operation: String, Hashable, Sendable, CaseIterable {
         case openEnvironment, openTable, begin, get, put, delete, cursor, commit, setMapSize
         case environmentStatistics, checkReaders, copy, inspect
+        /// A commit that was carried out, and then reported as failed: for injected failures only.
+        case reportOfCommit
     }
 
     package let operation: Operation
@@ -14,6 +16,8 @@ package struct LMDBError: Error, Hashable, Sendable {
     package let code: Int32
     /// The path of the environment's data file.
     package let path: String
+    /// True when a commit failed in a way that leaves open whether its data are on the disk.
+    package var isOutcomeOpen = false
 
     package init(_ operation: Operation, code: Int32, path: String) {
         self.operation = operation
@@ -25,7 +29,7 @@ package struct LMDBError: Error, Hashable, Sendable {
     package var attempt: String {
         switch operation {
         case .openEnvironment, .openTable, .inspect: "opened"
-        case .put, .delete, .commit: "written"
+        case .put, .delete, .commit, .reportOfCommit: "written"
         case .begin, .get, .cursor: "used"
         case .setMapSize: "enlarged"
         case .environmentStatistics, .checkReaders: "looked at"
@@ -53,6 +57,8 @@ extension LMDBError {
     package static let notFound = MDB_NOTFOUND
     /// Used by this package when an environment has been closed.
     package static let closed = EBADF
+    /// Used by this package in a child process that was forked after the environment was opened.
+    package static let forked = ECHILD
     package static let noSpace = ENOSPC
     package static let quotaExceeded = EDQUOT
     package static let fileTooLarge = EFBIG
@@ -83,6 +89,10 @@ extension LMDBError {
         case ENOMEM: "Lower the map size, or raise the limit of address space."
         case EIO: "The disk reports errors: check it before going on."
         case EBADF: "The store was closed: open it again."
+        case ECHILD:
+            "This process was forked after the store had been opened: open it in the child, or "
+                + "start the child by another program."
+        case ESTALE: "The file was replaced by another: close the store and open it again."
         default: "See the code's meaning in lmdb.h or errno(3)."
         }
     }

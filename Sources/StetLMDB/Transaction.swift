@@ -97,7 +97,9 @@ package struct WriteTransaction: ~Copyable {
 
     /// Opens a named table, creating it when it is missing.
     package func table(_ name: String) throws(LMDBError) -> Table {
-        try Table.open(name, handle, flags: MDB_CREATE, environment.path)
+        let table = try Table.open(name, handle, flags: MDB_CREATE, environment.path)
+        environment.state.withLock { $0.newTableNames[table.handle] = name }
+        return table
     }
 
     private func checkInjected(_ operation: LMDBError.Operation) throws(LMDBError) {
@@ -129,8 +131,31 @@ package struct Table: Sendable, Hashable {
     /// The table without a name, which exists in every environment and also lists the named ones.
     package static let unnamed = Table(handle: 1)
 
+    /// LMDB's list of free pages: for each commit those that it freed.
+    static let freeList = Table(handle: 0)
+
     /// The longest key in bytes.
     package static let longestKeyByteCount = 511
+
+    /// Opens tables in a fresh environment so that they get the numbers that they had before.
+    static func open(
+        _ names: [UInt32: String], _ environment: OpaquePointer, _ path: String
+    ) throws(LMDBError) {
+        var transaction: OpaquePointer?
+        try check(
+            mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &transaction), .openTable, path)
+        for (number, name) in names.sorted(by: { $0.key < $1.key }) {
+            var handle: MDB_dbi = 0
+            let code = mdb_dbi_open(transaction, name, 0, &handle)
+            guard code == 0, handle == number else {
+                mdb_txn_abort(transaction)
+                throw LMDBError(
+                    .openTable, code: code == 0 ? MDB_BAD_DBI : code, path: path)
+            }
+        }
+        // Only a commit keeps handles that were opened in a transaction.
+        try check(mdb_txn_commit(transaction), .openTable, path)
+    }
 
     fileprivate static func open(
         _ name: String, _ transaction: OpaquePointer, flags: Int32, _ path: String
@@ -151,14 +176,14 @@ extension Environment {
         _ body: (borrowing ReadTransaction) throws -> Result
     ) throws -> Result {
         let handle = try beginRead()
-        defer { endRead(handle) }
+        defer { endUse(keeping: handle) }
         return try body(ReadTransaction(handle: handle, environment: self))
     }
 
     /// Opens tables in a read transaction of their own; nil for each that does not exist.
     package func tables(_ names: [String]) throws(LMDBError) -> [Table?] {
         let handle = try beginRead()
-        defer { transactionEnded() }
+        defer { endUse() }
         var tables: [Table?] = []
         do {
             let transaction = ReadTransaction(handle: handle, environment: self)
@@ -169,32 +194,80 @@ extension Environment {
         }
         // Only a commit keeps handles that were opened in a transaction.
         try check(mdb_txn_commit(handle), .openTable, path)
+        state.withLock { state in
+            for case (let name, let table?) in zip(names, tables) {
+                state.tableNames[table.handle] = name
+            }
+        }
         return tables
     }
 
     /// Runs `body` in the one write transaction, on this thread, and commits durably: when this
     /// returns the data are on the disk.
     ///
-    /// Whatever is thrown, nothing was changed.
+    /// When it throws, nothing was changed, with one exception: an `LMDBError` whose
+    /// `isOutcomeOpen` is true says that the commit itself met a failure that may have come after
+    /// the data were written. The file has then been opened again and synced (or cannot be: later
+    /// transactions throw, too), and what can be read now is what is true.
     ///
     /// - Throws: `LMDBError`, and whatever `body` throws.
     package func write<Result>(
         _ body: (borrowing WriteTransaction) throws -> Result
     ) throws -> Result {
         let handle = try beginWrite()
-        defer { transactionEnded() }
         let result: Result
         do {
             result = try body(WriteTransaction(handle: handle, environment: self))
-            #if STET_FAULTS
-                try check(faults.code(for: .commit), .commit, path)
-            #endif
         } catch {
             mdb_txn_abort(handle)
+            state.withLock { $0.newTableNames = [:] }
+            endUse()
             throw error
         }
-        try check(mdb_txn_commit(handle), .commit, path)
-        return result
+        let code = commit(handle)
+        state.withLock { state in
+            if code == 0 { state.tableNames.merge(state.newTableNames) { $1 } }
+            state.newTableNames = [:]
+        }
+        // The transaction goes on counting as open until it is known whether LMDB can go on.
+        let isOutcomeOpen = code != 0 && isOutcomeOpen(after: code)
+        endUse()
+        guard code != 0 else { return result }
+        var error = LMDBError(.commit, code: code, path: path)
+        if isOutcomeOpen {
+            error.isOutcomeOpen = true
+            // Whoever looks up the outcome meets the failure.
+            try? reopen()
+        }
+        throw error
+    }
+
+    private func commit(_ handle: OpaquePointer) -> Int32 {
+        #if STET_FAULTS
+            let refused = faults.code(for: .commit)
+            if refused != 0 {
+                mdb_txn_abort(handle)
+                return refused
+            }
+            let code = mdb_txn_commit(handle)
+            return code == 0 ? faults.code(for: .reportOfCommit) : code
+        #else
+            return mdb_txn_commit(handle)
+        #endif
+    }
+
+    /// Whether a commit that failed may be on the disk all the same.
+    ///
+    /// LMDB refuses every further transaction after a failed write of the meta page. After any
+    /// other input or output error the system may have dropped pages that it could not write, so
+    /// that nothing that the map shows can be relied on until the file is synced.
+    private func isOutcomeOpen(after code: Int32) -> Bool {
+        if code == EIO || code == MDB_PANIC { return true }
+        var transaction: OpaquePointer?
+        let next = mdb_txn_begin(
+            state.withLock { $0.handle }, nil, UInt32(MDB_RDONLY), &transaction)
+        if next == 0 { mdb_txn_abort(transaction) }
+        return next == MDB_PANIC
     }
 }
 

@@ -170,6 +170,9 @@ package struct EncodedChangeSet: Sendable {
     package let base: Revision
     package let token: UInt64
     package let time: Double
+
+    /// The bytes that it takes in memory, about.
+    var byteCount: Int { bodies.bytes.count + journal.count }
 }
 
 extension NetChanges {

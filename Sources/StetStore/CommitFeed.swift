@@ -1,20 +1,25 @@
+import DequeModule
+import StetLMDB
 import Synchronization
 
 /// Tells observers in this process of commits, in order.
 ///
 /// Nobody's slowness holds up a commit: recent commits are kept in a ring that is bounded in bytes,
-/// and who has fallen behind it reads the journal.
+/// and who has fallen behind it reads the journal. Without observers nothing is kept.
 ///
 /// State: the ring and the waiting observers, guarded by the mutex.
 package final class CommitFeed: Sendable {
     /// The bytes of journal that the ring holds at most.
-    private static let ringByteCount = 16 << 20
+    static let ringByteCount = 16 << 20
+    /// The waiting observers that are woken by the one who publishes; more are woken by a task.
+    private static let wakeLimit = 2
 
     private struct State {
-        /// Ascending by revision; gaps where another process has committed.
-        var ring: [Commit] = []
+        /// Without gaps, up to the head.
+        var ring: Deque<Commit> = []
         var byteCount = 0
         var head: Revision
+        var observerCount = 0
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var nextWaiter: UInt64 = 0
         var isEnded = false
@@ -28,27 +33,78 @@ package final class CommitFeed: Sendable {
     /// The last revision that was published.
     package var head: Revision { state.withLock { $0.head } }
 
+    /// The observers that there are.
+    package var observerCount: Int { state.withLock { $0.observerCount } }
+
     /// The observers that are waiting now.
     package var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-    /// Makes a commit known.
+    /// The bytes of journal that the ring holds.
+    package var byteCount: Int { state.withLock { $0.byteCount } }
+
+    /// Makes commits known.
     ///
-    /// Commits of several threads may arrive out of order.
-    func publish(_ commit: Commit) {
+    /// They follow each other; what is known already is left out. Where they do not follow the
+    /// head, those between are left to the journal.
+    func publish(_ commits: [Commit]) {
         let waiters = state.withLock { state in
-            let index = state.ring.lastIndex { $0.revision < commit.revision }.map { $0 + 1 } ?? 0
-            state.ring.insert(commit, at: index)
-            state.byteCount += commit.body.count
-            var evicted = 0
-            while state.byteCount > Self.ringByteCount, evicted < state.ring.count {
-                state.byteCount -= state.ring[evicted].body.count
-                evicted += 1
+            for commit in commits where commit.revision > state.head {
+                if commit.revision != state.head.next { Self.clear(&state) }
+                state.head = commit.revision
+                if state.observerCount == 0 { continue }
+                state.ring.append(commit)
+                state.byteCount += commit.body.count
             }
-            state.ring.removeFirst(evicted)
-            state.head = max(state.head, commit.revision)
+            while state.byteCount > Self.ringByteCount, let first = state.ring.popFirst() {
+                state.byteCount -= first.body.count
+            }
             return Self.takeWaiters(&state)
         }
-        for waiter in waiters { waiter.resume() }
+        wake(waiters)
+    }
+
+    /// Makes known that there are commits up to `head`; observers read them from the journal.
+    func advance(to head: Revision) {
+        let waiters = state.withLock { state in
+            guard head > state.head else { return [CheckedContinuation<Void, Never>]() }
+            Self.clear(&state)
+            state.head = head
+            return Self.takeWaiters(&state)
+        }
+        wake(waiters)
+    }
+
+    private static func clear(_ state: inout State) {
+        state.ring = []
+        state.byteCount = 0
+    }
+
+    /// Waking one takes about a microsecond, which the writer must not spend on each of a hundred.
+    private func wake(_ waiters: [CheckedContinuation<Void, Never>]) {
+        if waiters.count <= Self.wakeLimit {
+            for waiter in waiters { waiter.resume() }
+        } else {
+            Task.detached { for waiter in waiters { waiter.resume() } }
+        }
+    }
+
+    // MARK: Observers
+
+    /// Stands for one observer; when it goes, nothing of the observer is left.
+    final class Observer: Sendable {
+        private let feed: CommitFeed
+
+        init(_ feed: CommitFeed) {
+            self.feed = feed
+            feed.state.withLock { $0.observerCount += 1 }
+        }
+
+        deinit {
+            feed.state.withLock { state in
+                state.observerCount -= 1
+                if state.observerCount == 0 { CommitFeed.clear(&state) }
+            }
+        }
     }
 
     /// Lets every observer end once it has seen what there is.
@@ -57,7 +113,7 @@ package final class CommitFeed: Sendable {
             state.isEnded = true
             return Self.takeWaiters(&state)
         }
-        for waiter in waiters { waiter.resume() }
+        wake(waiters)
     }
 
     private static func takeWaiters(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
@@ -76,14 +132,10 @@ package final class CommitFeed: Sendable {
     func step(after seen: Revision) -> Step {
         state.withLock { state in
             guard state.head > seen else { return state.isEnded ? .end : .wait }
-            let next = seen.next
-            guard let first = state.ring.first?.revision, first <= next else { return .readJournal }
-            // Without gaps the commit stands at its distance from the first.
-            let index = Int(clamping: next.number - first.number)
-            if let commit = state.ring.element(at: index), commit.revision == next {
-                return .deliver(commit)
+            guard let first = state.ring.first?.revision, first <= seen.next else {
+                return .readJournal
             }
-            return state.ring.first { $0.revision == next }.map(Step.deliver) ?? .readJournal
+            return .deliver(state.ring[Int(seen.next.number - first.number)])
         }
     }
 
@@ -127,12 +179,17 @@ public struct Commits: AsyncSequence, Sendable {
     /// An observer of its own; it begins after the commit that was the last when the sequence was
     /// made.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(file: file, seen: start)
+        let iterator = Iterator(
+            file: file, observer: CommitFeed.Observer(file.feed), seen: start)
+        // The thread begins to look for the commits of other processes.
+        file.writer.attend()
+        return iterator
     }
 
     /// The position of one observer.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let file: StoreFile
+        fileprivate let observer: CommitFeed.Observer
         fileprivate var seen: Revision
 
         /// The next commit; nil when the store was closed or the task cancelled.
@@ -162,6 +219,37 @@ public struct Commits: AsyncSequence, Sendable {
         private mutating func deliver(_ commit: Commit) -> Commit {
             seen = commit.revision
             return commit
+        }
+    }
+}
+
+// MARK: - Commits of other processes
+
+extension StoreFile {
+    /// Foreign commits that are read ahead for the observers at most; more are left to each of
+    /// them.
+    private static let readAheadLimit = 10_000
+
+    /// Makes known what other processes have committed, up to `last` or to the head.
+    ///
+    /// A failure is left to the observers, who meet it when they read the journal.
+    func catchUp(through last: Revision? = nil) {
+        if let last, feed.head >= last { return }
+        do {
+            try read { reader in
+                let head = min(try reader.head().revision, last ?? Revision(.max))
+                var revision = feed.head
+                guard head > revision else { return }
+                if feed.observerCount > 0, head.number - revision.number <= Self.readAheadLimit {
+                    while revision < head {
+                        revision = revision.next
+                        feed.publish([try reader.commit(revision)])
+                    }
+                }
+                feed.advance(to: head)
+            }
+        } catch {
+            if let last { feed.advance(to: last) }
         }
     }
 }

@@ -1,61 +1,123 @@
 import FoundationEssentials
 import StetLMDB
 
-/// Why the writer refused a change set whose data no longer fit the store.
-///
-/// Nothing was written.
-package struct CommitRefusal: Error, Sendable {
-    /// One thing that has moved since the change set was prepared.
-    package enum Reason: Hashable, Sendable {
-        /// The object was changed by another commit; its record's revision now, nil when it is
-        /// gone.
-        case objectChanged(entity: Int, ObjectID, base: Revision, now: Revision?)
-        /// A reference points to an object that does not exist.
-        case targetMissing(ReferenceKey)
-        /// A deleted object is still referred to by an object outside of the change set.
-        case stillReferenced(ReferenceKey)
-        /// Another process has migrated the store.
-        case schemaChanged
+extension StoreFile {
+    /// Makes a change set a commit, durably, with all others that wait at the moment; blocks the
+    /// thread until then.
+    ///
+    /// - Throws: `CommitRefusal` when the store has moved, `StoreError`: nothing was written.
+    ///   `UnknownOutcomeError`: only `outcome(of:)` can tell.
+    package func commit(_ set: EncodedChangeSet) throws -> Commit {
+        try submit(set).wait()
     }
 
-    /// In the order of the change set.
-    package let reasons: [Reason]
-}
+    /// Puts a change set into the writer's queue.
+    ///
+    /// `isRetry` says that the commit may be in the journal already; then it is not made again.
+    ///
+    /// - Throws: `StoreError` (`.storeClosed`).
+    package func submit(_ set: EncodedChangeSet, isRetry: Bool = false) throws -> Submission {
+        let submission = Submission(set, isRetry: isRetry, self)
+        try writer.submit(submission)
+        return submission
+    }
 
-extension StoreFile {
-    /// The one function that changes a store: checks a change set against the store as it is now,
-    /// then writes journal entry, records, reverse references and head in one transaction, durably.
+    /// Commits a batch: checks each change set against the store with the earlier ones in it, and
+    /// writes those that fit, in one transaction.
     ///
-    /// No user code runs in it.
+    /// Runs on the writer thread; no user code runs in it. Each member is decided when this
+    /// returns.
+    func commit(_ batch: [Submission]) {
+        do {
+            let results = try write(batch)
+            publish(results)
+            for (submission, result) in zip(batch, results) { submission.decide(result) }
+        } catch let error as LMDBError where error.isOutcomeOpen {
+            for submission in batch { submission.decide(settled(submission, error)) }
+        } catch let error as LMDBError where error.code == LMDBError.mapFull && canGrow() {
+            commit(batch)
+        } catch  where batch.count > 1 {
+            // The failure may be one member's own.
+            for submission in batch { commit([submission]) }
+        } catch {
+            batch.first?.decide(.failure(StoreError.wrapped(error, path: path)))
+        }
+    }
+
+    private func canGrow() -> Bool { (try? environment.grow()) ?? false }
+
+    /// What became of a commit whose transaction has failed at its end: the file was opened again
+    /// and synced, so that the journal tells.
+    private func settled(_ submission: Submission, _ error: LMDBError) -> Result<Commit, any Error>
+    {
+        #if STET_FAULTS
+            if planted.contains("inputOutputErrorIgnored") { return .failure(StoreError(error)) }
+        #endif
+        do {
+            let found = try read { reader in try reader.commit(with: submission.id) }
+            guard let found else { return .failure(StoreError(error)) }
+            publish([.success(found)])
+            return .success(found)
+        } catch {
+            let cause = (error as? StoreError) ?? StoreError.damaged("\(error)", path: path)
+            return .failure(UnknownOutcomeError(commit: submission.id, cause: cause))
+        }
+    }
+
+    /// The one function that changes a store: journal entries, records, reverse references and head
+    /// of all members that pass their checks, in one transaction, durably.
     ///
-    /// - Throws: `CommitRefusal` when the store has moved; `StoreError`. Nothing was written in
-    ///   either case.
-    package func commit(_ set: EncodedChangeSet) throws -> Commit {
-        let commit = try StoreError.wrapping(path: path) {
-            try environment.write { transaction in
-                let head = try Head.read(in: transaction.reading)
-                let reasons = try CommitCheck(set, self, transaction.reading).reasons(head)
-                guard reasons.isEmpty else { throw CommitRefusal(reasons: reasons) }
-                let envelope = try apply(set, after: head, in: transaction)
-                #if STET_FAULTS
-                    if planted.contains("publishBeforeCommit") {
-                        feed.publish(
-                            try Commit(
-                                envelope: envelope, body: set.journal, schema: schema,
-                                store: storeID))
-                    }
-                #endif
-                return try Commit(
-                    envelope: envelope, body: set.journal, schema: schema, store: storeID)
+    /// A member that is refused has put nothing.
+    ///
+    /// - Throws: `LMDBError` or `DecodingFailure`: nothing was written, unless the outcome is open.
+    private func write(_ batch: [Submission]) throws -> [Result<Commit, any Error>] {
+        try environment.write { transaction in
+            let before = try Head.read(in: transaction.reading)
+            var head = before
+            let results = try batch.map { submission in
+                try write(submission, &head, in: transaction)
+            }
+            if head != before { try head.write(in: transaction) }
+            #if STET_FAULTS
+                if planted.contains("publishBeforeCommit") { publish(results) }
+            #endif
+            return results
+        }
+    }
+
+    private func write(
+        _ submission: Submission, _ head: inout Head, in transaction: borrowing WriteTransaction
+    ) throws -> Result<Commit, any Error> {
+        let set = submission.set
+        if submission.isRetry {
+            let present = try journal.revision(
+                of: submission.id, through: head.revision, in: transaction.reading)
+            if let present {
+                let (envelope, body) = try journal.entry(present, in: transaction.reading)
+                return .success(try commit(envelope, body))
             }
         }
-        feed.publish(commit)
-        return commit
+        let reasons = try CommitCheck(set, self, transaction.reading).reasons(head)
+        guard reasons.isEmpty else { return .failure(CommitRefusal(reasons: reasons)) }
+        let envelope = try apply(set, &head, in: transaction)
+        return .success(try commit(envelope, set.journal))
     }
 
-    /// Writes a change set that has passed all checks; the envelope of its entry.
+    private func commit(_ envelope: Envelope, _ body: ByteStorage) throws -> Commit {
+        try Commit(envelope: envelope, body: body, schema: schema, store: storeID)
+    }
+
+    /// Tells observers, in order.
+    private func publish(_ results: [Result<Commit, any Error>]) {
+        let commits = results.compactMap { try? $0.get() }
+        guard let first = commits.first?.revision, let before = first.previous else { return }
+        catchUp(through: before)
+        feed.publish(commits)
+    }
+
+    /// Writes a change set that has passed all checks, but for the head; the envelope of its entry.
     private func apply(
-        _ set: EncodedChangeSet, after head: Head, in transaction: borrowing WriteTransaction
+        _ set: EncodedChangeSet, _ head: inout Head, in transaction: borrowing WriteTransaction
     ) throws -> Envelope {
         var envelope = Envelope()
         envelope.changeCount = set.changes.count
@@ -70,11 +132,9 @@ extension StoreFile {
         let hash = try journal.append(envelope, set, in: transaction)
         try putRecords(set, envelope, in: transaction)
         try putReferences(set, in: transaction)
-        var newHead = head
-        newHead.revision = envelope.revision
-        newHead.hash = hash
-        newHead.time = envelope.time
-        try newHead.write(in: transaction)
+        head.revision = envelope.revision
+        head.hash = hash
+        head.time = envelope.time
         return envelope
     }
 
@@ -110,7 +170,7 @@ extension StoreFile {
         }
     }
 
-    fileprivate func lastKey(of table: Table, in transaction: ReadTransaction) throws -> ObjectID? {
+    func lastKey(of table: Table, in transaction: ReadTransaction) throws -> ObjectID? {
         guard let entry = try transaction.cursor(in: table).last() else { return nil }
         guard entry.key.count == 16 else {
             throw DecodingFailure("a record key of \(entry.key.count) bytes")
@@ -138,122 +198,5 @@ extension StoreFile {
                 in: references)
             _ = index
         }
-    }
-}
-
-/// The data that the writer looks at before it writes anything.
-private struct CommitCheck {
-    private let set: EncodedChangeSet
-    private let file: StoreFile
-    private let transaction: ReadTransaction
-
-    init(_ set: EncodedChangeSet, _ file: StoreFile, _ transaction: ReadTransaction) {
-        self.set = set
-        self.file = file
-        self.transaction = transaction
-    }
-
-    /// What has moved since the change set was prepared; empty when it can be written.
-    func reasons(_ head: Head) throws -> [CommitRefusal.Reason] {
-        guard head.schemaRevision == UInt32(set.schema.revision) else { return [.schemaChanged] }
-        var reasons: [CommitRefusal.Reason] = []
-        try checkBases(into: &reasons)
-        try checkTargets(into: &reasons)
-        for change in set.changes where change.kind == .delete {
-            try checkReferrers(of: change, into: &reasons)
-        }
-        return reasons
-    }
-
-    private func header(_ entity: Int, _ id: ObjectID) throws -> RecordHeader? {
-        let value = try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
-            id.store(to: key.baseAddress!)
-            return try transaction.get(UnsafeRawBufferPointer(key), in: file.records[entity - 1])
-        }
-        return try value.map { bytes in try RecordHeader(decoding: bytes) }
-    }
-
-    private func checkBases(into reasons: inout [CommitRefusal.Reason]) throws {
-        var entity = 0
-        var lastID: ObjectID?
-        for change in set.changes {
-            if change.entity != entity {
-                entity = change.entity
-                lastID = try file.lastKey(of: file.records[entity - 1], in: transaction)
-            }
-            // What is inserted behind the last record cannot be there already.
-            let isNew = lastID.map { $0 < change.id } ?? true
-            let header = isNew ? nil : try header(entity, change.id)
-            let revision = header?.revision ?? .zero
-            let exists = header.map { !$0.isTombstone } ?? false
-            if revision != change.base || exists != (change.kind != .insert) {
-                reasons.append(
-                    .objectChanged(
-                        entity: entity, change.id, base: change.base,
-                        now: exists ? revision : nil))
-            }
-        }
-    }
-
-    /// Each target once: the added references are sorted by it.
-    private func checkTargets(into reasons: inout [CommitRefusal.Reason]) throws {
-        var checked: (target: ObjectID, entity: Int)?
-        for reference in set.addedReferences {
-            let property = file.schema.entities[reference.sourceEntity - 1]
-                .properties[reference.slot]
-            guard let target = property.target, let entity = file.schema.number(ofEntity: target)
-            else { throw DecodingFailure("a reference without a target") }
-            if let checked, checked == (reference.target, entity) { continue }
-            checked = (reference.target, entity)
-            if let change = change(of: entity, reference.target) {
-                if change.kind == .delete { reasons.append(.targetMissing(reference)) }
-                continue
-            }
-            let header = try header(entity, reference.target)
-            if header?.isTombstone ?? true { reasons.append(.targetMissing(reference)) }
-        }
-    }
-
-    private func change(of entity: Int, _ id: ObjectID) -> EncodedChangeSet.Change? {
-        var lower = 0
-        var upper = set.changes.count
-        while lower < upper {
-            let middle = (lower + upper) / 2
-            let change = set.changes[middle]
-            if (change.entity, change.id) < (entity, id) {
-                lower = middle + 1
-            } else {
-                upper = middle
-            }
-        }
-        guard lower < set.changes.count else { return nil }
-        let change = set.changes[lower]
-        return change.entity == entity && change.id == id ? change : nil
-    }
-
-    private func checkReferrers(
-        of change: EncodedChangeSet.Change, into reasons: inout [CommitRefusal.Reason]
-    ) throws {
-        let entities = file.schema.entities
-        let deleted = entities[change.entity - 1].name
-        try StoreReader.forEachReference(to: change.id, in: file.references, transaction) {
-            reference in
-            // Ids from elsewhere may be those of objects of several entities.
-            let property = entities.element(at: reference.sourceEntity - 1)?
-                .properties.element(at: reference.slot)
-            if property?.target == deleted, !contains(set.removedReferences, reference) {
-                reasons.append(.stillReferenced(reference))
-            }
-        }
-    }
-
-    private func contains(_ sorted: [ReferenceKey], _ key: ReferenceKey) -> Bool {
-        var lower = 0
-        var upper = sorted.count
-        while lower < upper {
-            let middle = (lower + upper) / 2
-            if sorted[middle] < key { lower = middle + 1 } else { upper = middle }
-        }
-        return lower < sorted.count && sorted[lower] == key
     }
 }

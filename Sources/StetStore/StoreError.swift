@@ -109,10 +109,17 @@ extension StoreError {
     ) throws -> Result {
         do {
             return try body()
-        } catch let error as LMDBError {
-            throw StoreError(error)
-        } catch let failure as DecodingFailure {
-            throw StoreError.damaged(failure.description, path: path)
+        } catch {
+            throw wrapped(error, path: path)
+        }
+    }
+
+    /// An error of the layers below as this type; any other as it is.
+    static func wrapped(_ error: any Error, path: String) -> any Error {
+        switch error {
+        case let error as LMDBError: StoreError(error)
+        case let failure as DecodingFailure: damaged(failure.description, path: path)
+        default: error
         }
     }
 }

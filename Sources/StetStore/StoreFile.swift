@@ -12,6 +12,7 @@ package final class StoreFile: Sendable {
     package let schema: Schema
     package let storeID: ObjectID
     package let feed: CommitFeed
+    let writer: WriterThread
     let journal: Journal
     let references: Table
     /// One table per entity: number n stands at index n - 1.
@@ -29,7 +30,7 @@ package final class StoreFile: Sendable {
     private init(
         environment: Environment, schema: Schema, storeID: ObjectID, tables: StoreTables,
         head: Head
-    ) {
+    ) throws {
         self.environment = environment
         self.schema = schema
         self.storeID = storeID
@@ -37,7 +38,11 @@ package final class StoreFile: Sendable {
         references = tables.references
         records = tables.records
         feed = CommitFeed(head: head.revision)
+        writer = try WriterThread(path: environment.path)
+        writer.serve(self)
     }
+
+    deinit { close() }
 
     /// Opens the store at `path` for a schema; creates it when there is no file.
     ///
@@ -86,7 +91,7 @@ package final class StoreFile: Sendable {
                     Schema(revision: schema.revision, entities: declared.entities), in: transaction)
             }
         }
-        return StoreFile(
+        return try StoreFile(
             environment: environment,
             schema: try Schema(revision: schema.revision, entities: declared.entities),
             storeID: identity, tables: try StoreTables.open(schema, in: environment), head: head)
@@ -112,10 +117,14 @@ package final class StoreFile: Sendable {
         }
     }
 
-    /// Ends the store: later calls throw `storeClosed`, waiting observers end.
+    /// Ends the store: commits what waits for the writer, then lets observers end; later calls
+    /// throw `storeClosed`.
     package func close() {
-        environment.close()
+        // The parent's thread does not exist in a child.
+        if environment.isForked { return }
+        writer.finish()
         feed.end()
+        environment.close()
     }
 
     package var isClosed: Bool { environment.isClosed }

@@ -1,0 +1,123 @@
+import CLMDB
+import Glibc
+
+// What LMDB allows only while no transaction of this process is open: another size of the map, and
+// opening the file again.
+
+extension Environment {
+    /// Runs `body` while no transaction of this environment is open in this process; those that
+    /// want to begin wait.
+    ///
+    /// `body` may replace the handle.
+    private func reserved(
+        _ body: (inout OpaquePointer?) throws(LMDBError) -> Void
+    ) throws(LMDBError) {
+        let thread = pthread_self()
+        let handle: Swift.Result<OpaquePointer, LMDBError> = state.wait { state in
+            if state.openTransactions.contains(where: { $0.thread == thread }) {
+                // It would wait for itself.
+                return .failure(LMDBError(.begin, code: MDB_MAP_RESIZED, path: path))
+            }
+            if state.isReserved { return nil }
+            if let failure = state.failure { return .failure(failure) }
+            guard let handle = state.handle else {
+                return .failure(LMDBError(.begin, code: LMDBError.closed, path: path))
+            }
+            state.isReserved = true
+            return .success(handle)
+        }
+        var current: OpaquePointer? = try handle.get()
+        state.wait { state -> Void? in
+            guard state.openTransactions.isEmpty else { return nil }
+            Self.abortIdleReads(&state)
+            return ()
+        }
+        defer {
+            let last = state.withLock { state in
+                state.handle = current
+                state.isReserved = false
+                return Self.takeHandle(&state)
+            }
+            state.notify()
+            if let last { EnvironmentRegistry.shared.close(last, identity) }
+        }
+        try body(&current)
+    }
+
+    // MARK: Size
+
+    /// Doubles the map, up to the size of the configuration; false when it has that size, or the
+    /// system refuses.
+    ///
+    /// Waits for the end of all transactions of this process.
+    package func grow() throws(LMDBError) -> Bool {
+        var hasGrown = false
+        try reserved { handle throws(LMDBError) in
+            let present = try Self.mapByteCount(handle, path)
+            let next = min(present * 2, configuration.mapByteCount)
+            guard next > present else { return }
+            let code = mdb_env_set_mapsize(handle, next)
+            if code == ENOMEM {
+                // LMDB has given up its map before it asked for the larger one.
+                try check(mdb_env_set_mapsize(handle, present), .setMapSize, path)
+                return
+            }
+            try check(code, .setMapSize, path)
+            hasGrown = true
+        }
+        return hasGrown
+    }
+
+    /// Makes room for a file that another process has let grow beyond this one's map.
+    func adoptForeignSize() throws(LMDBError) {
+        try reserved { handle throws(LMDBError) in
+            try check(mdb_env_set_mapsize(handle, 0), .setMapSize, path)
+        }
+    }
+
+    private static func mapByteCount(
+        _ handle: OpaquePointer?, _ path: String
+    ) throws(LMDBError) -> Int {
+        var information = MDB_envinfo()
+        try check(mdb_env_info(handle, &information), .environmentStatistics, path)
+        return information.me_mapsize
+    }
+
+    // MARK: Opening again
+
+    /// Closes the file and opens it again, after a failure that leaves open what is on the disk,
+    /// and syncs it, so that what can be read afterwards is what a power cut would leave.
+    ///
+    /// When it throws, the environment is failed: every later transaction throws the same error
+    /// until it is closed and opened by its user.
+    func reopen() throws(LMDBError) {
+        do {
+            try reserved { handle throws(LMDBError) in
+                let before = handle
+                handle = nil
+                #if STET_FAULTS
+                    try check(faults.code(for: .openEnvironment), .openEnvironment, path)
+                #endif
+                let names = state.withLock { $0.tableNames }
+                handle = try EnvironmentRegistry.shared.reopen(before, self, names)
+            }
+        } catch {
+            state.withLock { $0.failure = error }
+            state.notify()
+            throw error
+        }
+        state.withLock { $0.reopeningCount += 1 }
+        state.notify()
+    }
+
+    /// Waits while the thread whose commit has failed opens the file again.
+    func waitForReopening(after count: Int) throws(LMDBError) {
+        let thread = pthread_self()
+        let code: Int32 = state.wait { state in
+            if state.reopeningCount != count || state.failure != nil || state.isClosed { return 0 }
+            let isInside = state.openTransactions.contains { $0.thread == thread }
+            return isInside ? MDB_PANIC : nil
+        }
+        try check(code, .begin, path)
+    }
+}

@@ -1,0 +1,149 @@
+import CLMDB
+import Glibc
+
+// What an environment says about itself.
+
+extension Environment {
+    /// Sizes and positions of an open environment.
+    package struct Statistics: Hashable, Sendable {
+        package let mapByteCount: Int
+        package let pageByteCount: Int
+        /// Pages of the file that have ever been used.
+        package let usedPageCount: Int
+        /// LMDB's number of the last commit.
+        package let lastTransaction: Int
+        /// Slots of the reader table that were ever used, over all processes.
+        package let readerCount: Int
+        /// The most reads that may be open at once, over all processes.
+        package let readerLimit: Int
+    }
+
+    /// A read that is open now, in any process.
+    package struct Reader: Hashable, Sendable {
+        struct Identity: Hashable, Sendable {
+            let processID: Int32
+            let thread: UInt
+            let transaction: Int
+        }
+
+        package let processID: Int32
+        /// LMDB's number of the commit that it sees: pages freed since then wait for its end.
+        package let transaction: Int
+        /// How long it has been open; in another process, since somebody in this one looked first.
+        package let age: Duration
+    }
+
+    /// - Complexity: O(1).
+    package func statistics() throws(LMDBError) -> Statistics {
+        let use = try beginUse(.environmentStatistics)
+        defer { endUse() }
+        var information = MDB_envinfo()
+        try check(mdb_env_info(use.handle, &information), .environmentStatistics, path)
+        var statistics = MDB_stat()
+        try check(mdb_env_stat(use.handle, &statistics), .environmentStatistics, path)
+        return Statistics(
+            mapByteCount: information.me_mapsize,
+            pageByteCount: Int(statistics.ms_psize),
+            usedPageCount: information.me_last_pgno + 1,
+            lastTransaction: information.me_last_txnid,
+            readerCount: Int(information.me_numreaders),
+            readerLimit: Int(information.me_maxreaders)
+        )
+    }
+
+    /// LMDB's number of the last commit of any process.
+    ///
+    /// - Complexity: O(1), without a transaction.
+    package func lastTransaction() throws(LMDBError) -> Int {
+        let use = try beginUse(.environmentStatistics)
+        defer { endUse() }
+        var information = MDB_envinfo()
+        try check(mdb_env_info(use.handle, &information), .environmentStatistics, path)
+        return information.me_last_txnid
+    }
+
+    /// The reads that are open now, in any process, the oldest first.
+    package func readers() throws(LMDBError) -> [Reader] {
+        let use = try beginUse(.checkReaders)
+        defer { endUse() }
+        let now = configuration.uptime()
+        let own = getpid()
+        let found = try Self.readerTable(use.handle, path).sorted {
+            $0.transaction < $1.transaction
+        }
+        return state.withLock { state in
+            // Who began earlier sees no later commit, so both lists have the same order.
+            var begun = state.openTransactions.filter(\.isRead).map(\.begun).sorted()[...]
+            var sightings: [Reader.Identity: Duration] = [:]
+            let readers = found.map { identity in
+                let since: Duration
+                if identity.processID == own {
+                    since = begun.popFirst() ?? now
+                } else {
+                    since = state.sightings[identity] ?? now
+                    sightings[identity] = since
+                }
+                return Reader(
+                    processID: identity.processID, transaction: identity.transaction,
+                    age: now - since)
+            }
+            state.sightings = sightings
+            return readers
+        }
+    }
+
+    /// The lines of LMDB's list of readers: process, thread, and the transaction or a dash.
+    private static func readerTable(
+        _ handle: OpaquePointer, _ path: String
+    ) throws(LMDBError) -> [Reader.Identity] {
+        var text = ""
+        let code = withUnsafeMutablePointer(to: &text) { text in
+            mdb_reader_list(
+                handle,
+                { line, context in
+                    if let line {
+                        context?.assumingMemoryBound(to: String.self).pointee += String(
+                            cString: line)
+                    }
+                    return 0
+                }, text)
+        }
+        if code < 0 { throw LMDBError(.checkReaders, code: code, path: path) }
+        return text.split(separator: "\n").compactMap { line in
+            let fields = line.split(separator: " ")
+            guard fields.count == 3, let processID = Int32(fields[0]),
+                let thread = UInt(fields[1], radix: 16), let transaction = Int(fields[2])
+            else { return nil }
+            return Reader.Identity(
+                processID: processID, thread: thread, transaction: transaction)
+        }
+    }
+
+    /// The pages that commits have freed and that cannot be used again while a read is open that
+    /// sees transaction `oldest`.
+    ///
+    /// - Complexity: O(entries of the free list).
+    package func pageCount(heldBackBy oldest: Int) throws -> Int {
+        try read { transaction in
+            var count = 0
+            try transaction.scan(.freeList) { key, value in
+                guard key.count == 8, value.count >= 8,
+                    key.loadUnaligned(as: UInt.self) >= UInt(max(oldest, 0))
+                else { return true }
+                count += Int(clamping: value.loadUnaligned(as: UInt.self))
+                return true
+            }
+            return count
+        }
+    }
+
+    /// Frees the reader slots of processes that have died; returns how many.
+    @discardableResult
+    package func removeStaleReaders() throws(LMDBError) -> Int {
+        let use = try beginUse(.checkReaders)
+        defer { endUse() }
+        var dead: Int32 = 0
+        try check(mdb_reader_check(use.handle, &dead), .checkReaders, path)
+        return Int(dead)
+    }
+}

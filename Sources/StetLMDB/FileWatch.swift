@@ -1,0 +1,80 @@
+import Glibc
+
+/// Wakes one thread: when another thread asks for it, when somebody writes to a file, or when the
+/// time is up.
+///
+/// One thread waits and decides what is watched; `wake()` may be called by any. The pipe's
+/// descriptors are constant, `notification` belongs to the thread that waits.
+package final class FileWatch: @unchecked Sendable {  // `notification` has one thread, no lock
+    private let path: String
+    private let pipe: (reading: Int32, writing: Int32)
+    /// An inotify instance while the file is watched; -1 otherwise.
+    private var notification: Int32 = -1
+
+    /// A watch of the file at `path`, which does not watch yet.
+    ///
+    /// - Throws: `LMDBError` when the process has no descriptor left.
+    package init(path: String) throws(LMDBError) {
+        self.path = path
+        var ends: [Int32] = [-1, -1]
+        guard Glibc.pipe(&ends) == 0 else {
+            throw LMDBError(.openEnvironment, code: errno, path: path)
+        }
+        for end in ends {
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+        }
+        pipe = (ends[0], ends[1])
+    }
+
+    deinit {
+        stopWatching()
+        close(pipe.reading)
+        close(pipe.writing)
+    }
+
+    /// Whether writes to the file wake the thread.
+    package var isWatching: Bool { notification >= 0 }
+
+    /// Lets writes to the file wake the thread.
+    ///
+    /// Has no effect where the system has no watch left: the time-out must do.
+    package func startWatching() {
+        if isWatching { return }
+        notification = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
+        if isWatching, inotify_add_watch(notification, path, UInt32(IN_MODIFY)) < 0 {
+            stopWatching()
+        }
+    }
+
+    /// Ends what `startWatching()` began.
+    package func stopWatching() {
+        if isWatching { close(notification) }
+        notification = -1
+    }
+
+    /// Ends the present or the next `wait`.
+    package func wake() {
+        var byte: UInt8 = 1
+        // A full pipe has enough in it to wake the thread.
+        _ = write(pipe.writing, &byte, 1)
+    }
+
+    /// Returns after a `wake()`, a write to the file, or the time.
+    package func wait(milliseconds: Int32) {
+        var descriptors = [pollfd(fd: pipe.reading, events: Int16(POLLIN), revents: 0)]
+        if isWatching {
+            descriptors.append(pollfd(fd: notification, events: Int16(POLLIN), revents: 0))
+        }
+        if poll(&descriptors, UInt(descriptors.count), milliseconds) <= 0 { return }
+        drain(pipe.reading)
+        if isWatching { drain(notification) }
+    }
+
+    /// Takes what there is to read, whatever it says.
+    private func drain(_ descriptor: Int32) {
+        withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
+            while read(descriptor, buffer.baseAddress, buffer.count) == buffer.count {}
+        }
+    }
+}

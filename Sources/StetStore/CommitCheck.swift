@@ -1,0 +1,139 @@
+import StetLMDB
+
+/// Why the writer refused a change set whose data no longer fit the store.
+///
+/// Nothing was written.
+package struct CommitRefusal: Error, Sendable {
+    /// One thing that has moved since the change set was prepared.
+    package enum Reason: Hashable, Sendable {
+        /// The object was changed by another commit; its record's revision now, nil when it is
+        /// gone.
+        case objectChanged(entity: Int, ObjectID, base: Revision, now: Revision?)
+        /// A reference points to an object that does not exist.
+        case targetMissing(ReferenceKey)
+        /// A deleted object is still referred to by an object outside of the change set.
+        case stillReferenced(ReferenceKey)
+        /// Another process has migrated the store.
+        case schemaChanged
+    }
+
+    /// In the order of the change set.
+    package let reasons: [Reason]
+}
+
+/// The data that the writer looks at before it writes anything.
+struct CommitCheck {
+    private let set: EncodedChangeSet
+    private let file: StoreFile
+    private let transaction: ReadTransaction
+
+    init(_ set: EncodedChangeSet, _ file: StoreFile, _ transaction: ReadTransaction) {
+        self.set = set
+        self.file = file
+        self.transaction = transaction
+    }
+
+    /// What has moved since the change set was prepared; empty when it can be written.
+    func reasons(_ head: Head) throws -> [CommitRefusal.Reason] {
+        guard head.schemaRevision == UInt32(set.schema.revision) else { return [.schemaChanged] }
+        var reasons: [CommitRefusal.Reason] = []
+        try checkBases(into: &reasons)
+        try checkTargets(into: &reasons)
+        for change in set.changes where change.kind == .delete {
+            try checkReferrers(of: change, into: &reasons)
+        }
+        return reasons
+    }
+
+    private func header(_ entity: Int, _ id: ObjectID) throws -> RecordHeader? {
+        let value = try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
+            id.store(to: key.baseAddress!)
+            return try transaction.get(UnsafeRawBufferPointer(key), in: file.records[entity - 1])
+        }
+        return try value.map { bytes in try RecordHeader(decoding: bytes) }
+    }
+
+    private func checkBases(into reasons: inout [CommitRefusal.Reason]) throws {
+        var entity = 0
+        var lastID: ObjectID?
+        for change in set.changes {
+            if change.entity != entity {
+                entity = change.entity
+                lastID = try file.lastKey(of: file.records[entity - 1], in: transaction)
+            }
+            // What is inserted behind the last record cannot be there already.
+            let isNew = lastID.map { $0 < change.id } ?? true
+            let header = isNew ? nil : try header(entity, change.id)
+            let revision = header?.revision ?? .zero
+            let exists = header.map { !$0.isTombstone } ?? false
+            if revision != change.base || exists != (change.kind != .insert) {
+                reasons.append(
+                    .objectChanged(
+                        entity: entity, change.id, base: change.base,
+                        now: exists ? revision : nil))
+            }
+        }
+    }
+
+    /// Each target once: the added references are sorted by it.
+    private func checkTargets(into reasons: inout [CommitRefusal.Reason]) throws {
+        var checked: (target: ObjectID, entity: Int)?
+        for reference in set.addedReferences {
+            let property = file.schema.entities[reference.sourceEntity - 1]
+                .properties[reference.slot]
+            guard let target = property.target, let entity = file.schema.number(ofEntity: target)
+            else { throw DecodingFailure("a reference without a target") }
+            if let checked, checked == (reference.target, entity) { continue }
+            checked = (reference.target, entity)
+            if let change = change(of: entity, reference.target) {
+                if change.kind == .delete { reasons.append(.targetMissing(reference)) }
+                continue
+            }
+            let header = try header(entity, reference.target)
+            if header?.isTombstone ?? true { reasons.append(.targetMissing(reference)) }
+        }
+    }
+
+    private func change(of entity: Int, _ id: ObjectID) -> EncodedChangeSet.Change? {
+        var lower = 0
+        var upper = set.changes.count
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            let change = set.changes[middle]
+            if (change.entity, change.id) < (entity, id) {
+                lower = middle + 1
+            } else {
+                upper = middle
+            }
+        }
+        guard lower < set.changes.count else { return nil }
+        let change = set.changes[lower]
+        return change.entity == entity && change.id == id ? change : nil
+    }
+
+    private func checkReferrers(
+        of change: EncodedChangeSet.Change, into reasons: inout [CommitRefusal.Reason]
+    ) throws {
+        let entities = file.schema.entities
+        let deleted = entities[change.entity - 1].name
+        try StoreReader.forEachReference(to: change.id, in: file.references, transaction) {
+            reference in
+            // Ids from elsewhere may be those of objects of several entities.
+            let property = entities.element(at: reference.sourceEntity - 1)?
+                .properties.element(at: reference.slot)
+            if property?.target == deleted, !contains(set.removedReferences, reference) {
+                reasons.append(.stillReferenced(reference))
+            }
+        }
+    }
+
+    private func contains(_ sorted: [ReferenceKey], _ key: ReferenceKey) -> Bool {
+        var lower = 0
+        var upper = sorted.count
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            if sorted[middle] < key { lower = middle + 1 } else { upper = middle }
+        }
+        return lower < sorted.count && sorted[lower] == key
+    }
+}

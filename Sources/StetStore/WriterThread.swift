@@ -1,0 +1,236 @@
+import Glibc
+import StetLMDB
+
+/// The one thread of a store that commits, and that looks after it when there is nothing to commit.
+///
+/// Change sets are encoded by those who save, and wait here in the order in which they came; the
+/// thread takes what waits as one batch. Between batches it tells observers of the commits of other
+/// processes, and frees the reader slots of processes that have died. It begins with the first
+/// change set or observer, and does not keep the store open.
+///
+/// State: queue and phase, guarded by the monitor.
+final class WriterThread: Sendable {
+    private enum Phase {
+        case notStarted
+        case running
+        /// Takes nothing new, and ends when the queue is empty.
+        case ending
+        case ended
+    }
+
+    private struct State {
+        var phase = Phase.notStarted
+        var queue: [Submission] = []
+        /// What the thread is committing now.
+        var batch: [Submission] = []
+        /// Whether the thread must be woken when something comes.
+        var isAsleep = false
+        weak var file: StoreFile?
+        /// The thread, to tell it from others.
+        var thread: pthread_t?
+        /// The times that it went through its idle duties, for tests that wait for it.
+        var roundCount = 0
+    }
+
+    /// Change sets that one transaction takes at most, and their bytes.
+    private static let batchLimit = 1_024
+    private static let batchByteLimit = 64 << 20
+    /// How long a batch of more than one waits for more, in nanoseconds.
+    private static let lingerNanoseconds = 60_000
+    static let readerCheckInterval = Duration.seconds(30)
+
+    private let state = Monitor(State())
+    private let watch: FileWatch
+    private let path: String
+
+    init(path: String) throws(LMDBError) {
+        self.path = path
+        watch = try FileWatch(path: path)
+    }
+
+    /// Names the store that it writes to, once.
+    func serve(_ file: StoreFile) {
+        state.withLock { $0.file = file }
+    }
+
+    // MARK: For those who save and observe
+
+    /// Puts a change set into the queue.
+    ///
+    /// - Throws: `StoreError` (`.storeClosed`).
+    func submit(_ submission: Submission) throws {
+        let (isAccepted, wakes) = state.withLock { state in
+            guard Self.start(&state, self) else { return (false, false) }
+            state.queue.append(submission)
+            defer { state.isAsleep = false }
+            return (true, state.isAsleep)
+        }
+        guard isAccepted else {
+            throw StoreError(LMDBError(.begin, code: LMDBError.closed, path: path))
+        }
+        if wakes { watch.wake() }
+    }
+
+    /// Lets the thread begin, or look at what has changed: observers, the clock.
+    func attend() {
+        let isRunning = state.withLock { state in
+            defer { state.isAsleep = false }
+            return Self.start(&state, self)
+        }
+        if isRunning { watch.wake() }
+    }
+
+    /// Whether a change set waits or is being written.
+    func isWaiting(_ id: CommitID) -> Bool {
+        state.withLock { state in
+            (state.queue + state.batch).contains { $0.id == id && !$0.isDecided }
+        }
+    }
+
+    /// The change sets that wait.
+    var queueCount: Int { state.withLock { $0.queue.count } }
+
+    /// The times that the thread went through its idle duties.
+    var roundCount: Int { state.withLock { $0.roundCount } }
+
+    /// Lets the thread commit what waits, then end; later change sets are refused.
+    ///
+    /// Returns when it has ended, or at once on the thread itself.
+    func finish() {
+        let isElsewhere = state.withLock { state in
+            switch state.phase {
+            case .notStarted: state.phase = .ended
+            case .running: state.phase = .ending
+            case .ending, .ended: break
+            }
+            return state.thread != pthread_self()
+        }
+        watch.wake()
+        guard isElsewhere else { return }
+        state.wait { $0.phase == .ended ? () : nil }
+    }
+
+    // MARK: The thread
+
+    /// Starts the thread when it does not run; false when it has been told to end.
+    private static func start(_ state: inout State, _ writer: WriterThread) -> Bool {
+        guard case .notStarted = state.phase else {
+            return state.phase == .running
+        }
+        state.phase = .running
+        var thread = pthread_t()
+        let context = Unmanaged.passRetained(writer).toOpaque()
+        let code = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<WriterThread>.fromOpaque(context).takeRetainedValue().run()
+                return nil
+            }, context)
+        precondition(code == 0, "the system has no thread left: the store needs one to commit")
+        pthread_detach(thread)
+        return true
+    }
+
+    private func run() {
+        state.withLock { $0.thread = pthread_self() }
+        var lastBatchCount = 0
+        var duties = WriterDuties(watch)
+        while true {
+            let (batch, isEnding) = nextBatch(after: lastBatchCount)
+            lastBatchCount = batch.count
+            if let first = batch.first {
+                first.file.commit(batch)
+                state.withLock { $0.batch = [] }
+            } else if isEnding {
+                break
+            } else {
+                // Held for this statement only: the thread does not keep the store open.
+                let timeout = duties.perform(for: state.withLock { $0.file })
+                state.withLock { $0.roundCount += 1 }
+                state.notify()
+                sleep(milliseconds: timeout)
+            }
+        }
+        state.withLock { $0.phase = .ended }
+        state.notify()
+    }
+
+    private func sleep(milliseconds: Int32) {
+        let sleeps = state.withLock { state in
+            state.isAsleep = state.queue.isEmpty && state.phase == .running
+            return state.isAsleep
+        }
+        guard sleeps else { return }
+        watch.wait(milliseconds: milliseconds)
+        state.withLock { $0.isAsleep = false }
+    }
+
+    /// What waits now, up to the limits of a batch; those that were withdrawn left out.
+    private func nextBatch(after lastCount: Int) -> ([Submission], isEnding: Bool) {
+        linger(lastCount)
+        return state.withLock { state in
+            var byteCount = 0
+            var count = 0
+            for submission in state.queue {
+                byteCount += submission.set.byteCount
+                if count > 0, byteCount > Self.batchByteLimit || count == Self.batchLimit { break }
+                count += 1
+            }
+            let batch = state.queue.prefix(count).filter { $0.take() }
+            state.queue.removeFirst(count)
+            state.batch = batch
+            return (batch, state.phase == .ending && state.queue.isEmpty)
+        }
+    }
+
+    /// Waits a moment for as many savers as the last batch had, when more than one waits: those of
+    /// the last batch come back at about the same time.
+    private func linger(_ lastCount: Int) {
+        var waiting = queueCount
+        guard waiting > 1, waiting < lastCount else { return }
+        let end = Self.now() + Self.lingerNanoseconds
+        while waiting < lastCount, Self.now() < end {
+            sched_yield()
+            waiting = queueCount
+        }
+    }
+
+    private static func now() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+}
+
+/// What the writer thread does when there is nothing to commit.
+private struct WriterDuties {
+    private let watch: FileWatch
+    private var lastReaderCheck: Duration?
+
+    init(_ watch: FileWatch) {
+        self.watch = watch
+    }
+
+    /// Looks after the store; how long the thread may then sleep, in milliseconds.
+    mutating func perform(for file: StoreFile?) -> Int32 {
+        guard let file else { return -1 }
+        let isObserved = file.feed.observerCount > 0
+        if isObserved {
+            watch.startWatching()
+            file.catchUp()
+        } else {
+            watch.stopWatching()
+        }
+        let now = file.environment.configuration.uptime()
+        let last = lastReaderCheck ?? now
+        if lastReaderCheck == nil || now - last >= WriterThread.readerCheckInterval {
+            lastReaderCheck = now
+            _ = try? file.environment.removeStaleReaders()
+            _ = try? file.environment.readers()
+        }
+        guard isObserved else { return 30_000 }
+        // Without a watch, often enough for half of the delay that is promised.
+        return watch.isWatching ? 1_000 : 25
+    }
+}
