@@ -39,10 +39,12 @@ let package = Package(
 
         // Records what a process writes and syncs, by interposition; see Tests/CStetRecorder.
         .target(name: "CStetRecorder", path: "Tests/CStetRecorder"),
-        .target(name: "StetTestSupport", dependencies: ["Stet"], path: "Tests/StetTestSupport"),
+        // Without a dependency, so that the campaigns need not build swift-syntax.
+        .target(name: "StetTestSupport", path: "Tests/StetTestSupport"),
+        .target(name: "StetTestModels", dependencies: ["Stet"], path: "Tests/StetTestModels"),
         .executableTarget(
             name: "stet-test-child",
-            dependencies: ["Stet", "StetTestSupport"],
+            dependencies: ["Stet", "StetTestModels"],
             path: "Tests/StetTestChild"
         ),
         // The code of the README, word for word.
@@ -63,7 +65,10 @@ let package = Package(
         ),
         .testTarget(
             name: "StetTests",
-            dependencies: ["Stet", "StetStore", "StetLMDB", "StetTestSupport", "stet-test-child"]
+            dependencies: [
+                "Stet", "StetStore", "StetLMDB", "StetTestModels", "StetTestSupport",
+                "stet-test-child",
+            ]
         ),
         .testTarget(name: "SourceTests", dependencies: ["StetTestSupport", "stet-readme"]),
     ]

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import Stet
-import StetTestSupport
+import StetTestModels
 
 // What the tests run in a process of its own: to be killed, recorded, or to look at a file that may
 // be damaged.

@@ -1,5 +1,5 @@
 import Stet
-import StetTestSupport
+import StetTestModels
 import Testing
 
 @Suite struct ChangeTests {

@@ -1,5 +1,6 @@
 import Foundation
 import Stet
+import StetTestModels
 import StetTestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
 import Stet
-import StetTestSupport
+import StetTestModels
 import Testing
 
 @Suite struct EditingTests {

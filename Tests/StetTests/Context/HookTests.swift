@@ -1,4 +1,5 @@
 import Stet
+import StetTestModels
 import StetTestSupport
 import Testing
 

@@ -1,6 +1,6 @@
 #if STET_FAULTS
     import Stet
-    import StetTestSupport
+    import StetTestModels
 
     extension RestoreDriver {
         // MARK: Edits

@@ -2,6 +2,7 @@
     import Foundation
     import Stet
     import StetLMDB
+    import StetTestModels
     import StetTestSupport
     import Synchronization
 

@@ -1,6 +1,6 @@
 import Foundation
 import Stet
-import StetTestSupport
+import StetTestModels
 
 /// What a context shows, read through the accessors only, in the words of the model.
 struct RestoreDump: Equatable {
