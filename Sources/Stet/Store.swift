@@ -46,9 +46,7 @@ public final class Store: Sendable {
         let schema = try Schema(entities: models.map { $0._$entity })
         let byName = Dictionary(
             models.map { ($0._$name, $0) }, uniquingKeysWith: { first, _ in first })
-        let file = try StoreFile.open(
-            at: path, schema: schema, mapByteCount: configuration.mapByteCount,
-            readerCount: configuration.readerCount)
+        let file = try StoreFile.open(at: path, schema: schema, configuration.ofFile)
         return Store(
             file: file, modelTypes: schema.entities.compactMap { byName[$0.name] },
             configuration: configuration)
@@ -147,6 +145,13 @@ public struct StoreConfiguration: Sendable {
 
     /// The usual configuration.
     public init() {}
+
+    fileprivate var ofFile: StoreFile.Configuration {
+        var configuration = StoreFile.Configuration()
+        configuration.mapByteCount = mapByteCount
+        configuration.readerCount = readerCount
+        return configuration
+    }
 }
 
 extension Model {

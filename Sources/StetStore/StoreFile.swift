@@ -48,23 +48,14 @@ package final class StoreFile: Sendable {
     ///
     /// - Throws: `StoreError`.
     package static func open(
-        at path: String, schema: Schema,
-        mapByteCount: Int = 1 << 40, readerCount: Int = 510
+        at path: String, schema: Schema, _ configuration: Configuration = Configuration()
     ) throws -> StoreFile {
         try StoreError.wrapping(path: path) {
-            var configuration = Environment.Configuration()
-            configuration.mapByteCount = mapByteCount
-            configuration.readerCount = readerCount
-            configuration.tableCount = schema.entities.count + StoreTables.fixedCount
-            #if STET_FAULTS
-                if let planted = getenv("STET_PLANTED") {
-                    configuration.skipsSync = String(cString: planted) == "unsyncedCommit"
-                }
-            #endif
-            if access(path, F_OK) != 0 { try StoreCreation.create(at: path, schema, configuration) }
+            var sizes = configuration.ofEnvironment(for: schema)
+            if access(path, F_OK) != 0 { try StoreCreation.create(at: path, schema, sizes) }
             try refuseUnusable(path)
-            configuration.createsFile = false
-            let environment = try Environment.open(at: path, configuration)
+            sizes.createsFile = false
+            let environment = try Environment.open(at: path, sizes)
             let file = try environment.attachment {
                 try connect(environment, declared: schema)
             }

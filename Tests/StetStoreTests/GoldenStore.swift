@@ -98,7 +98,7 @@ enum GoldenStore {
     ///
     /// Store id and salts are random, everything else is the same each time.
     static func make(at path: String) throws {
-        let file = try StoreFile.open(at: path, schema: .library, mapByteCount: 1 << 20)
+        let file = try StoreFile.open(at: path, schema: .library, .small(mapByteCount: 1 << 20))
         for (index, step) in steps.enumerated() { _ = try file.commit(step.edits, note(index)) }
         file.close()
     }

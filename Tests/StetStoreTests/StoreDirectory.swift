@@ -32,7 +32,7 @@ final class StoreDirectory: Sendable {
     func open(
         _ name: String = "test.stet", schema: Schema = .library, mapByteCount: Int = 256 << 20
     ) throws -> StoreFile {
-        try StoreFile.open(at: file(name), schema: schema, mapByteCount: mapByteCount)
+        try StoreFile.open(at: file(name), schema: schema, .small(mapByteCount: mapByteCount))
     }
 
     /// A store whose commits are not synced: for tests that ask what is written, not whether it is
@@ -45,6 +45,14 @@ final class StoreDirectory: Sendable {
         // The store shares the environment that is open for its file.
         let environment = try Environment.open(at: file(), configuration)
         return try withExtendedLifetime(environment) { try open(schema: schema) }
+    }
+}
+
+extension StoreFile.Configuration {
+    static func small(mapByteCount: Int = 256 << 20) -> StoreFile.Configuration {
+        var configuration = StoreFile.Configuration()
+        configuration.mapByteCount = mapByteCount
+        return configuration
     }
 }
 

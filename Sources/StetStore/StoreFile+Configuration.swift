@@ -1,0 +1,28 @@
+import Glibc
+import StetLMDB
+
+extension StoreFile {
+    /// How a store is opened.
+    package struct Configuration: Sendable {
+        /// Bytes of address space for the map.
+        package var mapByteCount = 1 << 40
+        /// Reads that may be open at once, over all processes.
+        package var readerCount = 510
+
+        /// The usual configuration.
+        package init() {}
+
+        func ofEnvironment(for schema: Schema) -> Environment.Configuration {
+            var configuration = Environment.Configuration()
+            configuration.mapByteCount = mapByteCount
+            configuration.readerCount = readerCount
+            configuration.tableCount = schema.entities.count + StoreTables.fixedCount
+            #if STET_FAULTS
+                if let planted = getenv("STET_PLANTED") {
+                    configuration.skipsSync = String(cString: planted) == "unsyncedCommit"
+                }
+            #endif
+            return configuration
+        }
+    }
+}
