@@ -104,6 +104,7 @@ extension ManagedContext {
     ) throws -> [(referrer: InverseEnds.Referrer, object: any Model)] {
         let removed = inverseEnds.removed(from: target)
         var referrers = inverseEnds.added(to: target)
+        if let flight { referrers.formUnion(flight.inverseEnds.added(to: target)) }
         try store.file.read { reader in
             try reader.forEachReference(to: target) { key in
                 let referrer = InverseEnds.Referrer(

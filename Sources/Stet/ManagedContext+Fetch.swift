@@ -43,6 +43,13 @@ extension ManagedContext {
             }
         }
         var objects = unsafeBitCast(found, to: [M].self)
+        if let flight {
+            // Saved as far as this context is concerned, but not at its revision.
+            for (entry, flags) in zip(flight.entries, flight.flags) where flags.contains(.inserted)
+            {
+                if let object = entry.object as? M, !object.isDeleted { objects.append(object) }
+            }
+        }
         for entry in pending {
             guard let object = entry.object as? M else { continue }
             if object.isInserted, !object.isDeleted { objects.append(object) }
@@ -72,9 +79,10 @@ extension ManagedContext {
     /// Moves the context to the last commit, and with it every live object.
     ///
     /// Pending changes stay, unless an object with pending changes was changed by another commit:
-    /// then nothing moves.
+    /// then nothing moves. A context whose save had an unknown outcome gives its pending changes up
+    /// once the outcome is known, and shows what is stored.
     ///
-    /// - Throws: `ConflictError`, naming each such object; `StoreError`.
+    /// - Throws: `ConflictError`, naming each such object; `StoreError`; `UnknownOutcomeError`.
     /// - Complexity: O(changes since this context's revision).
     public func refresh() throws {
         checkNotSaving("refresh()")

@@ -9,8 +9,9 @@ public import StetStore
 /// A context and its objects belong to one isolation domain; neither is `Sendable`.
 ///
 /// State, all of it without a lock, because one isolation domain owns it: the tables of live
-/// objects, the pending changes with the inverse ends of their references, the misuse noted since
-/// the last save, the error that a read inside an accessor met, the revision, and the observers.
+/// objects, the pending changes with the inverse ends of their references, the save that is on its
+/// way and those that wait for it, the misuse noted since the last save, the error that a read
+/// inside an accessor met, the revision, and the observers.
 public final class ManagedContext {
     /// The store that it reads and saves to.
     public let store: Store
@@ -40,6 +41,10 @@ public final class ManagedContext {
     /// True while a save or a validation runs code of users, which may edit but not save or go
     /// back.
     var isSaving = false
+    /// The asynchronous save that the writer has.
+    var flight: PendingSave?
+    /// Saves that wait for its end.
+    var turnWaiters: [CheckedContinuation<Result<Void, any Error>, Never>] = []
     /// How many `edit` calls are running.
     var editDepth = 0
     /// The snapshots that can be restored, oldest first.

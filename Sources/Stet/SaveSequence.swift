@@ -19,41 +19,76 @@ extension ManagedContext {
     /// How often a save is prepared when the store keeps moving.
     static let preparationLimit = 8
 
-    /// Saves all pending changes as one commit, durably, or none of them.
+    /// Saves all pending changes as one commit, durably, or none of them; blocks the thread until
+    /// the disk has them.
+    ///
+    /// In asynchronous code the compiler takes the asynchronous `save`, which is written with
+    /// `await`, and blocks nobody.
     ///
     /// A save that throws has written nothing, no observer has heard of it, and the context is back
-    /// at the last saved state (or, with `.keepPending`, where it was before the save).
+    /// at the last saved state (or, with `.keepPending`, where it was before the save). The one
+    /// exception is `UnknownOutcomeError`: then nothing is put back, and the context throws the
+    /// same error until it is rolled back or refreshed.
     ///
     /// - Parameters:
     ///   - label: what the commit is called, at most 1,024 bytes.
+    ///   - id: the identity of the commit, from `makeCommitID()`, when the save may be a retry: a
+    ///     commit that is in the journal already is returned and not made again, the pending
+    ///     changes are dropped, and the context shows the last commit.
     ///   - onFailure: what happens to the pending changes when the save fails.
     /// - Returns: the commit; nil when there was no net change, and so nothing to write.
-    /// - Throws: `ValidationError` with every violation; `ConflictError`; `StoreError`; what a
-    ///   `willCommit` observer threw; the error that an earlier read inside an accessor met.
+    /// - Throws: `ValidationError` with every violation; `ConflictError`; `StoreError`;
+    ///   `UnknownOutcomeError`; what a `willCommit` observer threw; the error that an earlier read
+    ///   inside an accessor met; `LaterChangesError` when an asynchronous save that was on its way
+    ///   failed and took these changes with it.
     /// - Complexity: O(pending changes), and one durable LMDB transaction.
     @discardableResult
     public func save(
-        _ label: String? = nil, onFailure: FailureBehavior = .rollback
+        _ label: String? = nil, id: CommitID? = nil, onFailure: FailureBehavior = .rollback
     ) throws -> Commit? {
-        precondition(
-            editDepth == 0,
-            "save(_:) inside edit(_:_:): the edit saves when its closure has returned")
-        checkNotSaving("save(_:)")
-        try checkUsable()
-        // 0: what a rollback goes back to is there already; only pending changes that are kept need
-        // to be captured.
-        let start = onFailure.rollsBack ? nil : snapshot()
+        checkNotEditing()
+        try landFlight()
+        let save = try beginSave(label, id, onFailure)
+        return try finish(save)
+    }
+
+    /// The same without blocking the thread: only waiting for the disk suspends the task.
+    ///
+    /// While the save is on its way, the context can be read and edited on its isolation; such
+    /// edits belong to the next save, which waits for its turn. `rollback` and `restore` reach back
+    /// to the moment when the save was sent off, and everything else that needs the outcome waits
+    /// for it. If the save fails, the later edits are put back, too, and are told by
+    /// `LaterChangesError`.
+    ///
+    /// A task that is cancelled while the writer has not begun with its change set withdraws it:
+    /// that is a failure with `CancellationError`. Later it is too late, and the save comes to its
+    /// end.
+    ///
+    /// - Throws: what the blocking `save` throws; `CancellationError`; `LaterChangesError`.
+    @discardableResult
+    public nonisolated(nonsending) func save(
+        _ label: String? = nil, id: CommitID? = nil, onFailure: FailureBehavior = .rollback
+    ) async throws -> Commit? {
+        checkNotEditing()
+        try await waitForTurn()
+        let save = try beginSave(label, id, onFailure)
         do {
-            return try performSave(label)
+            try Task.checkCancellation()
+            while let submission = try submit(save) {
+                sendOff(save, submission)
+                await submission.decision()
+                // Somebody else may have needed the outcome, and have landed the flight.
+                if save.landing == nil { land(save, mayPrepareAgain: true) }
+                if let landing = save.landing { return notifyDidCommit(try landing.get()) }
+            }
+            return try conclude(save)
         } catch {
-            if let start { putBack(start) } else { rollBackEverything() }
-            // Told once: what was refused has changed nothing that could be mended.
-            if error is ValidationError { misuse = [] }
+            if save.landing == nil { putBack(save, error) }
             throw error
         }
     }
 
-    /// Runs a closure, then saves all pending changes.
+    /// Runs a closure, then saves all pending changes; blocks the thread until the disk has them.
     ///
     /// Whatever is thrown, by the closure or the save, puts back what was pending at the beginning
     /// and is rethrown. An edit inside an edit neither saves nor validates; it puts its own
@@ -67,6 +102,7 @@ extension ManagedContext {
     @discardableResult
     public func edit(_ label: String? = nil, _ body: () throws -> Void) throws -> Commit? {
         checkNotSaving("edit(_:_:)")
+        try landFlight()
         try checkUsable()
         let beginning = snapshot()
         editDepth += 1
@@ -78,13 +114,9 @@ extension ManagedContext {
             throw error
         }
         guard editDepth == 0 else { return nil }
-        do {
-            return try performSave(label)
-        } catch {
-            putBack(beginning)
-            if error is ValidationError { misuse = [] }
-            throw error
-        }
+        let save = try beginSave(label, nil, .rollback)
+        save.start = beginning
+        return try finish(save)
     }
 
     /// Checks the pending changes as a save would, and changes nothing.
@@ -94,6 +126,7 @@ extension ManagedContext {
     /// - Complexity: O(pending changes).
     public func validate() throws {
         checkNotSaving("validate()")
+        try landFlight()
         try checkUsable()
         let start = snapshot()
         isSaving = true
@@ -104,47 +137,53 @@ extension ManagedContext {
         _ = try prepare(store.configuration.clock())
     }
 
-    /// Steps 1 to 9.
-    ///
-    /// When it throws, the caller puts the pending changes back.
-    private func performSave(_ label: String?) throws -> Commit? {
-        let attributes = CommitAttributes(author: author, scope: scope, label: label)
-        isSaving = true
-        defer { isSaving = false }
-        guard let commit = try commitPending(attributes) else { return nil }
-        isSaving = false
-        for observer in didCommitObservers.active() { observer(commit) }  // 9, on this isolation
-        return commit
+    /// The blocking save from its first preparation on; puts back what was pending when it fails.
+    private func finish(_ save: PendingSave) throws -> Commit? {
+        do {
+            while let submission = try submit(save) {
+                if let commit = try adopt(save, submission) { return notifyDidCommit(commit) }
+            }
+            return try conclude(save)
+        } catch {
+            putBack(save, error)
+            throw error
+        }
     }
 
-    /// Prepares and commits; prepares again when the store has moved in a way that the change set
-    /// can follow.
-    private func commitPending(_ attributes: CommitAttributes) throws -> Commit? {
-        // What is edited by hand; behind it come the objects that delete rules and hooks edit.
-        let editedCount = pending.count
-        // Hooks may count what they do: they see the pending changes anew in each preparation.
-        let start = store.modelTypes.contains { $0._$hasWillSave } ? snapshot() : nil
-        for _ in 0..<Self.preparationLimit {
-            let time = store.configuration.clock()
-            let prepared = try prepare(time)  // 1–5
-            let positions = prepared.items.map(\.position)
-            if positions.isEmpty {
-                adopt(nil, positions)
-                return nil
-            }
-            try notifyWillCommit(prepared)  // 5b
-            let encoded = try prepared.encoded(
-                attributes: attributes, base: revision,
-                token: UInt64.random(in: .min ... .max), time: time.timeIntervalSinceReferenceDate)
-            do {
-                let commit = try store.file.commit(encoded)  // 6, 7, 9
-                adopt(commit, positions)  // 8
-                return commit
-            } catch let refusal as CommitRefusal {
-                try follow(refusal, encoded, editedCount, start)
-            }
+    /// The end of a save that had nothing to write.
+    private func conclude(_ save: PendingSave) throws -> Commit? {
+        if let commit = save.repeated { return try adopt(repeated: commit) }
+        becomeSaved(save)
+        return nil
+    }
+
+    /// Steps 1 to 7 up to the writer's queue; nil when there was nothing to write.
+    private func submit(_ save: PendingSave) throws -> Submission? {
+        if save.hooksBeginning == nil, store.modelTypes.contains(where: { $0._$hasWillSave }) {
+            // Hooks may count what they do: they see the pending changes anew in each preparation.
+            save.hooksBeginning = snapshot()
         }
-        throw ConflictError(reason: .contention, conflicts: [], rejected: changes)
+        guard save.preparationCount < Self.preparationLimit else {
+            throw ConflictError(reason: .contention, conflicts: [], rejected: changes)
+        }
+        save.preparationCount += 1
+        if let id = save.id, let commit = try store.file.committed(id) {
+            save.repeated = commit
+            return nil
+        }
+        isSaving = true
+        defer { isSaving = false }
+        let time = store.configuration.clock()
+        let prepared = try prepare(time)  // 1–5
+        save.positions = prepared.items.map(\.position)
+        if save.positions.isEmpty { return nil }
+        try notifyWillCommit(prepared)  // 5b
+        let encoded = try prepared.encoded(
+            attributes: save.attributes, base: save.id?.base ?? revision,
+            token: save.id?.token ?? UInt64.random(in: .min ... .max),
+            time: time.timeIntervalSinceReferenceDate)
+        save.encoded = encoded
+        return try store.file.submit(encoded, isRetry: save.id != nil)  // 6, 7, 9
     }
 
     // MARK: Steps 1 to 5
@@ -216,11 +255,9 @@ extension ManagedContext {
     /// hand and changed by others is a conflict.
     ///
     /// - Throws: `ConflictError` when the change set was based on what others have changed.
-    private func follow(
-        _ refusal: CommitRefusal, _ encoded: EncodedChangeSet, _ editedCount: Int,
-        _ start: Snapshot?
-    ) throws {
-        let edited = Set(pending[..<editedCount].map { $0.object.id })
+    func follow(_ refusal: CommitRefusal, _ save: PendingSave) throws {
+        guard let encoded = save.encoded else { return }
+        let edited = Set(pending[..<save.editedCount].map { $0.object.id })
         var conflicts: [Conflict] = []
         for reason in refusal.reasons {
             guard reason != .schemaChanged else {
@@ -235,8 +272,8 @@ extension ManagedContext {
             throw ConflictError(
                 reason: .changed, conflicts: conflicts, rejected: try encoded.changeSet())
         }
-        if let start { putBack(start) }
-        while pending.count > editedCount, let last = pending.last?.object { rollBack(last) }
+        if let start = save.hooksBeginning { putBack(start) }
+        while pending.count > save.editedCount, let last = pending.last?.object { rollBack(last) }
         try moveToHead()
     }
 
@@ -259,20 +296,39 @@ extension ManagedContext {
         }
     }
 
-    /// Takes over what was saved: nothing is pending, and the context shows the commit's revision.
-    private func adopt(_ commit: Commit?, _ positions: [Int]) {
-        if let commit {
-            for position in positions { pending[position].object._$setRevision(commit.revision) }
+    /// Waits for the writer, and takes over what it has committed; nil when the save is to be
+    /// prepared again.
+    private func adopt(_ save: PendingSave, _ submission: Submission) throws -> Commit? {
+        do {
+            let commit = try submission.wait()
+            if save.isRepeated(commit) { return try adopt(repeated: commit) }
+            becomeSaved(save)
+            show(commit, save)  // 8
+            return commit
+        } catch let refusal as CommitRefusal {
+            try follow(refusal, save)
+            return nil
         }
+    }
+
+    /// Nothing is pending any more.
+    func becomeSaved(_ save: PendingSave) {
         // Released only at the end: a class may have a deinit that looks at the context.
-        let saved = pending
-        defer { withExtendedLifetime(saved) {} }
-        for entry in saved { entry.object._$becomeSaved() }
+        save.entries = pending
+        for entry in pending { entry.object._$becomeSaved() }
         pending = []
+        save.inverseEnds = inverseEnds
         inverseEnds = InverseEnds()
         misuse = []
         validSnapshots = []
-        guard let commit, let before = commit.revision.previous else { return }
+    }
+
+    /// Shows the commit's revision.
+    func show(_ commit: Commit, _ save: PendingSave) {
+        for position in save.positions {
+            save.entries[position].object._$setRevision(commit.revision)
+        }
+        guard let before = commit.revision.previous else { return }
         do {
             // What others have committed since this context last looked.
             try move(to: commit.revision, try changedObjects(through: before))

@@ -84,7 +84,16 @@ public final class Store: Sendable {
     ///
     /// Nothing waits for observers. The sequence ends when the store is closed.
     public var commits: Commits {
-        Commits(file: file, after: file.feed.head)
+        // Without a head to read, the observer meets the failure when it begins.
+        Commits(file: file, after: (try? revision()) ?? file.feed.head)
+    }
+
+    /// What became of the commit with an id, in this process or another: after a crash, or after
+    /// `UnknownOutcomeError`.
+    ///
+    /// - Complexity: O(commits since the id was made).
+    public func outcome(of id: CommitID) -> Outcome {
+        file.outcome(of: id)
     }
 
     /// The commits between two revisions, both included, oldest first; without bounds all of them.

@@ -160,7 +160,7 @@ package struct EncodedChangeSet: Sendable {
     let bodies: ByteStorage
     /// The body of the journal entry.
     let journal: ByteStorage
-    let bodyDigest: Digest
+    package let bodyDigest: Digest
     let attributes: CommitAttributes
     /// Ascending.
     let removedReferences: [ReferenceKey]

@@ -51,6 +51,11 @@ extension StoreFile {
             return .unknown
         }
     }
+
+    /// The commit with this id; nil when the journal has none.
+    package func committed(_ id: CommitID) throws -> Commit? {
+        try read { reader in try reader.commit(with: id) }
+    }
 }
 
 extension StoreReader {

@@ -37,6 +37,12 @@ public struct StoreError: Error, Sendable {
         public static let noPermission = Code(rawValue: "noPermission")
         /// The file or its directory does not exist.
         public static let notFound = Code(rawValue: "notFound")
+        /// As many reads are open as the store allows, over all processes.
+        public static let readersFull = Code(rawValue: "readersFull")
+        /// The store was opened before this process was forked.
+        public static let forked = Code(rawValue: "forked")
+        /// A commit id belongs to another store.
+        public static let wrongStore = Code(rawValue: "wrongStore")
         /// The file system or LMDB reports another failure.
         public static let inputOutput = Code(rawValue: "inputOutput")
     }
@@ -78,6 +84,8 @@ extension StoreError {
             switch error.code {
             case LMDBError.closed: .storeClosed
             case LMDBError.mapFull: .mapFull
+            case LMDBError.readersFull: .readersFull
+            case LMDBError.forked: .forked
             case LMDBError.corrupted, LMDBError.pageNotFound: .damaged
             case LMDBError.invalidFile, LMDBError.versionMismatch: .notAStore
             case LMDBError.noSpace, LMDBError.quotaExceeded, LMDBError.fileTooLarge: .diskFull

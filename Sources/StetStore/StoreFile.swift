@@ -42,7 +42,8 @@ package final class StoreFile: Sendable {
         writer.serve(self)
     }
 
-    deinit { close() }
+    /// The environment is not closed here: somebody may be opening the file at this moment.
+    deinit { endWriting() }
 
     /// Opens the store at `path` for a schema; creates it when there is no file.
     ///
@@ -111,11 +112,15 @@ package final class StoreFile: Sendable {
     /// Ends the store: commits what waits for the writer, then lets observers end; later calls
     /// throw `storeClosed`.
     package func close() {
+        endWriting()
+        environment.close()
+    }
+
+    private func endWriting() {
         // The parent's thread does not exist in a child.
         if environment.isForked { return }
         writer.finish()
         feed.end()
-        environment.close()
     }
 
     package var isClosed: Bool { environment.isClosed }

@@ -7,7 +7,7 @@ import Testing
     /// What each layer may import of this package and its dependencies.
     private static let layers: [String: Set<String>] = [
         "StetLMDB": ["CLMDB"],
-        "StetStore": ["StetLMDB", "Crypto"],
+        "StetStore": ["StetLMDB", "Crypto", "DequeModule"],
         "Stet": ["StetStore"],
         "StetMacros": [
             "SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder",

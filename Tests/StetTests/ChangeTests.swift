@@ -9,9 +9,9 @@ import Testing
         let (context, notebook, article) = try scratch.saved()
         article.rating = 3
         article.notebook = nil
-        try context.save("edit")
+        try await context.save("edit")
         context.delete(notebook)
-        try context.save("delete")
+        try await context.save("delete")
 
         let insert = try #require(try await commits.next()?.changes(of: Article.self).first)
         #expect(insert.kind == .insert && insert.snapshot?.title == "Macros")
@@ -38,7 +38,7 @@ import Testing
         let (context, notebook, article) = try scratch.saved()
         article.title = "other"
         notebook.name = "other"
-        let saved = try #require(try context.save("edit"))
+        let saved = try await #require(try context.save("edit"))
         _ = try await commits.next()
         #expect(try await commits.next() == saved)
         let journal = try scratch.store.journal()
@@ -55,7 +55,7 @@ import Testing
         notebook.name = ""
         #expect(throws: ValidationError.self) { try context.save() }
         notebook.name = "good"
-        try context.save("good")
+        try await context.save("good")
         #expect(try await commits.next()?.label == "good")
     }
 

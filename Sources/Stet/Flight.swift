@@ -1,0 +1,249 @@
+public import StetStore
+
+// A save between its beginning and its end. An asynchronous one is a flight while the writer has
+// it: its objects count as saved, and what is edited meanwhile is pending for the next save.
+
+/// An asynchronous save failed, and edits made while it was on its way were put back with it.
+public struct LaterChangesError: Error, Sendable {
+    /// Why the save failed.
+    public let cause: any Error
+    /// The net effect of the edits that were made after the save had been sent off.
+    public let laterChanges: ChangeSet
+}
+
+extension LaterChangesError: CustomStringConvertible {
+    /// Why the save failed, and what was lost.
+    public var description: String {
+        let count = laterChanges.changes.count
+        return
+            "\(cause) Later changes of \(count) object\(count == 1 ? "" : "s") were put back, too."
+    }
+}
+
+/// One save, from the pending changes to its outcome.
+///
+/// State: belongs to the context's isolation.
+final class PendingSave {
+    let attributes: CommitAttributes
+    let id: CommitID?
+    let onFailure: FailureBehavior
+    /// What is edited by hand; behind it come the objects that delete rules and hooks edit.
+    let editedCount: Int
+    /// What a failure goes back to; nil means the last saved state.
+    var start: ManagedContext.Snapshot?
+    /// What each preparation begins with; nil without hooks.
+    var hooksBeginning: ManagedContext.Snapshot?
+    var preparationCount = 0
+
+    /// Where the changed objects stand among the entries.
+    var positions: [Int] = []
+    var encoded: EncodedChangeSet?
+    /// The commit that a retry has found in the journal.
+    var repeated: Commit?
+
+    /// What was pending when the change set was sent off.
+    var entries: [ManagedContext.PendingObject] = []
+    var flags: [ModelState.Flags] = []
+    var inverseEnds = InverseEnds()
+    var submission: Submission?
+
+    /// How the flight has ended; nil before, and while it is to be prepared again.
+    var landing: Result<Commit, any Error>?
+
+    init(
+        _ attributes: CommitAttributes, _ id: CommitID?, _ onFailure: FailureBehavior,
+        editedCount: Int
+    ) {
+        self.attributes = attributes
+        self.id = id
+        self.onFailure = onFailure
+        self.editedCount = editedCount
+    }
+
+    /// Whether a commit is one that an earlier attempt has made.
+    func isRepeated(_ commit: Commit) -> Bool {
+        commit.envelope.bodyDigest != encoded?.bodyDigest
+    }
+}
+
+extension ManagedContext {
+    /// An identity for the commit of a save that may have to be tried again.
+    ///
+    /// Keep it (it is `Codable`) before you save with it: after a crash, or a failure whose outcome
+    /// is unknown, the same edits saved with the same id make no second commit.
+    public func makeCommitID() -> CommitID {
+        CommitID(
+            store: store.file.storeID, base: revision, token: UInt64.random(in: .min ... .max))
+    }
+
+    func checkNotEditing() {
+        precondition(
+            editDepth == 0,
+            "save(_:) inside edit(_:_:): the edit saves when its closure has returned")
+        checkNotSaving("save(_:)")
+    }
+
+    /// Step 0.
+    func beginSave(
+        _ label: String?, _ id: CommitID?, _ onFailure: FailureBehavior
+    ) throws -> PendingSave {
+        try checkUsable()
+        if let id, id.store != store.file.storeID {
+            throw StoreError(
+                .wrongStore, path: store.path, message: "The commit id was made for another store.",
+                advice: "Use ids of makeCommitID() with the store that made them.")
+        }
+        let save = PendingSave(
+            CommitAttributes(author: author, scope: scope, label: label), id, onFailure,
+            editedCount: pending.count)
+        // What a rollback goes back to is there already; only pending changes that are kept need to
+        // be captured.
+        if !onFailure.rollsBack { save.start = snapshot() }
+        return save
+    }
+
+    /// What an earlier attempt has committed takes the place of the pending changes.
+    func adopt(repeated: Commit) throws -> Commit {
+        rollBackEverything()
+        try moveToHead()
+        return repeated
+    }
+
+    /// Goes back to where the save began.
+    func putBack(_ save: PendingSave, _ error: any Error) {
+        // Told once: what was refused has changed nothing that could be mended.
+        defer { if error is ValidationError { misuse = [] } }
+        if error is UnknownOutcomeError {
+            failure = error
+        } else if let start = save.start {
+            putBack(start)
+        } else {
+            rollBackEverything()
+        }
+    }
+
+    func notifyDidCommit(_ commit: Commit) -> Commit {
+        for observer in didCommitObservers.active() { observer(commit) }  // 9, on this isolation
+        return commit
+    }
+
+    // MARK: The flight
+
+    /// The change set is in the writer's hands: its objects count as saved.
+    func sendOff(_ save: PendingSave, _ submission: Submission) {
+        save.submission = submission
+        save.flags = pending.map(\.object._$flags)
+        becomeSaved(save)
+        flight = save
+    }
+
+    /// Takes over the outcome of the flight, which is decided.
+    ///
+    /// `mayPrepareAgain` says that a refusal that the change set can follow is left to the one who
+    /// saves: then the objects are pending again, and `landing` stays nil.
+    func land(_ save: PendingSave, mayPrepareAgain: Bool) {
+        guard let submission = save.submission else { return }
+        flight = nil
+        do {
+            let commit = try submission.wait()
+            if save.isRepeated(commit) {
+                returnToPending(save)
+                save.landing = .success(try adopt(repeated: commit))
+            } else {
+                show(commit, save)
+                save.landing = .success(commit)
+            }
+            resumeWaiting(.success(()))
+        } catch {
+            landFailure(save, error, mayPrepareAgain)
+        }
+    }
+
+    private func landFailure(
+        _ save: PendingSave, _ error: any Error, _ mayPrepareAgain: Bool
+    ) {
+        let laterChanges = hasChanges ? changes : nil
+        var cause = error
+        if error is UnknownOutcomeError {
+            freeze(save)
+        } else {
+            let later = pending
+            pending = []
+            for entry in later { revert(entry) }
+            returnToPending(save)
+            if let refusal = error as? CommitRefusal {
+                do {
+                    try follow(refusal, save)
+                    if mayPrepareAgain, laterChanges == nil { return }
+                    cause = ConflictError(reason: .contention, conflicts: [], rejected: changes)
+                } catch {
+                    cause = error
+                }
+            }
+        }
+        putBack(save, cause)
+        let failure =
+            laterChanges.map { LaterChangesError(cause: cause, laterChanges: $0) } ?? cause
+        save.landing = .failure(failure)
+        resumeWaiting(.failure(failure))
+    }
+
+    /// Makes the objects of the flight pending again, as they were when it was sent off.
+    private func returnToPending(_ save: PendingSave) {
+        pending = save.entries
+        for (index, entry) in pending.enumerated() {
+            entry.object._$setFlags(save.flags[index], pendingIndex: index)
+        }
+        inverseEnds = save.inverseEnds
+    }
+
+    /// Leaves every value as it is, with what a rollback needs to go back to the last state that is
+    /// known to be saved.
+    private func freeze(_ save: PendingSave) {
+        let later = pending
+        returnToPending(save)
+        for entry in later where !entry.object._$flags.contains(.pending) {
+            entry.object._$setFlags(
+                entry.object._$flags.union(.pending), pendingIndex: pending.count)
+            pending.append(entry)
+        }
+    }
+
+    // MARK: Waiting for it
+
+    /// Waits for the outcome of the save that is on its way, if there is one; blocks the thread.
+    ///
+    /// - Throws: `LaterChangesError` when it failed and later changes are gone with it.
+    func landFlight() throws {
+        guard let save = flight, let submission = save.submission else { return }
+        _ = try? submission.wait()
+        land(save, mayPrepareAgain: false)
+        if case .failure(let error as LaterChangesError) = save.landing { throw error }
+    }
+
+    /// Waits until no save is on its way.
+    ///
+    /// - Throws: the error of the save that took this one's changes with it.
+    nonisolated(nonsending) func waitForTurn() async throws {
+        while flight != nil {
+            let hadChanges = hasChanges
+            let result = await withCheckedContinuation { continuation in
+                turnWaiters.append(continuation)
+            }
+            if hadChanges { try result.get() }
+        }
+    }
+
+    private func resumeWaiting(_ result: Result<Void, any Error>) {
+        let waiters = turnWaiters
+        turnWaiters = []
+        for waiter in waiters { waiter.resume(returning: result) }
+    }
+}
+
+extension Model {
+    func _$setFlags(_ flags: ModelState.Flags, pendingIndex: Int) {
+        _$state.flags = flags
+        _$state.pendingIndex = Int32(pendingIndex)
+    }
+}
