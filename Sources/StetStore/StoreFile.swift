@@ -125,6 +125,12 @@ package final class StoreFile: Sendable {
 
     package var isClosed: Bool { environment.isClosed }
 
+    /// True from the beginning of `close()`: what waits for the writer is still committed.
+    package var isClosing: Bool { writer.isEnding }
+
+    /// The change sets that wait for the writer, those that it is committing left out.
+    package var waitingCount: Int { writer.queueCount }
+
     /// Runs `body` on a consistent view of the last commit.
     ///
     /// - Throws: `StoreError`, and whatever `body` throws.

@@ -90,6 +90,9 @@ final class WriterThread: Sendable {
     /// The change sets that wait.
     var queueCount: Int { state.withLock { $0.queue.count } }
 
+    /// Whether it takes nothing new.
+    var isEnding: Bool { state.withLock { [.ending, .ended].contains($0.phase) } }
+
     /// The times that the thread went through its idle duties.
     var roundCount: Int { state.withLock { $0.roundCount } }
 
