@@ -108,6 +108,14 @@ public final class Store: Sendable {
         }
     }
 
+    /// Sizes of the store, who reads it now, and what waits.
+    ///
+    /// - Throws: `StoreError`.
+    /// - Complexity: O(readers + entries of the free list).
+    public func statistics() throws -> StoreStatistics {
+        try file.statistics()
+    }
+
     /// Rebuilds the state from the journal alone and compares it with what is stored.
     ///
     /// Run it on a copy, or in a process of its own, when the file may be damaged: LMDB ends a

@@ -49,8 +49,9 @@ extension Environment {
     /// Doubles the map, up to the size of the configuration; false when it has that size, or the
     /// system refuses.
     ///
-    /// Waits for the end of all transactions of this process.
+    /// Waits for the end of all transactions of this process, if there is room to grow.
     package func grow() throws(LMDBError) -> Bool {
+        guard try statistics().mapByteCount < configuration.mapByteCount else { return false }
         var hasGrown = false
         try reserved { handle throws(LMDBError) in
             let present = try Self.mapByteCount(handle, path)
@@ -95,9 +96,6 @@ extension Environment {
             try reserved { handle throws(LMDBError) in
                 let before = handle
                 handle = nil
-                #if STET_FAULTS
-                    try check(faults.code(for: .openEnvironment), .openEnvironment, path)
-                #endif
                 let names = state.withLock { $0.tableNames }
                 handle = try EnvironmentRegistry.shared.reopen(before, self, names)
             }

@@ -79,8 +79,14 @@ final class EnvironmentRegistry: Sendable {
     func reopen(
         _ handle: OpaquePointer?, _ environment: Environment, _ tableNames: [UInt32: String]
     ) throws(LMDBError) -> OpaquePointer {
-        try open.withLock { (_) throws(LMDBError) -> OpaquePointer in
+        try open.withLock { (state) throws(LMDBError) -> OpaquePointer in
+            // Whoever opens the file after a failure begins anew.
+            let registration = state.registrations.removeValue(forKey: environment.identity)
             mdb_env_close(handle)
+            #if STET_FAULTS
+                let injected = environment.faults.code(for: .openEnvironment)
+                try check(injected, .openEnvironment, environment.path)
+            #endif
             var configuration = environment.configuration
             configuration.createsFile = false
             let path = environment.path
@@ -91,6 +97,7 @@ final class EnvironmentRegistry: Sendable {
                 }
                 try Table.open(tableNames, handle, path)
                 try check(mdb_env_sync(handle, 1), .commit, path)
+                state.registrations[environment.identity] = registration
                 return handle
             } catch {
                 mdb_env_close(handle)

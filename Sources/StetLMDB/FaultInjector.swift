@@ -5,32 +5,32 @@
     /// tests must catch.
     ///
     /// Compiled in only with the environment switch `STET_FAULTS`; a shipped build has no trace of
-    /// it. State: the armed failure and the planted bugs, both guarded by the mutex.
+    /// it. State: the armed failures and the planted bugs, both guarded by the mutex.
     package final class FaultInjector: Sendable {
+        private struct Failure {
+            var remaining: Int
+            let code: Int32
+        }
+
         private struct State {
-            var operation: LMDBError.Operation?
-            var remaining = 0
-            var code: Int32 = 0
+            var armed: [LMDBError.Operation: Failure] = [:]
             var planted: Set<String> = []
         }
         private let state = Mutex(State())
 
         package init() {}
 
-        /// Lets the `count`-th next call of `operation` fail with `code`, once.
+        /// Lets the `count`-th next call of `operation` fail with `code`, once; one failure per
+        /// operation can be armed.
         package func failNext(_ operation: LMDBError.Operation, after count: Int = 1, code: Int32) {
-            state.withLock {
-                $0.operation = operation
-                $0.remaining = count
-                $0.code = code
-            }
+            state.withLock { $0.armed[operation] = Failure(remaining: count, code: code) }
         }
 
         /// True while a failure is armed that no call has met yet.
-        package var isArmed: Bool { state.withLock { $0.operation != nil } }
+        package var isArmed: Bool { state.withLock { !$0.armed.isEmpty } }
 
-        /// Forgets an armed failure.
-        package func disarm() { state.withLock { $0.operation = nil } }
+        /// Forgets the armed failures.
+        package func disarm() { state.withLock { $0.armed = [:] } }
 
         /// The planted bugs that are active, by name.
         package var planted: Set<String> {
@@ -41,11 +41,10 @@
         /// The code with which this call must fail, or 0.
         func code(for operation: LMDBError.Operation) -> Int32 {
             state.withLock {
-                guard $0.operation == operation else { return 0 }
-                $0.remaining -= 1
-                guard $0.remaining == 0 else { return 0 }
-                $0.operation = nil
-                return $0.code
+                guard var failure = $0.armed[operation] else { return 0 }
+                failure.remaining -= 1
+                $0.armed[operation] = failure.remaining > 0 ? failure : nil
+                return failure.remaining > 0 ? 0 : failure.code
             }
         }
     }

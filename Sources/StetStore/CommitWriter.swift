@@ -28,20 +28,39 @@ extension StoreFile {
     /// Runs on the writer thread; no user code runs in it. Each member is decided when this
     /// returns.
     func commit(_ batch: [Submission]) {
+        var results: [Result<Commit, any Error>] = []
         do {
-            let results = try write(batch)
+            try write(batch, &results)
             publish(results)
             for (submission, result) in zip(batch, results) { submission.decide(result) }
         } catch let error as LMDBError where error.isOutcomeOpen {
-            for submission in batch { submission.decide(settled(submission, error)) }
+            for (submission, result) in zip(batch, results) {
+                // A member that was refused has put nothing, whatever became of the others.
+                if case .failure = result {
+                    submission.decide(result)
+                } else {
+                    submission.decide(settled(submission, error))
+                }
+            }
         } catch let error as LMDBError where error.code == LMDBError.mapFull && canGrow() {
             commit(batch)
         } catch  where batch.count > 1 {
             // The failure may be one member's own.
             for submission in batch { commit([submission]) }
         } catch {
-            batch.first?.decide(.failure(StoreError.wrapped(error, path: path)))
+            batch.first?.decide(.failure(described(error)))
         }
+    }
+
+    /// The error that a saver sees.
+    private func described(_ error: any Error) -> any Error {
+        guard let full = error as? LMDBError, full.code == LMDBError.mapFull else {
+            return StoreError.wrapped(error, path: path)
+        }
+        let failure = StoreError(full)
+        return StoreError(
+            failure.code, path: path, message: failure.message, advice: adviceForFullMap(),
+            systemCode: failure.systemCode)
     }
 
     private func canGrow() -> Bool { (try? environment.grow()) ?? false }
@@ -70,18 +89,19 @@ extension StoreFile {
     /// A member that is refused has put nothing.
     ///
     /// - Throws: `LMDBError` or `DecodingFailure`: nothing was written, unless the outcome is open.
-    private func write(_ batch: [Submission]) throws -> [Result<Commit, any Error>] {
+    private func write(
+        _ batch: [Submission], _ results: inout [Result<Commit, any Error>]
+    ) throws {
         try environment.write { transaction in
             let before = try Head.read(in: transaction.reading)
             var head = before
-            let results = try batch.map { submission in
-                try write(submission, &head, in: transaction)
+            for submission in batch {
+                results.append(try write(submission, &head, in: transaction))
             }
             if head != before { try head.write(in: transaction) }
             #if STET_FAULTS
                 if planted.contains("publishBeforeCommit") { publish(results) }
             #endif
-            return results
         }
     }
 

@@ -6,8 +6,13 @@ extension StoreFile {
     package struct Configuration: Sendable {
         /// Bytes of address space for the map.
         package var mapByteCount = 1 << 40
+        /// Bytes of the map at first; nil means all of `mapByteCount`.
+        package var initialMapByteCount: Int?
         /// Reads that may be open at once, over all processes.
         package var readerCount = 510
+
+        /// Where the ages of readers are taken from: any monotonic clock.
+        package var uptime = systemUptime
 
         /// The usual configuration.
         package init() {}
@@ -15,7 +20,9 @@ extension StoreFile {
         func ofEnvironment(for schema: Schema) -> Environment.Configuration {
             var configuration = Environment.Configuration()
             configuration.mapByteCount = mapByteCount
+            configuration.initialMapByteCount = initialMapByteCount
             configuration.readerCount = readerCount
+            configuration.uptime = uptime
             configuration.tableCount = schema.entities.count + StoreTables.fixedCount
             #if STET_FAULTS
                 if let planted = getenv("STET_PLANTED") {

@@ -1,0 +1,175 @@
+#if STET_FAULTS
+    import Foundation
+    import StetLMDB
+    import StetStore
+    import Synchronization
+    import Testing
+
+    /// What is said of a commit whose transaction met an error of the disk.
+    struct OutcomeTests {
+        let directory: StoreDirectory
+        let file: StoreFile
+
+        init() throws {
+            directory = try StoreDirectory()
+            file = try directory.openUnsynced()
+            _ = try file.commit([.insertTag(1)])
+        }
+
+        private func id(_ token: UInt64, base: Revision = .zero) -> CommitID {
+            CommitID(store: file.storeID, base: base, token: token)
+        }
+
+        private func fail(_ operation: LMDBError.Operation, _ code: Int32 = LMDBError.inputOutput) {
+            file.environment.faults.failNext(operation, code: code)
+        }
+
+        @Test func aCommitThatIsNotOnTheDiskIsNotCommitted() throws {
+            fail(.commit)
+            let error = thrown(StoreError.self) { try file.submitInserts([2])[0].wait() }
+            #expect(error?.code == .inputOutput && error?.systemCode == EIO)
+            #expect(file.outcome(of: id(2)) == .notCommitted)
+            #expect(try file.read { try $0.head().revision } == 1)
+            // The store has opened its file again, and goes on.
+            let commit = try file.submitInserts([3])[0].wait()
+            #expect(commit.revision == 2 && file.outcome(of: id(3)) == .committed(commit))
+            #expect(try file.verify().problems == [])
+        }
+
+        @Test func aCommitThatIsOnTheDiskIsCommittedWhateverTheSystemSaid() throws {
+            fail(.reportOfCommit)
+            let commit = try file.submitInserts([2])[0].wait()
+            #expect(commit.revision == 2 && commit.id == id(2))
+            #expect(file.outcome(of: id(2)) == .committed(commit))
+            #expect(try file.submitInserts([3])[0].wait().revision == 3)
+            #expect(file.feed.head == 3)
+            #expect(try file.verify().problems == [])
+        }
+
+        @Test(arguments: [LMDBError.Operation.commit, .reportOfCommit], [2, 3])
+        func everyMemberOfABatchIsToldTheTruth(_ failing: LMDBError.Operation, at number: Int)
+            throws
+        {
+            // The first transaction is that of the lock, the second has one member, the third 8.
+            file.environment.faults.failNext(failing, after: number, code: LMDBError.inputOutput)
+            let writer = HeldWriter(file.environment)
+            let first = try file.submitInserts([12])
+            file.untilWaiting(0)
+            let refused = try file.submit(try file.encode([.insertTag(1)]))
+            let all = try first + file.submitInserts(13...19)
+            writer.release()
+            let outcomes = all.map { submission in Result { try submission.wait() } }
+            let lost = outcomes.count { (try? $0.get()) == nil }
+            #expect(lost == (failing == .reportOfCommit ? 0 : number == 2 ? 1 : 7))
+            for (submission, outcome) in zip(all, outcomes) {
+                let expected = (try? outcome.get()).map(Outcome.committed) ?? .notCommitted
+                #expect(file.outcome(of: submission.id) == expected)
+            }
+            #expect(throws: CommitRefusal.self) { try refused.wait() }
+            #expect(try file.verify().problems == [])
+            #expect(try file.verify().commitCount == 9 - lost)
+        }
+
+        @Test func aStoreThatCannotBeOpenedAgainDoesNotKnowAndSaysSo() throws {
+            let path = file.path
+            file.environment.faults.failNext(.openEnvironment, code: LMDBError.inputOutput)
+            fail(.reportOfCommit)
+            let submission = try file.submitInserts([2])[0]
+            let error = thrown(UnknownOutcomeError.self) { try submission.wait() }
+            #expect(error?.commit == id(2) && error?.cause.code == .inputOutput)
+            #expect(error?.cause.path == path)
+            #expect(file.outcome(of: id(2)) == .unknown)
+            // Everything else throws what failed.
+            let failure = thrown(StoreError.self) { try file.read { _ in } }
+            #expect(failure?.code == .inputOutput && failure?.message.contains("opened") == true)
+            #expect(
+                thrown(StoreError.self) { try file.commit([.insertTag(3)]) }?.code == .inputOutput)
+            file.close()
+            let again = try directory.open()
+            #expect(again.outcome(of: id(2)) == .committed(try again.read { try $0.commit(2) }))
+            #expect(again.outcome(of: id(77)) == .notCommitted)
+            #expect(try again.verify().problems == [])
+        }
+
+        @Test(arguments: [LMDBError.noSpace, LMDBError.fileTooLarge, EINTR])
+        func anErrorBeforeTheEndLeavesNothingOpen(code: Int32) throws {
+            fail(.commit, code)
+            let before = try file.dump()
+            #expect(
+                thrown(StoreError.self) { try file.submitInserts([2])[0].wait() }?.systemCode
+                    == code)
+            #expect(try file.dump() == before)
+            #expect(try file.submitInserts([3])[0].wait().revision == 2)
+        }
+
+        @Test func readersOnlyWaitWhileTheFileIsOpenedAgain() throws {
+            let file = file
+            let problems = Mutex<[String]>([])
+            let isDone = Atomic(false)
+            onThreads(4) { thread in
+                do {
+                    if thread > 0 {
+                        var last = Revision.zero
+                        while !isDone.load(ordering: .relaxed) {
+                            let (head, count) = try file.read { reader in
+                                // Another read inside, as accessors of objects do.
+                                let inner = try file.read { try $0.head().revision }
+                                let head = try reader.head().revision
+                                guard inner >= head else {
+                                    throw DecodingFailure("\(inner) < \(head)")
+                                }
+                                return (head, try reader.recordCount(ofEntity: Number.tag))
+                            }
+                            if head < last || UInt64(count) != head.number {
+                                throw DecodingFailure("\(head) after \(last), \(count) records")
+                            }
+                            last = head
+                        }
+                        return
+                    }
+                    for round in 2...200 {
+                        file.environment.faults.failNext(
+                            round.isMultiple(of: 2) ? .commit : .reportOfCommit,
+                            code: LMDBError.inputOutput)
+                        _ = try? file.commit([.insertTag(round)])
+                    }
+                } catch {
+                    problems.withLock { $0.append("\(error)") }
+                }
+                isDone.store(true, ordering: .relaxed)
+            }
+            #expect(problems.withLock { $0 } == [])
+            #expect(try file.verify().problems == [])
+            #expect(try file.verify().commitCount == 100)
+        }
+
+        @Test func aRetryMakesNoSecondCommit() throws {
+            let set = try file.encode(
+                [.insertTag(2)],
+                {
+                    var note = EditNote(); note.token = 2; return note
+                }())
+            let commit = try file.submit(set, isRetry: true).wait()
+            #expect(commit.revision == 2)
+            for number in 10...14 { _ = try file.commit([.insertTag(number)]) }
+            #expect(try file.submit(set, isRetry: true).wait() == commit)
+            #expect(try file.verify().commitCount == 7)
+            // Without the question it is a change set that does not fit any more.
+            #expect(throws: CommitRefusal.self) { try file.commit(set) }
+        }
+
+        @Test func theOutcomeOfWhatWaitsIsUnknown() throws {
+            let writer = HeldWriter(file.environment)
+            var submissions = try file.submitInserts([2])
+            file.untilWaiting(0)
+            submissions += try file.submitInserts([3])
+            #expect(submissions.map { file.outcome(of: $0.id) } == [.unknown, .unknown])
+            writer.release()
+            for submission in submissions {
+                #expect(file.outcome(of: submission.id) == .committed(try submission.wait()))
+            }
+            let elsewhere = CommitID(store: ObjectID(), base: .zero, token: 2)
+            #expect(file.outcome(of: elsewhere) == .notCommitted)
+        }
+    }
+#endif
