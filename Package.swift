@@ -41,10 +41,15 @@ let package = Package(
         .target(name: "CStetRecorder", path: "Tests/CStetRecorder"),
         // Without a dependency, so that the campaigns need not build swift-syntax.
         .target(name: "StetTestSupport", path: "Tests/StetTestSupport"),
-        .target(name: "StetTestModels", dependencies: ["Stet"], path: "Tests/StetTestModels"),
+        .target(
+            name: "StetTestModels",
+            dependencies: ["Stet", "StetTestSupport"],
+            path: "Tests/StetTestModels"
+        ),
+        .target(name: "CStetFork", path: "Tests/CStetFork"),
         .executableTarget(
             name: "stet-test-child",
-            dependencies: ["Stet", "StetTestModels"],
+            dependencies: ["Stet", "StetStore", "StetLMDB", "StetTestModels", "CStetFork"],
             path: "Tests/StetTestChild"
         ),
         // The code of the README, word for word.

@@ -2,7 +2,7 @@ public import StetStore
 
 /// The effect of a commit on one object of a model: the same value whether it comes from a save, an
 /// observer or the journal.
-public struct Change<M: Model>: Sendable {
+public struct Change<M: Model>: Sendable, Equatable {
     /// What happened to the object.
     public let kind: ChangeKind
     /// The object.
@@ -33,7 +33,7 @@ public struct Change<M: Model>: Sendable {
 
 /// Values of some properties of an object, read by the field of the model's snapshot:
 /// `change.old[\.title]`.
-public struct ChangedValues<M: Model>: Sendable {
+public struct ChangedValues<M: Model>: Sendable, Equatable {
     private let values: [String: Value]
 
     init(_ values: [(String, Value)]) {

@@ -261,10 +261,7 @@ extension ManagedContext {
         var conflicts: [Conflict] = []
         for reason in refusal.reasons {
             guard reason != .schemaChanged else {
-                throw StoreError(
-                    .modelMismatch, path: store.path,
-                    message: "Another process has changed the schema of the store.",
-                    advice: "Close the store and open it with the models it has now.")
+                throw StoreError.migratedElsewhere(path: store.path)
             }
             if let conflict = conflict(reason, encoded.base, edited) { conflicts.append(conflict) }
         }

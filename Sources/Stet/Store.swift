@@ -160,6 +160,9 @@ public struct StoreConfiguration: Sendable {
     /// Where stamps and commits take the time from.
     public var clock: @Sendable () -> Date = { Date() }
 
+    /// Where the ages of readers are taken from: any monotonic clock; nil means the system's.
+    package var uptime: (@Sendable () -> Duration)?
+
     /// The usual configuration.
     public init() {}
 
@@ -167,6 +170,7 @@ public struct StoreConfiguration: Sendable {
         var configuration = StoreFile.Configuration()
         configuration.mapByteCount = mapByteCount
         configuration.readerCount = readerCount
+        if let uptime { configuration.uptime = uptime }
         return configuration
     }
 }

@@ -24,6 +24,9 @@ package struct ReadTransaction {
         return UnsafeRawBufferPointer(value)
     }
 
+    /// LMDB's number of the commit that it sees.
+    package var number: Int { Int(mdb_txn_id(handle)) }
+
     /// The number of entries of `table`.
     ///
     /// - Complexity: O(1).

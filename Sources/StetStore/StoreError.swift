@@ -111,6 +111,14 @@ extension StoreError {
             advice: "Run verify on a copy, and restore from a backup.")
     }
 
+    /// A store whose schema another process has changed meanwhile.
+    package static func migratedElsewhere(path: String) -> StoreError {
+        StoreError(
+            .modelMismatch, path: path,
+            message: "Another process has changed the schema of the store.",
+            advice: "Close the store and open it with the models it has now.")
+    }
+
     /// Runs `body`, turning the errors of the layers below into this type.
     package static func wrapping<Result>(
         path: String, _ body: () throws -> Result

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 package import StetLMDB
+import Synchronization
 
 /// A store that is open in this process: its LMDB environment, its tables and its schema.
 ///
@@ -13,6 +14,8 @@ package final class StoreFile: Sendable {
     package let storeID: ObjectID
     package let feed: CommitFeed
     let writer: WriterThread
+    /// LMDB's number of the last commit whose schema was compared with this one's.
+    private let checkedTransaction = Atomic(-1)
     let journal: Journal
     let references: Table
     /// One table per entity: number n stands at index n - 1.
@@ -128,6 +131,12 @@ package final class StoreFile: Sendable {
     /// True from the beginning of `close()`: what waits for the writer is still committed.
     package var isClosing: Bool { writer.isEnding }
 
+    /// Lets the writer thread look after the store now.
+    package func attend() { writer.attend() }
+
+    /// How often the writer thread has looked after the store.
+    package var idleRoundCount: Int { writer.roundCount }
+
     /// The change sets that wait for the writer, those that it is committing left out.
     package var waitingCount: Int { writer.queueCount }
 
@@ -139,9 +148,20 @@ package final class StoreFile: Sendable {
     ) throws -> Result {
         try StoreError.wrapping(path: path) {
             try environment.read { transaction in
-                try body(StoreReader(transaction, self))
+                try checkSchema(transaction)
+                return try body(StoreReader(transaction, self))
             }
         }
+    }
+
+    /// Refuses to read what a process with a later schema has written; asked once per commit.
+    private func checkSchema(_ transaction: borrowing ReadTransaction) throws {
+        let number = transaction.number
+        if checkedTransaction.load(ordering: .relaxed) == number { return }
+        guard try Head.read(in: transaction).schemaRevision == UInt32(schema.revision) else {
+            throw StoreError.migratedElsewhere(path: path)
+        }
+        checkedTransaction.store(number, ordering: .relaxed)
     }
 }
 

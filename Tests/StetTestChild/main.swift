@@ -1,6 +1,8 @@
 import Foundation
 import Glibc
 import Stet
+import StetLMDB
+import StetStore
 import StetTestModels
 
 // What the tests run in a process of its own: to be killed, recorded, or to look at a file that may
@@ -9,6 +11,10 @@ import StetTestModels
 //   stet-test-child create PATH            makes an empty store
 //   stet-test-child write PATH [COUNT]     saves one edit after the other, for ever without COUNT,
 //                                          and after each writes "ack REVISION" to standard output
+//   stet-test-child random PATH COUNT SEED  makes random commits on objects that others change, too
+//   stet-test-child read PATH              begins a read, writes "reading", and stays
+//   stet-test-child lock PATH              begins a write, writes "writing", and stays
+//   stet-test-child fork PATH              uses a store in a child that was forked from it
 //   stet-test-child check PATH REVISION …  verifies stores and that each has at least its revision
 
 /// Standard output without a buffer: what is written survives a kill.
@@ -65,12 +71,31 @@ func check(_ arguments: [String]) {
     }
 }
 
+/// Stays until it is killed.
+func stay() -> Never {
+    while true { pause() }
+}
+
 do {
     let arguments = CommandLine.arguments
     switch arguments.dropFirst().first {
     case "create" where arguments.count == 3: try openStore(arguments[2]).close()
     case "write" where arguments.count >= 3:
         try write(arguments[2], arguments.count > 3 ? Int(arguments[3]) : nil)
+    case "random" where arguments.count == 5:
+        var saver = RandomSaver(try openStore(arguments[2]), seed: UInt64(arguments[4]) ?? 0)
+        try saver.save(Int(arguments[3]) ?? 0)
+    case "read" where arguments.count == 3:
+        try openStore(arguments[2]).file.read { _ in
+            say("reading")
+            stay()
+        }
+    case "lock" where arguments.count == 3:
+        try openStore(arguments[2]).file.environment.write { _ in
+            say("writing")
+            stay()
+        }
+    case "fork" where arguments.count == 3: try useAfterFork(arguments[2])
     case "check": check(Array(arguments.dropFirst(2)))
     default:
         say("usage: stet-test-child create|write|check PATH …")

@@ -1,0 +1,54 @@
+import Foundation
+import Glibc
+
+/// A program of this package that runs beside the test.
+package final class RunningChild: @unchecked Sendable {  // one test uses it, on one thread at a time
+    private let process = Process()
+    private let output = Pipe()
+    private var buffer = Data()
+
+    /// Starts `stet-test-child`.
+    package init(_ arguments: [String], environment: [String: String] = [:]) throws {
+        process.executableURL = URL(fileURLWithPath: "\(ChildProcess.buildFolder)/stet-test-child")
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardOutput = output
+        try process.run()
+    }
+
+    /// The next line that it writes to standard output; nil when it has ended.
+    ///
+    /// Blocks the thread until then.
+    package func line() -> String? {
+        while true {
+            if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { buffer.removeSubrange(buffer.startIndex...end) }
+                return String(decoding: buffer[buffer.startIndex..<end], as: UTF8.self)
+            }
+            let more = output.fileHandleForReading.availableData
+            if more.isEmpty { return nil }
+            buffer.append(more)
+        }
+    }
+
+    /// All further lines, up to its end.
+    package func lines() -> [String] {
+        var lines: [String] = []
+        while let line = line() { lines.append(line) }
+        return lines
+    }
+
+    /// Ends it with SIGKILL; returns when it is gone.
+    package func kill() {
+        Glibc.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    /// Its exit code, when it has ended by itself.
+    package func status() -> Int32 {
+        process.waitUntilExit()
+        return process.terminationReason == .exit ? process.terminationStatus : -1
+    }
+
+    package var processID: Int32 { process.processIdentifier }
+}
