@@ -21,16 +21,26 @@ public final class Store: Sendable {
 
     /// Opens the store at `path`, or creates it when there is no file.
     ///
-    /// Which files stand beside `path` is not part of the contract.
+    /// Which files stand beside `path` is not part of the contract. New files are for their owner
+    /// only. A file that is refused is left as it is.
+    ///
+    /// Who may write to the directory is trusted: between the look at the files and their opening
+    /// they could be exchanged. So a directory that every user may write to is refused, unless it
+    /// is like `/tmp`, where nobody can take another's files away; there the files must belong to
+    /// this process's user or to root.
     ///
     /// - Parameters:
-    ///   - path: of a file on a local file system; its directory exists.
+    ///   - path: of a file on a local file system; its directory exists, and may be a symbolic
+    ///     link. The file may not be one, and has no second name.
     ///   - models: every model of the store.
-    ///   - configuration: sizes and the clock.
+    ///   - configuration: sizes, what is allowed, and the clock.
     /// - Returns: the store.
-    /// - Throws: `StoreError`: `.modelMismatch` when the store was made for other models,
-    ///   `.notAStore`, `.damaged`, `.newerFormat`, `.invalidSchema`, `.noPermission`, `.notFound`,
-    ///   `.diskFull`, `.inputOutput`.
+    /// - Throws: `StoreError`: `.invalidPath` for a directory, a symbolic link or a name that
+    ///   cannot be, `.unsafePlace` for a directory that others may write to, a file with a second
+    ///   name and the file systems of other machines and of programs (NFS, SMB, FUSE, …),
+    ///   `.notFound`, `.noPermission`, `.notAStore`, `.newerFormat`, `.modelMismatch` when the
+    ///   store was made for other models, `.invalidSchema`, `.damaged`, `.diskFull`,
+    ///   `.inputOutput`.
     public static func open(
         at path: String, for models: any Model.Type...,
         configuration: StoreConfiguration = StoreConfiguration()
@@ -132,8 +142,8 @@ public final class Store: Sendable {
     ///
     /// Nobody may write to it meanwhile.
     ///
-    /// - Throws: `StoreError`: `.notAStore` for a file of another kind, `.notFound`,
-    ///   `.noPermission`, `.inputOutput`.
+    /// - Throws: `StoreError`: `.notAStore` for a file of another kind, `.newerFormat`,
+    ///   `.invalidPath`, `.notFound`, `.noPermission`, `.inputOutput`.
     /// - Complexity: O(pages).
     public static func inspect(_ path: String) throws -> StoreInspection {
         try StoreInspection.inspect(path)
@@ -148,7 +158,7 @@ public final class Store: Sendable {
     }
 }
 
-/// Sizes of a store and where it takes the time from.
+/// Sizes of a store, what is allowed where it stands, and where it takes the time from.
 public struct StoreConfiguration: Sendable {
     /// Bytes of address space for the map, which is the largest size that the file can reach; 1 TiB
     /// unless said otherwise.
@@ -157,6 +167,19 @@ public struct StoreConfiguration: Sendable {
     public var mapByteCount = 1 << 40
     /// Reads that may be open at once, over all processes; 510 unless said otherwise.
     public var readerCount = 510
+    /// Lets two kinds of places pass that are refused otherwise; false unless said otherwise.
+    ///
+    /// A directory that every user may write to: any of them can put another file in the place of
+    /// the store's, or have this process write to one of theirs. A file system of another machine
+    /// or of a program (NFS, SMB, FUSE, …): where its locks do not hold, two writers destroy the
+    /// store, and where its memory lags behind, readers see what never was; one process at a time
+    /// is safer, not safe. Symbolic links and files with a second name are refused all the same.
+    public var allowsUnsafePlace = false
+    /// Looks at every page of the file before any of them is used; false unless said otherwise.
+    ///
+    /// A damaged page, which may end the process of who meets it, then gives a `StoreError`
+    /// (`.damaged`) that names it. Opening takes O(pages), and writers wait meanwhile.
+    public var inspectsPages = false
     /// Where stamps and commits take the time from.
     public var clock: @Sendable () -> Date = { Date() }
 
@@ -171,6 +194,8 @@ public struct StoreConfiguration: Sendable {
         configuration.mapByteCount = mapByteCount
         configuration.readerCount = readerCount
         if let uptime { configuration.uptime = uptime }
+        configuration.allowsUnsafePlace = allowsUnsafePlace
+        configuration.inspectsPages = inspectsPages
         return configuration
     }
 }

@@ -16,6 +16,14 @@ struct InspectedFile: ~Copyable {
         self.path = path
     }
 
+    /// The file that is open as `descriptor`, which stays with its owner.
+    init(duplicating descriptor: Int32, _ path: String) throws(LMDBError) {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw LMDBError(.inspect, code: errno, path: path) }
+        self.descriptor = copy
+        self.path = path
+    }
+
     deinit { close(descriptor) }
 
     func failure(_ code: Int32) -> LMDBError { LMDBError(.inspect, code: code, path: path) }

@@ -65,7 +65,12 @@ package struct FileInspection: Hashable, Sendable {
     package static func inspect(
         path: String, walkingPages: Bool
     ) throws(LMDBError) -> FileInspection {
-        let file = try InspectedFile(opening: path)
+        try inspect(InspectedFile(opening: path), walkingPages: walkingPages)
+    }
+
+    static func inspect(
+        _ file: consuming InspectedFile, walkingPages: Bool
+    ) throws(LMDBError) -> FileInspection {
         if try file.byteCount() == 0 { return FileInspection() }
         var damages = DamageList()
         let meta = try MetaPage.current(of: file, &damages)

@@ -66,6 +66,10 @@ extension LMDBError {
     package static let notPermitted = EPERM
     package static let readOnlyFileSystem = EROFS
     package static let noEntry = ENOENT
+    package static let nameTooLong = ENAMETOOLONG
+    package static let notADirectory = ENOTDIR
+    package static let isADirectory = EISDIR
+    package static let isALink = ELOOP
     package static let inputOutput = EIO
 
     /// What the person who runs the process can do about it.
@@ -77,12 +81,15 @@ extension LMDBError {
         case MDB_CORRUPTED, MDB_PAGE_NOTFOUND:
             "The file is damaged: run verify, and restore from a backup."
         case MDB_INVALID: "The file is not a store, or its first pages are damaged."
-        case MDB_VERSION_MISMATCH: "The file was written by another version of LMDB's format."
+        case MDB_VERSION_MISMATCH:
+            "The file has another format of LMDB: open it with the program that wrote it."
         case MDB_PANIC: "A write of the meta page failed: close the store and open it again."
         case MDB_MAP_RESIZED:
             "Another process has grown the file: close the store and open it again."
         case ENOENT: "Create the directory first, or correct the path."
         case EISDIR, ELOOP: "Name a file: not a directory, and not a link."
+        case ENOTDIR: "Correct the path: a part of it is not a directory."
+        case ENAMETOOLONG: "Choose a shorter path."
         case EACCES, EPERM, EROFS:
             "Give this process the right to read and write the file and its directory."
         case ENOSPC, EDQUOT, EFBIG: "Free space on the disk, then try again."

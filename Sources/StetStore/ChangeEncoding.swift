@@ -29,6 +29,16 @@ package struct NetChanges: ~Copyable {
         }
     }
 
+    /// The largest sizes; a test lowers them.
+    package struct SizeLimits: Hashable, Sendable {
+        package var attributeByteCount = Limits.attributeByteCount
+        package var changesPerCommit = Limits.changesPerCommit
+        package var commitByteCount = Limits.commitByteCount
+
+        package init() {}
+    }
+
+    package var limits = SizeLimits()
     package private(set) var items: [Item] = []
     private var bodies: RecordWriter
     package let schema: Schema
@@ -203,14 +213,7 @@ extension NetChanges {
                     bodyHash: RecordHeader.bodyHash(body(item.after), of: item.id),
                     body: item.after, journal: start..<journal.count))
         }
-        guard journal.count <= Limits.commitByteCount else {
-            throw StoreError(
-                .limitExceeded,
-                message:
-                    "The commit has \(journal.count) bytes; "
-                    + "the limit is \(Limits.commitByteCount).",
-                advice: "Save in several commits.")
-        }
+        try check("The commit has", journal.count, "bytes", limits.commitByteCount)
         let digest = Self.saltAndDigest(&journal, changes)
         references.added.sort()
         references.removed.sort()
@@ -221,36 +224,36 @@ extension NetChanges {
             schema: schema, base: base, token: token, time: time)
     }
 
-    private func checkLimits() throws {
-        guard items.count <= Limits.changesPerCommit else {
-            throw StoreError(
-                .limitExceeded,
-                message: "The commit changes \(items.count) objects; "
-                    + "the limit is \(Limits.changesPerCommit).",
-                advice: "Save in several commits.")
-        }
-        for item in items where item.after.count > Limits.attributeByteCount {
+    private borrowing func checkLimits() throws {
+        try check("The commit changes", items.count, "objects", limits.changesPerCommit)
+        // First: within this limit every offset and count of a record fits its field.
+        try check(
+            "The records of the commit have", bodies.buffer.count, "bytes", limits.commitByteCount)
+        for item in items where item.after.count > limits.attributeByteCount {
             try checkAttributes(of: item)
         }
-        guard bodies.buffer.count <= Limits.commitByteCount else {
-            throw StoreError(
-                .limitExceeded,
-                message: "The records of the commit have \(bodies.buffer.count) bytes; "
-                    + "the limit is \(Limits.commitByteCount).",
-                advice: "Save in several commits.")
-        }
+    }
+
+    private borrowing func check(
+        _ subject: String, _ count: Int, _ unit: String, _ limit: Int
+    ) throws {
+        if count <= limit { return }
+        throw StoreError(
+            .limitExceeded, message: "\(subject) \(count) \(unit); the limit is \(limit).",
+            advice: "Save in several commits.")
     }
 
     private borrowing func checkAttributes(of item: Item) throws {
         let entity = schema.entities[item.entity - 1]
         let body = try RecordBody(body(item.after), of: entity)
         for (slot, property) in entity.properties.enumerated() {
-            guard let count = try body.cell(slot)?.byteCount, count > Limits.attributeByteCount
+            guard let count = try body.cell(slot)?.byteCount, count > limits.attributeByteCount
             else { continue }
             throw StoreError(
                 .limitExceeded,
                 message: "\(entity.name).\(property.name) has \(count) bytes; "
-                    + "the limit is \(Limits.attributeByteCount).")
+                    + "the limit is \(limits.attributeByteCount).",
+                advice: "Keep it in a file of its own, and its name in the store.")
         }
     }
 

@@ -43,7 +43,8 @@ package struct CommitAttributes: Hashable, Sendable {
             guard let count = text?.utf8.count, count > limit else { continue }
             throw StoreError(
                 .limitExceeded,
-                message: "The \(name) of a commit has \(count) bytes; the limit is \(limit).")
+                message: "The \(name) of a commit has \(count) bytes; the limit is \(limit).",
+                advice: "Shorten it.")
         }
     }
 }

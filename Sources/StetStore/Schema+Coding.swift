@@ -19,8 +19,8 @@ extension Schema {
         return Array(buffer.bytes)
     }
 
-    /// - Throws: `DecodingFailure`, or `StoreError` when the bytes are well formed and what they
-    ///   say is not usable.
+    /// - Throws: `DecodingFailure`, also when the bytes are well formed and what they say is not
+    ///   usable.
     package init(decoding bytes: UnsafeRawBufferPointer) throws {
         var reader = ByteReader(bytes)
         guard try reader.read(UInt8.self) == Self.format else {
@@ -35,7 +35,11 @@ extension Schema {
                 properties: try (0..<count).map { _ in try Property(decoding: &reader) })
         }
         try reader.expectEnd()
-        try self.init(revision: revision, entities: entities)
+        do {
+            try self.init(revision: revision, entities: entities)
+        } catch let error as StoreError {
+            throw DecodingFailure(error.message)
+        }
         guard encoded().elementsEqual(bytes) else {
             throw DecodingFailure("a schema that is not written in the one way there is")
         }

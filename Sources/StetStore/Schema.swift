@@ -16,7 +16,9 @@ public struct Schema: Hashable, Sendable {
         self.revision = revision
         self.entities = entities.sorted { $0.name < $1.name }
         if let problem = self.problem {
-            throw StoreError(.invalidSchema, message: "The schema is not usable: \(problem).")
+            throw StoreError(
+                .invalidSchema, message: "The schema is not usable: \(problem).",
+                advice: "Change the models.")
         }
     }
 

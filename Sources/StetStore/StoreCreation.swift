@@ -7,6 +7,10 @@ import StetLMDB
 /// LMDB writes the first pages of a file without a sync: a power cut there leaves a file that
 /// nobody can open. So the store is made under another name, and given its own name when it is on
 /// the disk.
+///
+/// A process that is killed here leaves a small file `PATH.new-ID`, which nobody looks at again. It
+/// is not removed by a later creator, who cannot tell it from that of a process still at work:
+/// asking for the locks on its lock file would take them away from a thread of the same process.
 enum StoreCreation {
     static func create(
         at path: String, _ schema: Schema, _ configuration: Environment.Configuration
@@ -22,10 +26,11 @@ enum StoreCreation {
             // Told of the name that the caller gave.
             throw LMDBError(error.operation, code: error.code, path: path)
         }
-        // A link fails where a name is taken, so that of two creators one wins and the other opens
-        // what is there.
-        if link(temporary, path) != 0, errno != EEXIST {
-            throw LMDBError(.openEnvironment, code: errno, path: path)
+        // Of two creators one wins, and the other opens what is there.
+        do {
+            try FileSystem.rename(temporary, toUnused: path)
+        } catch {
+            guard error.code == EEXIST else { throw error }
         }
         try syncDirectory(of: path)
     }
@@ -41,15 +46,14 @@ enum StoreCreation {
     }
 
     private static func syncDirectory(of path: String) throws(LMDBError) {
-        let end = path.lastIndex(of: "/")
-        let directory = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+        let directory = StorePlace.directory(of: path)
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw LMDBError(.openEnvironment, code: errno, path: directory)
+            throw LMDBError(.openEnvironment, code: errno, path: path)
         }
         defer { close(descriptor) }
         guard fsync(descriptor) == 0 else {
-            throw LMDBError(.openEnvironment, code: errno, path: directory)
+            throw LMDBError(.openEnvironment, code: errno, path: path)
         }
     }
 }

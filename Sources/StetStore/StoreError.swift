@@ -1,7 +1,7 @@
 package import StetLMDB
 
 /// A store could not be opened, read or written: what failed, on which file, and what to do.
-public struct StoreError: Error, Sendable {
+public struct StoreError: Error, Hashable, Sendable {
     /// What went wrong.
     ///
     /// More codes may be added; compare with those you handle.
@@ -19,7 +19,13 @@ public struct StoreError: Error, Sendable {
         public static let storeClosed = Code(rawValue: "storeClosed")
         /// The file is not a Stet store.
         public static let notAStore = Code(rawValue: "notAStore")
-        /// The file was written by a newer version of Stet.
+        /// The path cannot be that of a store's file: a directory, a symbolic link, a name that is
+        /// too long.
+        public static let invalidPath = Code(rawValue: "invalidPath")
+        /// The store would be in danger where it is: others may exchange its files, it has a second
+        /// name, or the file system does not keep what LMDB relies on.
+        public static let unsafePlace = Code(rawValue: "unsafePlace")
+        /// The file was written by a newer version of Stet, or in another format of LMDB.
         public static let newerFormat = Code(rawValue: "newerFormat")
         /// The file is shorter than it says, or its contents contradict themselves.
         public static let damaged = Code(rawValue: "damaged")
@@ -27,7 +33,7 @@ public struct StoreError: Error, Sendable {
         public static let invalidSchema = Code(rawValue: "invalidSchema")
         /// The store was made for other models.
         public static let modelMismatch = Code(rawValue: "modelMismatch")
-        /// A name, value or commit is larger than its limit (`Limits`).
+        /// A value or a commit is larger than its limit (`Limits`).
         public static let limitExceeded = Code(rawValue: "limitExceeded")
         /// The map has no room left.
         public static let mapFull = Code(rawValue: "mapFull")
@@ -87,11 +93,15 @@ extension StoreError {
             case LMDBError.readersFull: .readersFull
             case LMDBError.forked: .forked
             case LMDBError.corrupted, LMDBError.pageNotFound: .damaged
-            case LMDBError.invalidFile, LMDBError.versionMismatch: .notAStore
+            case LMDBError.invalidFile: .notAStore
+            case LMDBError.versionMismatch: .newerFormat
             case LMDBError.noSpace, LMDBError.quotaExceeded, LMDBError.fileTooLarge: .diskFull
             case LMDBError.noAccess, LMDBError.readOnlyFileSystem, LMDBError.notPermitted:
                 .noPermission
             case LMDBError.noEntry: .notFound
+            case LMDBError.nameTooLong, LMDBError.notADirectory, LMDBError.isADirectory,
+                LMDBError.isALink:
+                .invalidPath
             default: .inputOutput
             }
         let message =

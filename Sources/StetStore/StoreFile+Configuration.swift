@@ -10,6 +10,10 @@ extension StoreFile {
         package var initialMapByteCount: Int?
         /// Reads that may be open at once, over all processes.
         package var readerCount = 510
+        /// Lets a directory that all may write to and a file system without reliable locks pass.
+        package var allowsUnsafePlace = false
+        /// Walks all pages of the file before any of them is used.
+        package var inspectsPages = false
 
         /// Where the ages of readers are taken from: any monotonic clock.
         package var uptime = systemUptime

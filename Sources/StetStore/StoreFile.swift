@@ -56,15 +56,20 @@ package final class StoreFile: Sendable {
     ) throws -> StoreFile {
         try StoreError.wrapping(path: path) {
             var sizes = configuration.ofEnvironment(for: schema)
-            if access(path, F_OK) != 0 { try StoreCreation.create(at: path, schema, sizes) }
+            let place = try StorePlace(lookingAt: path)
+            try place.check(allowsUnsafe: configuration.allowsUnsafePlace)
+            if place.dataFile == nil { try StoreCreation.create(at: path, schema, sizes) }
             try refuseUnusable(path)
+            try refuseForeign(place, schema)
             sizes.createsFile = false
             let environment = try Environment.open(at: path, sizes)
+            if configuration.inspectsPages {
+                try refuseDamaged(try environment.inspectPages(), path)
+            }
             let file = try environment.attachment {
                 try connect(environment, declared: schema)
             }
-            let differences = file.schema.differences(from: schema)
-            guard differences.isEmpty else { throw mismatch(differences, path) }
+            try refuseMismatch(file.schema, schema, path)
             return file
         }
     }
@@ -78,8 +83,7 @@ package final class StoreFile: Sendable {
                 try StoreTables.schema(in: transaction)
             )
         }
-        let differences = schema.differences(from: declared)
-        guard differences.isEmpty else { throw mismatch(differences, environment.path) }
+        try refuseMismatch(schema, declared, environment.path)
         if schema.encoded() != declared.encoded() {
             try environment.write { transaction in
                 try StoreTables.put(
@@ -90,26 +94,6 @@ package final class StoreFile: Sendable {
             environment: environment,
             schema: try Schema(revision: schema.revision, entities: declared.entities),
             storeID: identity, tables: try StoreTables.open(schema, in: environment), head: head)
-    }
-
-    private static func mismatch(_ differences: [String], _ path: String) -> StoreError {
-        StoreError(
-            .modelMismatch, path: path,
-            message: "The store was made for other models: \(differences.joined(separator: "; ")).",
-            advice: "Open it with the models it was made for.")
-    }
-
-    /// Looks at the file before LMDB maps it: what is shorter than it says would kill the process.
-    private static func refuseUnusable(_ path: String) throws {
-        let inspection = try FileInspection.inspect(path: path, walkingPages: false)
-        if inspection.isEmptyFile {
-            throw StoreError(
-                .notAStore, path: path, message: "The file is empty, and so not a Stet store.",
-                advice: "Correct the path, or remove the file; nothing was changed.")
-        }
-        if let damage = inspection.damages.first {
-            throw StoreError.damaged("\(damage)", path: path)
-        }
     }
 
     /// Ends the store: commits what waits for the writer, then lets observers end; later calls
@@ -221,26 +205,40 @@ struct StoreTables {
 
     /// The store's id.
     static func identity(in transaction: borrowing ReadTransaction) throws -> ObjectID {
+        let path = transaction.environment.path
         guard let value = try transaction.get(identityKey, in: .unnamed) else {
-            throw notAStore(transaction)
+            throw notAStore(path)
         }
+        return try identity(decoding: value, path)
+    }
+
+    /// Refuses what is not a store by what `read` gives for a key of the unnamed table.
+    static func checkIdentity(_ path: String, _ read: (String) throws -> [UInt8]?) throws {
+        guard let value = try read(identityKey) else { throw notAStore(path) }
+        _ = try value.withUnsafeBytes { try identity(decoding: $0, path) }
+    }
+
+    private static func identity(
+        decoding value: UnsafeRawBufferPointer, _ path: String
+    ) throws -> ObjectID {
         var reader = ByteReader(value)
-        guard try reader.read(UInt32.self) == magic else { throw notAStore(transaction) }
+        guard value.count >= 4, try reader.read(UInt32.self) == magic else { throw notAStore(path) }
         let found: UInt16 = try reader.read()
-        guard found <= format else {
+        let flags: UInt16 = try reader.read()
+        guard found <= format, flags == 0 else {
             throw StoreError(
-                .newerFormat, path: transaction.environment.path,
-                message:
-                    "The store has format \(found); this version reads up to format \(format).",
+                .newerFormat, path: path,
+                message: found <= format
+                    ? "The store has flags (\(flags)) that this version does not know."
+                    : "The store has format \(found); this version reads up to format \(format).",
                 advice: "Open it with the version of Stet that wrote it, or a later one.")
         }
-        _ = try reader.read(UInt16.self)
         return try reader.readObjectID()
     }
 
-    private static func notAStore(_ transaction: borrowing ReadTransaction) -> StoreError {
+    private static func notAStore(_ path: String) -> StoreError {
         StoreError(
-            .notAStore, path: transaction.environment.path,
+            .notAStore, path: path,
             message: "The file is an LMDB environment, but not a Stet store.",
             advice: "Correct the path; nothing was changed.")
     }
@@ -274,6 +272,14 @@ struct StoreTables {
             throw DecodingFailure("its schema is missing")
         }
         return try Schema(decoding: value)
+    }
+
+    /// The schema, from what `read` gives for a key of the unnamed table.
+    static func schema(_ read: (String) throws -> [UInt8]?) throws -> Schema {
+        guard let value = try read(schemaKey) else {
+            throw DecodingFailure("its schema is missing")
+        }
+        return try value.withUnsafeBytes { try Schema(decoding: $0) }
     }
 
     static func open(_ schema: Schema, in environment: Environment) throws -> StoreTables {

@@ -26,11 +26,12 @@ public struct StoreInspection: Sendable, Hashable {
     ///
     /// - Parameter path: of a store's file; a symbolic link is refused.
     /// - Returns: what was found, damage included.
-    /// - Throws: `StoreError`: `.notAStore` for a file of another kind, `.notFound`,
-    ///   `.noPermission`, `.inputOutput`.
+    /// - Throws: `StoreError`: `.notAStore` for a file of another kind, `.newerFormat`,
+    ///   `.invalidPath`, `.notFound`, `.noPermission`, `.inputOutput`.
     /// - Complexity: O(pages) time, one bit per page of memory.
     public static func inspect(_ path: String) throws -> StoreInspection {
         try StoreError.wrapping(path: path) {
+            try StorePlace.checkName(path)
             let file = try FileInspection.inspect(path: path, walkingPages: true)
             return StoreInspection(
                 fileByteCount: file.fileByteCount, pageByteCount: file.pageByteCount,

@@ -51,8 +51,12 @@ extension StoreFile {
         try commit(try encode(edits, note))
     }
 
-    func encode(_ edits: [Edit], _ note: EditNote = EditNote()) throws -> EncodedChangeSet {
+    func encode(
+        _ edits: [Edit], _ note: EditNote = EditNote(),
+        limits: NetChanges.SizeLimits = NetChanges.SizeLimits()
+    ) throws -> EncodedChangeSet {
         var changes = NetChanges(schema: schema)
+        changes.limits = limits
         for edit in edits {
             let entity = edit.key.entity
             let before = edit.before.map { values in

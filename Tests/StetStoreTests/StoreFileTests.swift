@@ -237,34 +237,7 @@ struct StoreFileTests {
         #expect(error?.code == (key == "stet" ? .notAStore : .damaged))
     }
 
-    // MARK: Limits of what is said about a commit
-
-    @Test func authorScopeAndLabelAreLimitedInBytes() throws {
-        let file = try directory.open()
-        let before = try file.dump()
-        func error(_ note: EditNote) -> StoreError? {
-            thrown(StoreError.self) {
-                try file.commit([Edit(tag, from: nil, to: [.data(Data())])], note)
-            }
-        }
-        func text(_ byteCount: Int) -> String { String(repeating: "x", count: byteCount) }
-        for note in [
-            EditNote(author: text(256)), EditNote(scope: text(256)), EditNote(label: text(1_025)),
-            EditNote(author: text(254) + "é"), EditNote(label: text(1_023) + "é"),
-        ] {
-            #expect(error(note)?.code == .limitExceeded)
-        }
-        #expect(
-            error(EditNote(label: text(1_025)))?.message
-                == "The label of a commit has 1025 bytes; the limit is 1024.")
-        #expect(try file.dump() == before)
-        let note = EditNote(author: text(255), scope: text(253) + "é", label: text(1_024))
-        #expect(error(note) == nil)
-        let commit = try file.read { try $0.commit(1) }
-        #expect(commit.author == note.author && commit.scope == note.scope)
-        #expect(commit.label == note.label)
-        #expect(try file.verify().isClean)
-    }
+    // MARK: What is said about a commit
 
     @Test func anEmptyAuthorIsAnotherThanNone() throws {
         let file = try directory.open()

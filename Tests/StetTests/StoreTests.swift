@@ -108,6 +108,89 @@ import Testing
         #expect(try store.verify().isClean)
     }
 
+    @Test func anUnsafePlaceIsRefusedUnlessTheConfigurationAllowsIt() throws {
+        let directory = TemporaryDirectory()
+        try #require(chmod(directory.path, 0o777) == 0)
+        let path = directory.file()
+        let error = #expect(throws: StoreError.self) {
+            try Store.open(at: path, for: Notebook.self, Article.self)
+        }
+        #expect(
+            error
+                == StoreError(
+                    .unsafePlace, path: path,
+                    message: "The store \(path) can't be opened: "
+                        + "every user may exchange the files in its directory.",
+                    advice: "Use a directory that only its owner may write to (chmod o-w), or set "
+                        + "allowsUnsafePlace."))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
+        var configuration = StoreConfiguration()
+        configuration.allowsUnsafePlace = true
+        let store = try Store.open(
+            at: path, for: Notebook.self, Article.self, configuration: configuration)
+        #expect(try store.verify().isClean)
+    }
+
+    @Test func aPathThatCannotBeIsRefused() throws {
+        let directory = TemporaryDirectory()
+        let link = directory.file("link.stet")
+        try FileManager.default.createSymbolicLink(
+            atPath: link, withDestinationPath: directory.file())
+        for path in ["", directory.path, link, directory.file("a\0b")] {
+            let error = #expect(throws: StoreError.self) {
+                try Store.open(at: path, for: Notebook.self, Article.self)
+            }
+            #expect(error?.code == .invalidPath && error?.path == path)
+        }
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["link.stet"])
+    }
+
+    @Test func aDamagedPageIsNamedAtOpenWhereTheConfigurationAsksForIt() throws {
+        let scratch = try Scratch()
+        _ = try scratch.saved()
+        scratch.store.close()
+        var configuration = StoreConfiguration()
+        configuration.inspectsPages = true
+        func open() throws -> Store {
+            try Store.open(
+                at: scratch.path, for: Notebook.self, Article.self, configuration: configuration)
+        }
+        let healthy = try open()
+        #expect(try healthy.verify().isClean)
+        healthy.close()
+        let whole = try Data(contentsOf: URL(fileURLWithPath: scratch.path))
+        var found = 0
+        for page in 2..<whole.count / 4_096 {
+            var twin = whole
+            twin.replaceSubrange(page * 4_096..<(page + 1) * 4_096, with: Data(count: 4_096))
+            try twin.write(to: URL(fileURLWithPath: scratch.path))
+            guard let damage = try Store.inspect(scratch.path).damages.first else { continue }
+            found += 1
+            let error = #expect(throws: StoreError.self) { try open() }
+            #expect(error?.code == .damaged)
+            #expect(error?.message == "The store is damaged: \(damage).")
+        }
+        #expect(found > 2)
+    }
+
+    @Test func aValueAboveItsLimitIsRefusedAndTheContextGoesOn() throws {
+        let scratch = try Scratch()
+        let (context, _, article) = try scratch.saved()
+        article.body = String(repeating: "x", count: Limits.attributeByteCount + 1)
+        let error = #expect(throws: StoreError.self) { try context.save() }
+        #expect(
+            error
+                == StoreError(
+                    .limitExceeded,
+                    message: "Article.body has 67108865 bytes; the limit is 67108864.",
+                    advice: "Keep it in a file of its own, and its name in the store."))
+        #expect(try !context.hasChanges && scratch.store.revision() == 1)
+        article.body = String(repeating: "x", count: Limits.attributeByteCount)
+        #expect(try context.save()?.revision == 2)
+        #expect(try scratch.store.verify().isClean)
+    }
+
     @Test func labelsAndAuthorsHaveLimits() throws {
         let scratch = try Scratch()
         let (context, notebook, _) = try scratch.saved()

@@ -1,0 +1,60 @@
+import Foundation
+import Synchronization
+
+/// Runs `body` on a thread of its own that Linux lets reach only the files that user 65534 may
+/// reach, as root may do; for other users the thread keeps its own rights.
+func withRightsOfNobody<Value: Sendable>(
+    _ body: @escaping @Sendable () throws -> Value
+) throws -> Value {
+    try onThread {
+        // Of this thread only; it takes root's passing of all permissions away, too.
+        if geteuid() == 0 { _ = function("setfsuid", as: SetUser.self)(65_534) }
+        return try body()
+    }
+}
+
+/// Runs `body` on a thread that sees `directory` mounted for reading only; nil where this process
+/// may not mount.
+func withReadOnlyMount<Value: Sendable>(
+    of directory: String, _ body: @escaping @Sendable () throws -> Value
+) throws -> Value? {
+    try onThread {
+        let newMounts: Int32 = 0x2_0000  // CLONE_NEWNS
+        guard function("unshare", as: Unshare.self)(newMounts) == 0,
+            mount("none", "/", nil, UInt(MS_REC | MS_PRIVATE), nil) == 0,
+            mount(directory, directory, nil, UInt(MS_BIND), nil) == 0,
+            mount(
+                "none", directory, nil,
+                UInt(MS_BIND | MS_REMOUNT | MS_RDONLY), nil) == 0
+        else { return nil }
+        // The mounts end with the thread.
+        return try body()
+    }
+}
+
+private typealias SetUser = @convention(c) (UInt32) -> Int32
+private typealias Unshare = @convention(c) (Int32) -> Int32
+
+/// A function of Linux that Swift's Glibc module leaves out.
+private func function<Function>(_ name: String, as type: Function.Type) -> Function {
+    guard let symbol = dlsym(nil, name) else { preconditionFailure("no function \(name)") }
+    return unsafeBitCast(symbol, to: type)
+}
+
+private func onThread<Value: Sendable>(
+    _ body: @escaping @Sendable () throws -> Value
+) throws -> Value {
+    let outcome = Outcome<Value>()
+    let ended = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+        let result = Result(catching: body)
+        outcome.value.withLock { $0 = result }
+        ended.signal()
+    }
+    ended.wait()
+    return try outcome.value.withLock { try $0!.get() }
+}
+
+private final class Outcome<Value: Sendable>: Sendable {
+    let value = Mutex<Result<Value, any Error>?>(nil)
+}
