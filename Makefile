@@ -4,7 +4,7 @@ SWIFT ?= swift
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 
-.PHONY: help setup demo test lint bench bench-quick format
+.PHONY: help setup demo test lint fuzz fuzz-keep bench bench-quick format
 
 help: ## Lists the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,31 @@ lint: ## Checks format, documentation rules and comments
 
 format: ## Formats the sources
 	$(SWIFT) format format --in-place --recursive Package.swift Sources Tests Examples Benchmarks
+
+# What `make fuzz` runs, and how long; its corpus grows outside of the repository.
+NAME ?= record
+SECONDS ?= 60
+FUZZ = .build-fuzz/fuzz/$(NAME)
+CORPUS = Tests/StetFuzz/Corpus/$(NAME)
+SCRATCH = $(CURDIR)/.build-fuzz/scratch
+FUZZER = rm -rf $(SCRATCH) && mkdir -p $(FUZZ) $(SCRATCH) && SWIFT_BACKTRACE=enable=no \
+	STET_FUZZ=$(NAME) TMPDIR=$(SCRATCH) .build-fuzz/release/stet-fuzz
+# The store's thread frees what it had after an input has ended, which looks like a leak to libFuzzer
+# and costs a search for one each time.
+LEAKS = $(if $(filter store,$(NAME)),-detect_leaks=0)
+
+.PHONY: fuzz-build
+fuzz-build: setup
+	STET_FUZZ=1 STET_FAULTS=1 $(SWIFT) build -c release --scratch-path .build-fuzz \
+		--product stet-fuzz
+
+fuzz: fuzz-build ## Looks for bytes that a decoder mistakes (NAME=record SECONDS=60)
+	$(FUZZER) $(FUZZ) $(CORPUS) -max_total_time=$(SECONDS) -max_len=4096 -len_control=0 -timeout=5 \
+		-malloc_limit_mb=4 -rss_limit_mb=2048 -print_final_stats=1 $(LEAKS) \
+		-artifact_prefix=.build-fuzz/fuzz/$(NAME)-
+
+fuzz-keep: fuzz-build ## Adds to the repository's corpus what `make fuzz` has reached anew
+	$(FUZZER) -merge=1 $(CORPUS) $(FUZZ)
 
 bench: setup ## Measures Stet beside bare LMDB in C, in turn (release build)
 	$(SWIFT) run -c release --package-path Benchmarks slice $(ARGS)

@@ -5,6 +5,7 @@ import PackageDescription
 // Switches for people who work on Stet itself; a package that depends on Stet sets none of them.
 let warningsAreErrors = Context.environment["STET_WERROR"] != nil
 let faultsAreCompiledIn = Context.environment["STET_FAULTS"] != nil
+let isForFuzzing = Context.environment["STET_FUZZ"] != nil
 
 let package = Package(
     name: "stet",
@@ -55,10 +56,14 @@ let package = Package(
         // The code of the README, word for word.
         .executableTarget(
             name: "stet-readme", dependencies: ["Stet"], path: "Tests/StetReadme"),
+        // The decoders as the fuzzer calls them, and as the test of its corpora does.
+        .target(
+            name: "StetFuzzing", dependencies: ["StetStore", "StetLMDB", "StetTestSupport"],
+            path: "Tests/StetFuzzing"),
         .testTarget(name: "StetLMDBTests", dependencies: ["StetLMDB", "StetTestSupport"]),
         .testTarget(
             name: "StetStoreTests",
-            dependencies: ["StetStore", "StetLMDB", "StetTestSupport"],
+            dependencies: ["StetStore", "StetLMDB", "StetTestSupport", "StetFuzzing"],
             resources: [.copy("Resources")]
         ),
         .testTarget(
@@ -78,6 +83,23 @@ let package = Package(
         .testTarget(name: "SourceTests", dependencies: ["StetTestSupport", "stet-readme"]),
     ]
 )
+
+if isForFuzzing {
+    // What the fuzzer watches: every branch, and every access to memory.
+    let flags = ["-sanitize=fuzzer,address"]
+    for target in package.targets
+    where ["StetLMDB", "StetStore", "StetFuzzing"].contains(target.name) {
+        target.swiftSettings = [.unsafeFlags(flags)]
+    }
+    package.targets += [
+        .systemLibrary(name: "CLibFuzzer", path: "Tests/CLibFuzzer"),
+        .executableTarget(
+            name: "stet-fuzz", dependencies: ["StetFuzzing", "CLibFuzzer"], path: "Tests/StetFuzz",
+            exclude: ["Corpus"], swiftSettings: [.unsafeFlags(flags)],
+            // Other linkers that come with Linux do not find the fuzzer's library.
+            linkerSettings: [.unsafeFlags(flags + ["-use-ld=lld"])]),
+    ]
+}
 
 for target in package.targets where ![.system, .plugin].contains(target.type) {
     var settings = target.swiftSettings ?? []

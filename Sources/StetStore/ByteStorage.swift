@@ -98,6 +98,12 @@ package final class ByteStorage: Sendable {
     }
 }
 
+#if STET_FAULTS
+    /// The planted bug that the fuzzer must find.
+    private let skipsBoundsCheck =
+        getenv("STET_PLANTED").map { String(cString: $0) } == "uncheckedRead"
+#endif
+
 /// Reads little-endian fields one after the other; every read is checked, none traps.
 package struct ByteReader {
     package let bytes: UnsafeRawBufferPointer
@@ -120,7 +126,11 @@ package struct ByteReader {
     package mutating func read(
         byteCount: Int
     ) throws(DecodingFailure) -> UnsafeRawBufferPointer {
-        guard byteCount >= 0, remaining >= byteCount else { throw DecodingFailure("too short") }
+        var isThere = byteCount >= 0 && remaining >= byteCount
+        #if STET_FAULTS
+            if skipsBoundsCheck { isThere = true }
+        #endif
+        guard isThere else { throw DecodingFailure("too short") }
         defer { offset += byteCount }
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + byteCount])
     }

@@ -128,7 +128,7 @@ package struct ReferenceKey: Hashable, Comparable, Sendable {
         return one.source < other.source
     }
 
-    func store(to pointer: UnsafeMutableRawPointer) {
+    package func store(to pointer: UnsafeMutableRawPointer) {
         target.store(to: pointer)
         pointer.storeBytes(
             of: UInt16(sourceEntity).bigEndian, toByteOffset: 16, as: UInt16.self)

@@ -98,8 +98,8 @@ extension ObjectChange {
     fileprivate static func properties(
         of body: RecordBody, kind: ChangeKind
     ) throws -> [PropertyChange] {
-        try body.entity.properties.enumerated().map { slot, property in
-            let value = try body.value(slot)
+        try zip(body.entity.properties, body.cells()).map { property, cell in
+            let value = try Value(cell, type: property.type)
             return PropertyChange(
                 name: property.name, old: kind == .insert ? .null : value,
                 new: kind == .insert ? value : .null)
@@ -155,16 +155,6 @@ extension NetChanges {
                     name: property.name, old: try before.value(slot), new: try after.value(slot)))
         }
         return changes
-    }
-}
-
-extension Value {
-    fileprivate init(_ cell: Cell?, type: ValueType) throws(DecodingFailure) {
-        guard let cell else {
-            self = .null
-            return
-        }
-        try self.init(cell, type: type)
     }
 }
 

@@ -53,7 +53,7 @@ public struct Commit: Sendable, Identifiable {
     }
 
     /// Reads everything once, so that later reads of the same bytes cannot fail.
-    func validate() throws {
+    package func validate() throws {
         guard try bodyDigest() == envelope.bodyDigest else {
             throw DecodingFailure(
                 "the journal entry of revision \(revision) does not match its digest")

@@ -6,21 +6,17 @@ package enum FoldedBody {
     /// The body with one side of an update's cells.
     ///
     /// - Throws: `DecodingFailure` when a cell is not one of the entity.
-    static func applying(
+    package static func applying(
         _ change: JournalChange, _ side: KeyPath<JournalChange.ChangedCell, Cell?>,
         to body: [UInt8], of entity: Entity
     ) throws -> [UInt8] {
-        var changed: [Int: JournalChange.ChangedCell] = [:]
-        for cell in try change.changedCells() {
-            guard entity.properties.element(at: cell.slot)?.type == cell.type else {
-                throw DecodingFailure("a cell that is not one of \(entity.name)")
-            }
-            changed[cell.slot] = cell
-        }
-        return try body.withUnsafeBytes { bytes in
-            let before = try RecordBody(bytes, of: entity)
-            let cells = try entity.properties.indices.map { slot in
-                try changed[slot].map { $0[keyPath: side] } ?? before.cell(slot)
+        try body.withUnsafeBytes { bytes in
+            var cells = try RecordBody(bytes, of: entity).cells()
+            for cell in try change.changedCells() {
+                guard entity.properties.element(at: cell.slot)?.type == cell.type else {
+                    throw DecodingFailure("a cell that is not one of \(entity.name)")
+                }
+                cells[cell.slot] = cell[keyPath: side]
             }
             return assemble(cells, entity)
         }

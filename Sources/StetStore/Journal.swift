@@ -102,28 +102,14 @@ package struct Journal: Sendable {
 
     // MARK: Reading
 
-    private struct ChunkView {
-        let firstChange: Int
-        let changeCount: Int
-        let payload: UnsafeRawBufferPointer
-    }
-
-    private func chunk(
-        _ revision: Revision, _ number: Int, in transaction: borrowing ReadTransaction
-    ) throws -> (Envelope?, ChunkView) {
-        let found = try Self.withKey(revision, number) { key in
-            try transaction.get(key, in: table)
+    private func chunks(
+        of revision: Revision, in transaction: borrowing ReadTransaction
+    ) -> EntryChunks {
+        let table = table
+        let transaction = copy transaction
+        return EntryChunks(of: revision) { number in
+            try Self.withKey(revision, number) { key in try transaction.get(key, in: table) }
         }
-        guard let value = found else {
-            throw DecodingFailure(
-                "chunk \(number) of the journal entry of revision \(revision) is missing")
-        }
-        var reader = ByteReader(value)
-        let envelope = number == 0 ? try Envelope(decoding: &reader) : nil
-        let first = Int(try reader.read(UInt32.self))
-        let count = Int(try reader.read(UInt32.self))
-        let payload = try reader.read(byteCount: reader.remaining)
-        return (envelope, ChunkView(firstChange: first, changeCount: count, payload: payload))
     }
 
     /// The envelope of an entry.
@@ -132,11 +118,7 @@ package struct Journal: Sendable {
     package func envelope(
         _ revision: Revision, in transaction: borrowing ReadTransaction
     ) throws -> Envelope {
-        let (envelope, _) = try chunk(revision, 0, in: transaction)
-        guard let envelope, envelope.revision == revision else {
-            throw DecodingFailure("the journal entry of revision \(revision) is another's")
-        }
-        return envelope
+        try chunks(of: revision, in: transaction).envelope()
     }
 
     /// An entry with all of its bytes.
@@ -145,27 +127,7 @@ package struct Journal: Sendable {
     package func entry(
         _ revision: Revision, in transaction: borrowing ReadTransaction
     ) throws -> (envelope: Envelope, body: ByteStorage) {
-        let envelope = try envelope(revision, in: transaction)
-        var buffer = ByteBuffer(capacity: min(max(envelope.bodyByteCount, 64), 1 << 20))
-        var begun = 0
-        for number in 0..<envelope.chunkCount {
-            let view = try chunk(revision, number, in: transaction).1
-            // A chunk in which no change begins goes on with the last that began.
-            guard view.firstChange == (view.changeCount == 0 ? max(begun - 1, 0) : begun) else {
-                throw DecodingFailure("chunk \(number) of revision \(revision) is misplaced")
-            }
-            begun += view.changeCount
-            buffer.append(view.payload)
-        }
-        guard begun == envelope.changeCount else {
-            throw DecodingFailure("the chunks of revision \(revision) miscount its changes")
-        }
-        guard buffer.count == envelope.bodyByteCount else {
-            throw DecodingFailure(
-                "the journal entry of revision \(revision) has \(buffer.count) bytes "
-                    + "instead of \(envelope.bodyByteCount)")
-        }
-        return (envelope, buffer.finish())
+        try chunks(of: revision, in: transaction).entry()
     }
 
     /// The change of one object in an entry; nil when the entry does not change it.
@@ -175,66 +137,6 @@ package struct Journal: Sendable {
         ofEntity entity: Int, _ id: ObjectID, at revision: Revision,
         in transaction: borrowing ReadTransaction, _ body: (JournalChange) throws -> Result
     ) throws -> Result? {
-        let (envelope, first) = try chunk(revision, 0, in: transaction)
-        let chunkCount = envelope?.chunkCount ?? 1
-        var lower = 0
-        var upper = chunkCount - 1
-        // The last chunk whose first change is not after the one that is looked for.
-        while lower < upper {
-            let middle = (lower + upper + 1) / 2
-            let key = try firstKey(ofChunk: middle, revision, in: transaction)
-            if (key.entity, key.id) <= (entity, id) { lower = middle } else { upper = middle - 1 }
-        }
-        while lower > 0, try chunk(revision, lower, in: transaction).1.changeCount == 0 {
-            lower -= 1
-        }
-        let view = lower == 0 ? first : try chunk(revision, lower, in: transaction).1
-        var reader = ByteReader(view.payload)
-        if lower == 0 { _ = try JournalChange.readBlock(&reader, minimum: 4) }
-        for _ in 0..<view.changeCount {
-            if try isLongerThanChunk(reader) {
-                let whole = try assemble(from: lower, revision, chunkCount, in: transaction)
-                var wholeReader = ByteReader(whole.bytes)
-                let change = try JournalChange(decoding: &wholeReader)
-                return change.entity == entity && change.id == id ? try body(change) : nil
-            }
-            let change = try JournalChange(decoding: &reader)
-            if change.entity == entity, change.id == id { return try body(change) }
-        }
-        return nil
-    }
-
-    private func isLongerThanChunk(_ reader: ByteReader) throws -> Bool {
-        var ahead = reader
-        return Int(try ahead.read(UInt32.self)) > reader.remaining
-    }
-
-    /// Entity and id of the change that begins in a chunk, or that it continues.
-    private func firstKey(
-        ofChunk number: Int, _ revision: Revision, in transaction: borrowing ReadTransaction
-    ) throws -> (entity: Int, id: ObjectID) {
-        var number = number
-        var view = try chunk(revision, number, in: transaction).1
-        while view.changeCount == 0, number > 1 {
-            number -= 1
-            view = try chunk(revision, number, in: transaction).1
-        }
-        var fields = ByteReader(view.payload)
-        _ = try fields.read(byteCount: 22)
-        return (Int(try fields.read(UInt16.self)), try fields.readObjectID())
-    }
-
-    /// The bytes of a change that begins at chunk `number` and goes on in the chunks after it.
-    private func assemble(
-        from number: Int, _ revision: Revision, _ chunkCount: Int,
-        in transaction: borrowing ReadTransaction
-    ) throws -> ByteStorage {
-        var buffer = ByteBuffer()
-        for next in number..<chunkCount {
-            let view = try chunk(revision, next, in: transaction).1
-            if next > number, view.changeCount > 0 { break }
-            buffer.append(view.payload)
-        }
-        return buffer.finish()
+        try chunks(of: revision, in: transaction).withChange(ofEntity: entity, id, body)
     }
 }

@@ -49,7 +49,7 @@ package struct Envelope: Hashable, Sendable {
     package static let format: UInt8 = 1
     package static let byteCount = 176
     /// The hash covers the bytes before it.
-    static let hashedByteCount = 128
+    package static let hashedByteCount = 128
 
     package var cause: Cause = .edit
     package var isUndoable = true
@@ -82,7 +82,8 @@ package struct Envelope: Hashable, Sendable {
     }
 
     /// Appends the envelope, its hash included.
-    func append(to buffer: inout ByteBuffer) -> Digest {
+    @discardableResult
+    package func append(to buffer: inout ByteBuffer) -> Digest {
         let start = buffer.count
         appendHashedPart(to: &buffer)
         let hash = Digest(of: UnsafeRawBufferPointer(rebasing: buffer.bytes[start...]))
@@ -118,7 +119,8 @@ package struct Envelope: Hashable, Sendable {
             throw DecodingFailure("a journal entry of an unknown format")
         }
         cause = try Cause(number: try fields.read())
-        isUndoable = try fields.read(UInt16.self) & 1 != 0
+        let flags: UInt16 = try fields.read()
+        isUndoable = flags & 1 != 0
         changeCount = Int(try fields.read(UInt32.self))
         revision = Revision(try fields.read())
         time = Double(bitPattern: try fields.read())
@@ -127,7 +129,7 @@ package struct Envelope: Hashable, Sendable {
         below = Revision(try fields.read())
         subject = Revision(try fields.read())
         schemaRevision = try fields.read()
-        _ = try fields.read(UInt32.self)
+        let reserved: UInt32 = try fields.read()
         previousHash = Digest(try fields.read(byteCount: Digest.byteCount))
         bodyDigest = Digest(try fields.read(byteCount: Digest.byteCount))
         let stored = Digest(try fields.read(byteCount: Digest.byteCount))
@@ -135,6 +137,9 @@ package struct Envelope: Hashable, Sendable {
         guard stored == Digest(of: hashed) else {
             throw DecodingFailure(
                 "the journal entry of revision \(revision) does not match its hash")
+        }
+        guard flags & ~1 == 0, reserved == 0 else {
+            throw DecodingFailure("the journal entry of revision \(revision) is of a later format")
         }
         chunkCount = Int(try fields.read(UInt32.self))
         guard chunkCount > 0, try fields.read(UInt32.self) == 0 else {
@@ -154,7 +159,7 @@ extension CommitAttributes {
     private static let hasLabel: UInt8 = 4
 
     /// Appends length, salt (16 random bytes, filled in later) and texts.
-    func append(to buffer: inout ByteBuffer) {
+    package func append(to buffer: inout ByteBuffer) {
         let start = buffer.count
         buffer.append(UInt32(0))
         buffer.appendZeros(JournalChange.saltByteCount)
@@ -169,14 +174,16 @@ extension CommitAttributes {
         buffer.overwrite(UInt32(buffer.count - start), at: start)
     }
 
-    init(decoding block: UnsafeRawBufferPointer) throws(DecodingFailure) {
+    package init(decoding block: UnsafeRawBufferPointer) throws(DecodingFailure) {
         var reader = ByteReader(block)
         _ = try reader.read(byteCount: JournalChange.saltOffset + JournalChange.saltByteCount)
         let flags: UInt8 = try reader.read()
         if flags & Self.hasAuthor != 0 { author = try reader.readShortString() }
         if flags & Self.hasScope != 0 { scope = try reader.readShortString() }
         if flags & Self.hasLabel != 0 { label = try reader.readShortString() }
-        guard try reader.read(UInt16.self) == 0 else {
+        guard try reader.read(UInt16.self) == 0,
+            flags & ~(Self.hasAuthor | Self.hasScope | Self.hasLabel) == 0
+        else {
             throw DecodingFailure("commit attributes of a later format")
         }
         try reader.expectEnd()
@@ -185,9 +192,9 @@ extension CommitAttributes {
 
 /// One change as it stands in the body of an entry.
 package struct JournalChange {
-    static let saltOffset = 4
-    static let saltByteCount = 16
-    static let headerByteCount = 48
+    package static let saltOffset = 4
+    package static let saltByteCount = 16
+    package static let headerByteCount = 48
 
     package let kind: ChangeKind
     package let entity: Int
@@ -229,7 +236,7 @@ package struct JournalChange {
 
     /// The digest that stands for a block in the journal's chain: over everything behind its
     /// length.
-    static func digest(of block: UnsafeRawBufferPointer) -> Digest {
+    package static func digest(of block: UnsafeRawBufferPointer) -> Digest {
         Digest(of: UnsafeRawBufferPointer(rebasing: block[saltOffset...]))
     }
 
@@ -246,7 +253,13 @@ package struct JournalChange {
         var reader = ByteReader(payload)
         let count = try reader.read(UInt16.self)
         var cells: [ChangedCell] = []
-        for _ in 0..<count { cells.append(try ChangedCell(decoding: &reader)) }
+        for _ in 0..<count {
+            let cell = try ChangedCell(decoding: &reader)
+            guard cells.last.map({ $0.slot < cell.slot }) ?? true else {
+                throw DecodingFailure("changed cells out of order")
+            }
+            cells.append(cell)
+        }
         try reader.expectEnd()
         return cells
     }
@@ -256,7 +269,7 @@ extension JournalChange.ChangedCell {
     private static let hasBefore: UInt8 = 1
     private static let hasAfter: UInt8 = 2
 
-    static func append(
+    package static func append(
         slot: Int, type: ValueType, before: Cell?, after: Cell?, to buffer: inout ByteBuffer
     ) {
         buffer.append(UInt16(slot))
@@ -280,6 +293,9 @@ extension JournalChange.ChangedCell {
         }
         self.type = type
         let flags: UInt8 = try reader.read()
+        guard flags & ~(Self.hasBefore | Self.hasAfter) == 0 else {
+            throw DecodingFailure("a cell of a later format")
+        }
         func cell(_ flag: UInt8) throws(DecodingFailure) -> Cell? {
             if flags & flag == 0 { return nil }
             if type.isInline { return .word(try reader.read()) }

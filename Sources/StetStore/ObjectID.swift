@@ -65,7 +65,8 @@ extension ObjectID: CustomStringConvertible, LosslessStringConvertible {
     public init?(_ description: String) {
         guard let uuid = UUID(uuidString: description) else { return nil }
         self.init(uuid)
-        if self == .none { return nil }
+        // Foundation lets hyphens stand in the place of digits.
+        if self == .none || self.description != description.lowercased() { return nil }
     }
 }
 

@@ -17,10 +17,25 @@ package struct RecordBody {
     /// The stored bytes of a property, without whether a string is normalised; nil when it has no
     /// value.
     package func cell(_ slot: Int) throws(DecodingFailure) -> Cell? {
+        var reader = reader
+        return try cell(slot, &reader)
+    }
+
+    /// The stored bytes of all properties, which together are no more than the body's.
+    package func cells() throws(DecodingFailure) -> [Cell?] {
+        var reader = reader
+        var cells: [Cell?] = []
+        cells.reserveCapacity(entity.properties.count)
+        for slot in entity.properties.indices { cells.append(try cell(slot, &reader)) }
+        return cells
+    }
+
+    private func cell(
+        _ slot: Int, _ reader: inout RecordReader
+    ) throws(DecodingFailure) -> Cell? {
         if reader.isNull(slot: slot) { return nil }
         let type = entity.properties[slot].type
         if type.isInline { return .word(reader.word(slot: slot)) }
-        var reader = reader
         let bytes = reader.bytes(slot: slot)
         guard !reader.isDamaged, !type.isSixteenBytes || bytes.count == 16 else {
             throw DecodingFailure("\(entity.name).\(entity.properties[slot].name) is damaged")
@@ -30,8 +45,7 @@ package struct RecordBody {
 
     /// The value of a property.
     package func value(_ slot: Int) throws(DecodingFailure) -> Value {
-        guard let cell = try cell(slot) else { return .null }
-        return try Value(cell, type: entity.properties[slot].type)
+        try Value(try cell(slot), type: entity.properties[slot].type)
     }
 
     /// The object that a reference points to.
@@ -81,7 +95,16 @@ package enum Cell {
 }
 
 extension Value {
-    package init(_ cell: Cell, type: ValueType) throws(DecodingFailure) {
+    /// The value that is stored as these bytes; `.null` for none.
+    package init(_ cell: Cell?, type: ValueType) throws(DecodingFailure) {
+        guard let cell else {
+            self = .null
+            return
+        }
+        try self.init(cell, type: type)
+    }
+
+    private init(_ cell: Cell, type: ValueType) throws(DecodingFailure) {
         switch (cell, type) {
         case (.word(let word), _) where type.isInline: self = Value(inlineWord: word, type: type)
         case (.bytes(let bytes), .string): self = .string(String(decoding: bytes, as: UTF8.self))

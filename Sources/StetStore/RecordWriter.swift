@@ -105,6 +105,9 @@ public struct RecordReader {
     /// True when a value's place lies outside of the body: what was read must not be used.
     @inlinable public var isDamaged: Bool { foundDamage }
     @usableFromInline var foundDamage: Bool
+    /// How many bytes of the tail no value has taken yet: values that overlap would make much of
+    /// little.
+    @usableFromInline var untaken: Int
 
     /// - Throws: `DecodingFailure` when the body is too short for this many properties.
     @inlinable
@@ -117,6 +120,7 @@ public struct RecordReader {
         byteCount = body.count
         slots = RecordLayout.bitmapByteCount(propertyCount)
         foundDamage = false
+        untaken = body.count &- RecordLayout.fixedByteCount(propertyCount)
     }
 
     /// True when the property has no value.
@@ -133,13 +137,14 @@ public struct RecordReader {
                 fromByteOffset: slots &+ slot &* 8, as: UInt64.self))
     }
 
-    /// The bytes that a slot points to.
+    /// The bytes that a slot points to; each value of a body is read once.
     @inlinable
     public mutating func bytes(slot: Int) -> UnsafeRawBufferPointer {
         let word = word(slot: slot)
         let offset = RecordLayout.offset(word)
         let count = RecordLayout.byteCount(word)
-        guard offset &+ count <= byteCount else {
+        untaken &-= count
+        guard offset &+ count <= byteCount, untaken >= 0 else {
             markDamaged()
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }

@@ -68,6 +68,44 @@ struct JournalDecoderTests {
         }
     }
 
+    @Test func anEnvelopeOfALaterFormatIsRefusedThoughItsHashIsRight() throws {
+        let later = DecodingFailure("the journal entry of revision 2 is of a later format")
+        for (offset, byte) in [(2, UInt8(3)), (3, 1), (60, 1)] {
+            var bytes = try chunk(library(), 2)
+            bytes[offset] = byte
+            let hash = bytes[..<128].withUnsafeBytes { Digest(of: $0) }
+            withUnsafeBytes(of: hash.words) { bytes.replaceSubrange(128..<160, with: $0) }
+            #expect(thrown(DecodingFailure.self) { try envelope(bytes) } == later, "\(offset)")
+        }
+    }
+
+    /// The first entry of the library with its two changes in a chunk each, as these counts say.
+    private func entry(_ counts: [(first: UInt32, changes: UInt32)]) throws -> Envelope {
+        let library = try library()
+        let commit = library.commits[0]
+        var ends: [Int] = []
+        try commit.forEachChange { ends.append($0.bytes.count) }
+        let body = Array(commit.body.bytes)
+        let borders = [0, body.count - ends[1], body.count]
+        var first = Array(try chunk(library, 1)[..<Self.envelopeByteCount])
+        first[Self.hashedByteCount] = 2
+        let values = counts.enumerated().map { index, count in
+            (index == 0 ? first : []) + withUnsafeBytes(of: count) { Array($0) }
+                + body[borders[index]..<borders[index + 1]]
+        }
+        return try values[0].withUnsafeBytes { one in
+            try values[1].withUnsafeBytes { two in
+                try EntryChunks(of: 1) { [one, two][$0] }.entry().envelope
+            }
+        }
+    }
+
+    @Test func chunksThatMiscountTheirChangesAreRefusedThoughTheSumIsRight() throws {
+        #expect(try entry([(0, 1), (1, 1)]).chunkCount == 2)
+        let failure = thrown(DecodingFailure.self) { try entry([(0, 2), (1, 0)]) }
+        #expect(failure == DecodingFailure("chunk 0 of revision 1 miscounts its changes"))
+    }
+
     @Test func everyTruncatedEnvelopeIsRefused() throws {
         let bytes = try chunk(library(), 2)
         for count in 0..<Self.envelopeByteCount {

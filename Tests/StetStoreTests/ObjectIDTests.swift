@@ -81,7 +81,7 @@ struct ObjectIDTests {
     @Test(arguments: [
         "", "0190", "00000000-0000-0000-0000-000000000000", "g1234567-89ab-7def-8123-456789abcdef",
         "01234567-89ab-7def-8123-456789abcdef0", "01234567-89ab-7def-8123-456789abcde",
-        " 01234567-89ab-7def-8123-456789abcdef",
+        " 01234567-89ab-7def-8123-456789abcdef", "01234567-89-a-7def-8123-456789abcdef",
     ])
     func textThatIsNoUUIDOrTheNilUUIDIsNoID(text: String) throws {
         #expect(ObjectID(text) == nil)

@@ -163,6 +163,23 @@ struct RecordTests {
         #expect(try cells(bytes, .article) == Self.full.map(\.cell))
     }
 
+    @Test func valuesThatTogetherHaveMoreBytesThanTheBodyAreDamage() throws {
+        let entity = Entity(
+            name: "Two", properties: ["a", "b"].map { Property(name: $0, type: .data) })
+        var bytes = encodedBody([.data(Data([1, 2, 3])), .data(Data())])
+        #expect(try cells(bytes, entity) == [.bytes([1, 2, 3]), .bytes([])])
+        // The second slot, behind the bitmap and the first, now points to the bytes of the first.
+        bytes.replaceSubrange(16..<24, with: bytes[8..<16])
+        try bytes.withUnsafeBytes { bytes in
+            let body = try RecordBody(bytes, of: entity)
+            let failure = thrown(DecodingFailure.self) { try body.cells() }
+            #expect(failure == DecodingFailure("Two.b is damaged"))
+            var reader = try RecordReader(body: bytes, propertyCount: 2)
+            #expect(Array(reader.bytes(slot: 0)) == [1, 2, 3] && !reader.isDamaged)
+            #expect(reader.bytes(slot: 1).isEmpty && reader.isDamaged)
+        }
+    }
+
     @Test func randomBytesNeverTrap() {
         let seed: UInt64 = 0x57e7_2202
         var random = SeededGenerator(seed: seed)

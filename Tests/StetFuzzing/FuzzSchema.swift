@@ -1,0 +1,54 @@
+import FoundationEssentials
+import StetStore
+
+/// The schema that hostile bytes are read with: each type, each rule, wide and empty entities.
+enum FuzzSchema {
+    static let schema: Schema = {
+        do { return try Schema(entities: [article, empty, notebook, wide]) } catch {
+            preconditionFailure("the schema of the fuzzer: \(error)")
+        }
+    }()
+
+    private static let article = Entity(
+        name: "Article",
+        properties: [
+            Property(
+                name: "title", type: .string, rules: [.required, .length(minimum: 1, maximum: 9)],
+                normalizers: [.trimmed]),
+            Property(name: "rating", type: .int, rules: [.range(minimum: .int(0), maximum: nil)]),
+            Property(name: "isDraft", type: .bool, isOptional: true),
+            Property(
+                name: "score", type: .double, isOptional: true,
+                rules: [.range(minimum: .double(-1), maximum: .double(1))]),
+            Property(
+                name: "changed", type: .date, isOptional: true,
+                rules: [.range(minimum: .date(.distantPast), maximum: .date(.distantFuture))],
+                stamp: .update),
+            Property(name: "cover", type: .data, isOptional: true, rules: [.notEmpty]),
+            Property(name: "code", type: .uuid, isOptional: true),
+            Property(name: "notebook", type: .reference, isOptional: true, target: "Notebook"),
+            Property(name: "next", type: .reference, isOptional: true, target: "Article"),
+        ])
+
+    private static let empty = Entity(name: "Empty", properties: [])
+
+    private static let notebook = Entity(
+        name: "Notebook",
+        properties: [
+            Property(name: "name", type: .string, rules: [.notEmpty]),
+            Property(name: "parent", type: .reference, isOptional: true, target: "Notebook"),
+        ])
+
+    /// More properties than a word of the null bitmap has bits.
+    private static let wide = Entity(
+        name: "Wide",
+        properties: (0..<70).map { number in
+            Property(
+                name: "property\(number)", type: number % 2 == 0 ? .data : .int, isOptional: true)
+        })
+
+    /// The object whose bytes are hostile.
+    static let object = ObjectID(high: 0x0190_0000_0000_7000, low: 1 << 63 | 1)
+    /// The store that it is in.
+    static let store = ObjectID(high: 0x0190_0000_0000_7000, low: 1 << 63)
+}

@@ -1,0 +1,174 @@
+import FoundationEssentials
+import StetStore
+
+/// What real encoders write: where the fuzzer begins, each decoded without a refusal.
+extension FuzzedDecoder {
+    /// The inputs that a fuzzer without a corpus begins with.
+    package func seeds() throws -> [[UInt8]] {
+        switch self {
+        case .record: FuzzSeeds.records
+        case .entry: try FuzzSeeds.entries()
+        case .key: FuzzSeeds.keys
+        case .json: try FuzzSeeds.changeSets()
+        case .store: FuzzSeeds.edits
+        }
+    }
+}
+
+extension HostileStore {
+    /// The commits that the scratch store begins with.
+    static let history: [@Sendable () throws -> EncodedChangeSet] = [
+        { try FuzzSeeds.encoded(0, [(1, 3, .insert), (3, 2, .insert)]) },
+        { try FuzzSeeds.encoded(1, [(1, 3, .update), (3, 4, .insert)]) },
+        { try FuzzSeeds.encoded(2, [(3, 4, .delete)]) },
+    ]
+
+    /// A commit to a store that may be damaged.
+    static func lastEdit() throws -> EncodedChangeSet {
+        try FuzzSeeds.encoded(3, [(1, 3, .delete), (3, 2, .update), (3, 9, .insert)])
+    }
+}
+
+private enum FuzzSeeds {
+    static func id(_ number: Int) -> ObjectID {
+        ObjectID(high: FuzzSchema.object.high, low: 1 << 63 | UInt64(number))
+    }
+
+    /// Writes a body whose values differ by `variant`; every third optional value is missing.
+    private static func write(_ entity: Entity, _ variant: Int, to writer: inout RecordWriter) {
+        for (slot, property) in entity.properties.enumerated() {
+            if property.isOptional, (slot + variant) % 3 == 0 {
+                writer.writeNull(slot: slot)
+                continue
+            }
+            switch property.type {
+            case .string: writer.write(string: ["e\u{301}", "plain"][variant % 2], slot: slot)
+            case .data:
+                [UInt8](repeating: 7, count: slot % 5 + 1).withUnsafeBytes { bytes in
+                    writer.write(bytes: bytes, slot: slot)
+                }
+            case .uuid: writer.write(id: id(77), slot: slot)
+            case .reference: writer.write(id: id(property.target == "Article" ? 3 : 2), slot: slot)
+            case .double, .date:
+                writer.write(word: (0.5 + Double(variant)).bitPattern, slot: slot)
+            case .bool: writer.write(word: UInt64(variant % 2), slot: slot)
+            case .int: writer.write(word: UInt64(variant), slot: slot)
+            }
+        }
+    }
+
+    private static func body(_ entity: Entity, _ variant: Int) -> [UInt8] {
+        var writer = RecordWriter()
+        writer.begin(propertyCount: entity.properties.count)
+        write(entity, variant, to: &writer)
+        return Array(writer.buffer.bytes)
+    }
+
+    /// A change set based on a revision; an object's previous change was made by the one before.
+    static func encoded(
+        _ base: Int, _ edits: [(entity: Int, id: Int, kind: ChangeKind)]
+    ) throws -> EncodedChangeSet {
+        var changes = NetChanges(schema: FuzzSchema.schema)
+        for edit in edits {
+            let entity = FuzzSchema.schema.entities[edit.entity - 1]
+            let revision = edit.kind == .insert ? 0 : edit.id == 2 ? 1 : base
+            let before =
+                edit.kind == .insert
+                ? 0..<0 : changes.encode(entity: edit.entity) { write(entity, revision, to: &$0) }
+            let after =
+                edit.kind == .delete
+                ? 0..<0 : changes.encode(entity: edit.entity) { write(entity, base + 1, to: &$0) }
+            changes.append(
+                NetChanges.Item(
+                    kind: edit.kind, entity: edit.entity, id: id(edit.id),
+                    base: Revision(UInt64(revision)), before: before, after: after))
+        }
+        return try changes.encoded(
+            attributes: CommitAttributes(
+                author: "a", scope: base == 0 ? nil : "s", label: "commit \(base)"),
+            base: Revision(UInt64(base)), token: 9, time: Double(base))
+    }
+
+    // MARK: Inputs
+
+    static var records: [[UInt8]] {
+        FuzzSchema.schema.entities.enumerated().flatMap { index, entity in
+            (0..<3).map { variant in
+                var record = [1, 0, 1, 0] + [UInt8](repeating: 0, count: 12)
+                record += body(entity, variant)
+                FuzzedRecord.repair(&record, of: FuzzSchema.object)
+                return [UInt8(index << 1 | variant % 2)] + [UInt8](frame: record)
+                    + cells(entity, variant)
+            }
+        }
+    }
+
+    /// The cells of an update from one variant to the next.
+    private static func cells(_ entity: Entity, _ variant: Int) -> [UInt8] {
+        let bodies = [body(entity, variant), body(entity, variant + 1)]
+        return bodies[0].withUnsafeBytes { before in
+            bodies[1].withUnsafeBytes { after in
+                guard let before = try? RecordBody(before, of: entity),
+                    let after = try? RecordBody(after, of: entity)
+                else { return [] }
+                var buffer = ByteBuffer()
+                buffer.append(UInt16(entity.properties.count))
+                for (slot, property) in entity.properties.enumerated() {
+                    JournalChange.ChangedCell.append(
+                        slot: slot, type: property.type, before: (try? before.cell(slot)) ?? nil,
+                        after: (try? after.cell(slot)) ?? nil, to: &buffer)
+                }
+                return Array(buffer.bytes)
+            }
+        }
+    }
+
+    /// Each entry of the scratch store as its chunks, and as blocks that are laid out anew.
+    static func entries() throws -> [[UInt8]] {
+        let journal = try HostileStore().contents[3]
+        return journal.values.flatMap { value -> [[UInt8]] in
+            var blocks: [UInt8] = []
+            value.dropFirst(Envelope.byteCount + 8).withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                while let count: UInt32 = try? reader.read(),
+                    (try? reader.read(byteCount: JournalChange.saltByteCount)) != nil,
+                    let block = try? reader.read(byteCount: Int(count) - 20)
+                {
+                    blocks += [UInt8](frame: Array(block))
+                }
+            }
+            let envelope = Array(value.prefix(Envelope.byteCount))
+            let laidOut = [0, 20, 255].map { room in [1] + envelope + [room] + blocks }
+            return laidOut + [[0] + [UInt8](frame: value), [6] + [UInt8](frame: value)]
+        }
+    }
+
+    static var keys: [[UInt8]] {
+        var key = [UInt8](repeating: 0, count: ReferenceKey.byteCount)
+        key.withUnsafeMutableBytes { bytes in
+            ReferenceKey(target: id(1), sourceEntity: 2, slot: 3, source: id(4))
+                .store(to: bytes.baseAddress!)
+        }
+        return [
+            [0] + [UInt8](frame: key) + key, [1] + Array("\(FuzzSchema.object)".utf8),
+            [2] + FuzzSchema.schema.encoded(),
+        ]
+    }
+
+    static func changeSets() throws -> [[UInt8]] {
+        try HostileStore.history.map { edit in
+            Array(try JSONEncoder().encode(edit().changeSet()))
+        }
+    }
+
+    /// A flipped and a shortened value, a value gone, and one under another key, in each table.
+    static var edits: [[UInt8]] {
+        [[]]
+            + (0..<5).flatMap { table -> [[UInt8]] in
+                [
+                    [table | 8, 0, 1, 0, 1, 20, 0], [table | 8 | 16, 1, 30, 0, 0, 0],
+                    [table | 32, 0], [table | 8 | 48, 0, 16] + Array(repeating: 1, count: 16),
+                ]
+            }
+    }
+}
