@@ -4,7 +4,7 @@ SWIFT ?= swift
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 
-.PHONY: help setup demo test lint bench bench-quick format
+.PHONY: help setup demo test lint bench bench-quick format setup-campaigns campaign-build campaign campaigns-small
 
 help: ## Lists the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -21,6 +21,20 @@ demo: setup ## Builds and runs the example: a catalogue of installed packages
 test: setup ## Builds everything and runs all tests
 	STET_FAULTS=1 $(SWIFT) build --build-tests
 	STET_FAULTS=1 $(SWIFT) test --skip-build --disable-xctest
+
+CAMPAIGN := .build-campaign/release/stet-campaign
+BUILD_CAMPAIGN := STET_FAULTS=1 $(SWIFT) build -c release --scratch-path .build-campaign
+
+setup-campaigns: setup ## Installs strace and e2fsprogs when they are missing
+	@command -v strace mkfs.ext4 >/dev/null || \
+	  { $(SUDO) apt-get update && $(SUDO) apt-get install -y strace e2fsprogs; }
+
+campaign-build: setup-campaigns
+	$(BUILD_CAMPAIGN) --product stet-campaign
+	$(BUILD_CAMPAIGN) --product StetRecorder
+
+campaign: campaign-build ## Runs one fault campaign: NAME=kills SIZE=200 SEED=1 ARGS=…
+	$(CAMPAIGN) $(NAME) --size $(SIZE) --seed $(or $(SEED),1) $(ARGS)
 
 lint: ## Checks format, documentation rules and comments
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Examples Benchmarks

@@ -1,0 +1,116 @@
+import ArgumentParser
+import Foundation
+import StetTestSupport
+
+/// Writers that share a store are killed at random times; each case is one store and up to 25
+/// kills.
+struct Kills: Campaign {
+    static let configuration = CommandConfiguration(
+        abstract: "Kills 1 to 4 writers of one store at random times, SIZE kills in all.")
+
+    @OptionGroup var options: CampaignOptions
+
+    private static let killsPerStore = 25
+
+    func run(_ report: Report) throws {
+        let storeCount = (options.size + Self.killsPerStore - 1) / Self.killsPerStore
+        try forEachCase(of: storeCount, report) { index in
+            let store = KilledStore(seed: options.seed, index: index)
+            let quota = min(Self.killsPerStore, options.size - index * Self.killsPerStore)
+            while store.killCount < quota, report.wantsMore {
+                if let problem = try store.round(limit: quota - store.killCount) {
+                    report.finding(index, problem, files: [store.path, store.log])
+                    break
+                }
+            }
+            report.count("stores")
+            report.count("kills", store.killCount)
+            report.count("acknowledged commits", store.acknowledgementCount)
+        }
+    }
+}
+
+/// A store whose writers are killed round by round.
+private final class KilledStore {
+    let path: String
+    /// The acknowledgements of all rounds.
+    let log: String
+    private(set) var killCount = 0
+    private(set) var acknowledgementCount = 0
+
+    private let directory = TemporaryDirectory()
+    private let seed: UInt64
+    private var random: SeededGenerator
+    private var stream = 0
+    /// In every second store somebody has it open all the time, so that nobody resets the lock
+    /// file.
+    private var holder: Child?
+    private let isHeld: Bool
+
+    init(seed: UInt64, index: Int) {
+        self.seed = seed &+ UInt64(index)
+        random = SeededGenerator(seed: seed, stream: index)
+        path = directory.file()
+        log = directory.file("acknowledgements")
+        isHeld = !index.isMultiple(of: 2)
+    }
+
+    /// Starts writers, kills them, and looks at what they left; what is wrong.
+    func round(limit: Int) throws -> String? {
+        let writers = try (0..<Int.random(in: 1...min(4, limit), using: &random)).map { _ in
+            try writer()
+        }
+        let start = ContinuousClock.now
+        let times = writers.map { _ in Int.random(in: 0...150_000, using: &random) }
+        for (time, writer) in zip(times, writers).sorted(by: { $0.0 < $1.0 }) {
+            Child.read(writers, until: start + .microseconds(time))
+            writer.kill()
+            killCount += 1
+        }
+        for writer in writers {
+            let ending = writer.end(within: .seconds(20))
+            guard ending == .killed(SIGKILL) else {
+                return "a writer ended by itself: \(writer.lines.last ?? "without a word")"
+            }
+            if let problem = try take(writer.lines) { return problem }
+        }
+        guard FileManager.default.fileExists(atPath: path) else {
+            return acknowledgementCount == 0 ? nil : "the store is gone"
+        }
+        let request = CheckRequest(path: path, acknowledgements: (log, acknowledgementCount))
+        if let problem = try check([request])[0].problem { return problem }
+        return try commitAtOnce()
+    }
+
+    /// What the dead left must not keep the next one waiting.
+    private func commitAtOnce() throws -> String? {
+        let next = try writer("--commits", "1")
+        guard next.end(within: .seconds(20)) == .exited(0), !next.lines.isEmpty else {
+            return "the next writer did not commit: \(next.lines.last ?? "no word within 20 s")"
+        }
+        if isHeld, holder == nil {
+            holder = try Child(["hold", path])
+            guard holder?.nextLine(within: .seconds(20)) == "open" else { return "cannot be held" }
+        }
+        return try take(next.lines)
+    }
+
+    private func writer(_ arguments: String...) throws -> Child {
+        stream += 1
+        return try Child(["write", path, "--seed", "\(seed)", "--stream", "\(stream)"] + arguments)
+    }
+
+    /// Adds acknowledgements to the log.
+    private func take(_ lines: [String]) throws -> String? {
+        if let other = lines.first(where: { Acknowledgement($0) == nil }) { return other }
+        acknowledgementCount += lines.count
+        guard let file = FileHandle(forWritingAtPath: log) else {
+            try Data(lines.map { "\($0)\n" }.joined().utf8).write(to: URL(fileURLWithPath: log))
+            return nil
+        }
+        try file.seekToEnd()
+        try file.write(contentsOf: Data(lines.map { "\($0)\n" }.joined().utf8))
+        try file.close()
+        return nil
+    }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import Foundation
+import StetStore
+
+/// The child that saves one edit after the other, and says so after each.
+struct Write: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Commits random edits, and writes \"ack REVISION TOKEN\" after each.")
+
+    @Argument(help: "The store; it is created when it is not there.")
+    var path: String
+    @Option var seed: UInt64
+    @Option(help: "A number that no other writer of the store has had.")
+    var stream: Int
+    @Option(help: "How many commits; endless when it is not given.")
+    var commits = Int.max
+    @Option(help: "The most objects that a commit steps through.")
+    var changes = 6
+
+    func run() throws {
+        do {
+            try write()
+        } catch {
+            say("error: \(error)")
+            throw ExitCode.failure
+        }
+    }
+
+    private func write() throws {
+        let acknowledgesEarly =
+            getenv("STET_PLANTED").map { String(cString: $0) }
+            == "acknowledgedBeforeCommit"
+        let file = try StoreFile.open(at: path, schema: .campaign)
+        defer { file.close() }
+        var workload = Workload(seed: seed, stream: stream, changeLimit: changes)
+        try workload.load(file)
+        var done = 0
+        while done < commits {
+            let edits = workload.edits()
+            let token = workload.token()
+            if acknowledgesEarly { acknowledge(workload.revision.next, token) }
+            do {
+                let commit = try file.commit(edits, base: workload.revision, token: token)
+                if !acknowledgesEarly { acknowledge(commit.revision, token) }
+                workload.adopt(edits, commit.revision)
+                done += 1
+            } catch is CommitRefusal {
+                // Another process has changed the same objects.
+                try workload.load(file)
+            }
+        }
+    }
+
+    private func acknowledge(_ revision: Revision, _ token: UInt64) {
+        say("\(Acknowledgement(revision: revision, token: token))")
+    }
+}
+
+/// The child that keeps a store open and does nothing, so that the lock file and what dead
+/// processes left in it stay.
+struct Hold: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Keeps a store open until killed.")
+
+    @Argument var path: String
+
+    func run() throws {
+        let file = try StoreFile.open(at: path, schema: .campaign)
+        say("open")
+        withExtendedLifetime(file) { while true { pause() } }
+    }
+}
+
+/// What a writer says when a commit has returned.
+struct Acknowledgement: Hashable, CustomStringConvertible {
+    let revision: Revision
+    let token: UInt64
+
+    init(revision: Revision, token: UInt64) {
+        self.revision = revision
+        self.token = token
+    }
+
+    /// Reads `ack REVISION TOKEN`; nil for anything else.
+    init?(_ line: String) {
+        let words = line.split(whereSeparator: \.isWhitespace)
+        guard words.count == 3, words[0] == "ack", let revision = UInt64(words[1]),
+            let token = UInt64(words[2], radix: 16)
+        else { return nil }
+        self.init(revision: Revision(revision), token: token)
+    }
+
+    var description: String { "ack \(revision) \(String(token, radix: 16))" }
+}
