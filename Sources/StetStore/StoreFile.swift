@@ -25,6 +25,9 @@ package final class StoreFile: Sendable {
     #if STET_FAULTS
         /// The planted bugs that are active.
         package var planted: Set<String> { environment.faults.planted }
+
+        /// The bug that `STET_PLANTED` plants in every store of this process.
+        static let plantedByName = getenv("STET_PLANTED").map { String(cString: $0) }
     #endif
 
     private init(
@@ -57,6 +60,9 @@ package final class StoreFile: Sendable {
             try refuseUnusable(path)
             sizes.createsFile = false
             let environment = try Environment.open(at: path, sizes)
+            #if STET_FAULTS
+                if let planted = plantedByName { environment.faults.planted.insert(planted) }
+            #endif
             let file = try environment.attachment {
                 try connect(environment, declared: schema)
             }
