@@ -74,6 +74,13 @@ struct NotPossibleHere: Error {
     let reason: String
 }
 
+/// The campaign itself went wrong, so that it proves nothing.
+struct CampaignFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
 /// What a campaign has done and found so far.
 ///
 /// State: the counts and the number of findings, guarded by the mutex.
@@ -82,6 +89,9 @@ final class Report: Sendable {
         var counts: [String: Int] = [:]
         var findingCount = 0
     }
+
+    /// Findings that are told; the others are counted.
+    private static let shownCount = 20
 
     private let name: String
     private let options: CampaignOptions
@@ -109,6 +119,8 @@ final class Report: Sendable {
             state.findingCount += 1
             return state.findingCount
         }
+        // One is enough to show that a planted bug is found, some to work on.
+        guard number <= (options.planted == nil ? Self.shownCount : 1) else { return }
         var line = "FINDING \(name) \(index): \(text)\n  again: stet-campaign \(name)"
         line += " --size \(options.size) --seed \(options.seed) --only \(index)"
         if let planted = options.planted { line += " --planted \(planted)" }

@@ -32,7 +32,7 @@ enum CheckOutcome: Hashable {
 ///
 /// A child looks at one store after the other; when it dies, the store that it was at is to blame,
 /// and another child goes on with the next.
-func check(_ requests: [CheckRequest]) throws -> [CheckOutcome] {
+func answers(to requests: [CheckRequest]) throws -> [CheckOutcome] {
     var outcomes: [CheckOutcome] = []
     let decoder = JSONDecoder()
     while outcomes.count < requests.count {
@@ -53,4 +53,18 @@ func check(_ requests: [CheckRequest]) throws -> [CheckOutcome] {
         }
     }
     return outcomes
+}
+
+extension Child {
+    /// Lets a writer make one commit, which must not wait for what dead ones have left; what it
+    /// said, and what is wrong.
+    static func commitAtOnce(to path: String, stream: Int) throws -> (
+        lines: [String], problem: String?
+    ) {
+        let child = try Child(
+            ["write", path, "--seed", "1", "--stream", "\(stream)", "--commits", "1"])
+        let isDone = child.end(within: .seconds(20)) == .exited(0) && !child.lines.isEmpty
+        let word = child.lines.last ?? "no word within 20 s"
+        return (child.lines, isDone ? nil : "the next writer did not commit: \(word)")
+    }
 }

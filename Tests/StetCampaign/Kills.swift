@@ -58,7 +58,7 @@ private final class KilledStore {
     /// Starts writers, kills them, and looks at what they left; what is wrong.
     func round(limit: Int) throws -> String? {
         let writers = try (0..<Int.random(in: 1...min(4, limit), using: &random)).map { _ in
-            try writer()
+            try writer("--savers", "\([1, 1, 1, 4].randomElement(using: &random) ?? 1)")
         }
         let start = ContinuousClock.now
         let times = writers.map { _ in Int.random(in: 0...150_000, using: &random) }
@@ -78,16 +78,15 @@ private final class KilledStore {
             return acknowledgementCount == 0 ? nil : "the store is gone"
         }
         let request = CheckRequest(path: path, acknowledgements: (log, acknowledgementCount))
-        if let problem = try check([request])[0].problem { return problem }
+        if let problem = try answers(to: [request])[0].problem { return problem }
         return try commitAtOnce()
     }
 
     /// What the dead left must not keep the next one waiting.
     private func commitAtOnce() throws -> String? {
-        let next = try writer("--commits", "1")
-        guard next.end(within: .seconds(20)) == .exited(0), !next.lines.isEmpty else {
-            return "the next writer did not commit: \(next.lines.last ?? "no word within 20 s")"
-        }
+        stream += 1
+        let next = try Child.commitAtOnce(to: path, stream: stream)
+        if let problem = next.problem { return problem }
         if isHeld, holder == nil {
             holder = try Child(["hold", path])
             guard holder?.nextLine(within: .seconds(20)) == "open" else { return "cannot be held" }

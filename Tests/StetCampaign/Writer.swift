@@ -1,6 +1,8 @@
 import ArgumentParser
+import Dispatch
 import Foundation
 import StetStore
+import Synchronization
 
 /// The child that saves one edit after the other, and says so after each.
 struct Write: ParsableCommand {
@@ -12,27 +14,39 @@ struct Write: ParsableCommand {
     @Option var seed: UInt64
     @Option(help: "A number that no other writer of the store has had.")
     var stream: Int
-    @Option(help: "How many commits; endless when it is not given.")
+    @Option(help: "How many commits of each saver; endless when it is not given.")
     var commits = Int.max
     @Option(help: "The most objects that a commit steps through.")
     var changes = 6
+    @Option(help: "Threads that save at the same time, at most 8.")
+    var savers = 1
 
     func run() throws {
         do {
-            try write()
+            let file = try StoreFile.open(at: path, schema: .campaign)
+            defer { file.close() }
+            let failure = Mutex<(any Error)?>(nil)
+            let savings = DispatchGroup()
+            for saver in 0..<savers {
+                savings.enter()
+                // A thread of its own, since saving blocks it.
+                Thread {
+                    do { try save(file, saver) } catch { failure.withLock { $0 = error } }
+                    savings.leave()
+                }.start()
+            }
+            savings.wait()
+            if let failure = failure.withLock({ $0 }) { throw failure }
         } catch {
             say("error: \(error)")
             throw ExitCode.failure
         }
     }
 
-    private func write() throws {
+    private func save(_ file: StoreFile, _ saver: Int) throws {
         let acknowledgesEarly =
-            getenv("STET_PLANTED").map { String(cString: $0) }
-            == "acknowledgedBeforeCommit"
-        let file = try StoreFile.open(at: path, schema: .campaign)
-        defer { file.close() }
-        var workload = Workload(seed: seed, stream: stream, changeLimit: changes)
+            getenv("STET_PLANTED").map { String(cString: $0) } == "acknowledgedBeforeCommit"
+        var workload = Workload(seed: seed, stream: stream * 8 + saver, changeLimit: changes)
         try workload.load(file)
         var done = 0
         while done < commits {
@@ -45,7 +59,7 @@ struct Write: ParsableCommand {
                 workload.adopt(edits, commit.revision)
                 done += 1
             } catch is CommitRefusal {
-                // Another process has changed the same objects.
+                // Another saver or process has changed the same objects.
                 try workload.load(file)
             }
         }

@@ -55,7 +55,7 @@ import Testing
             var arguments = ["check"]
             for index in batch..<batch + 50 {
                 let path = directory.file("image-\(index)")
-                let (acknowledged, _) = try images.write(index, to: path)
+                let acknowledged = try images.write(index, to: path).acknowledged
                 let last = acknowledged.last?.dropFirst(4).trimmingCharacters(in: .newlines)
                 arguments += [path, last ?? "0"]
             }
