@@ -75,6 +75,12 @@ struct Answer: Codable, Hashable {
     var hash: String?
     /// A digest of the store's identity and of all objects as users read them.
     var state: UInt64?
+
+    /// What the store shows, in a few words.
+    var contents: String {
+        let digest = String(state ?? 0, radix: 16)
+        return "revision \(revision ?? 0), hash \(hash?.prefix(8) ?? "-"), state \(digest)"
+    }
 }
 
 extension Acknowledgement {

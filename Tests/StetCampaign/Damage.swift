@@ -106,6 +106,6 @@ struct SoundStore {
         // A meta page that is gone takes its commit with it, as a power cut before it was written
         // would have; only somebody who knows of that commit can tell.
         if history.contains(answer) { return .harmless("clean: an earlier commit") }
-        return .finding("silent damage: \(answer) instead of \(sound)")
+        return .finding("silent damage: \(answer.contents) instead of \(sound.contents)")
     }
 }

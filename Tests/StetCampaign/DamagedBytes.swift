@@ -12,7 +12,7 @@ struct DamagedBytes {
     init(_ store: SoundStore, seed: UInt64, index: Int) {
         bytes = store.bytes
         random = SeededGenerator(seed: seed, stream: index)
-        switch index % 10 {
+        switch index % 11 {
         case 0, 1: flip(count: 1)
         case 2: flip(count: 8)
         case 3: flipInMetaPage()
@@ -21,6 +21,7 @@ struct DamagedBytes {
         case 6: truncate()
         case 7: swapPages()
         case 8: misdirectPage()
+        case 9: flipInUnnamedTable()
         default: bringBackMetaPage(of: store)
         }
     }
@@ -36,7 +37,8 @@ struct DamagedBytes {
     private mutating func flip(_ offset: Int) {
         let bit = Int.random(in: 0..<8, using: &random)
         bytes[offset] ^= 1 << UInt8(bit)
-        description += "bit \(bit) of byte \(offset) (page \(offset / Self.pageByteCount)) flipped; "
+        description +=
+            "bit \(bit) of byte \(offset) (page \(offset / Self.pageByteCount)) flipped; "
     }
 
     private mutating func flip(count: Int) {
@@ -47,6 +49,20 @@ struct DamagedBytes {
     private mutating func flipInMetaPage() {
         let offset = Int.random(in: 0..<168, using: &random)
         flip(Bool.random(using: &random) ? offset : Self.pageByteCount + offset)
+    }
+
+    /// Of the root of the table without a name: where the store's identity, its schema, its head
+    /// and the roots of all tables are.
+    private mutating func flipInUnnamedTable() {
+        func number(at offset: Int) -> UInt64 {
+            bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
+        }
+        // Of `MDB_meta` behind the header of a page: the root at 112, the transaction at 128.
+        let meta = number(at: 144) > number(at: Self.pageByteCount + 144) ? 0 : Self.pageByteCount
+        let root = range(Int(number(at: meta + 128)))
+        // LMDB fills a page from its end.
+        let upper = Int(bytes[root.lowerBound + 14]) | Int(bytes[root.lowerBound + 15]) << 8
+        flip(root.lowerBound + Int.random(in: upper..<Self.pageByteCount, using: &random))
     }
 
     private mutating func overwritePage(

@@ -19,13 +19,13 @@ struct Kills: Campaign {
             let quota = min(Self.killsPerStore, options.size - index * Self.killsPerStore)
             while store.killCount < quota, report.wantsMore {
                 if let problem = try store.round(limit: quota - store.killCount) {
-                    report.finding(index, problem, files: [store.path, store.log])
+                    report.finding(index, problem, files: [store.path, store.log.path])
                     break
                 }
             }
             report.count("stores")
             report.count("kills", store.killCount)
-            report.count("acknowledged commits", store.acknowledgementCount)
+            report.count("acknowledged commits", store.log.count)
         }
     }
 }
@@ -33,10 +33,9 @@ struct Kills: Campaign {
 /// A store whose writers are killed round by round.
 private final class KilledStore {
     let path: String
-    /// The acknowledgements of all rounds.
-    let log: String
+    /// Of all rounds.
+    private(set) var log: AcknowledgementLog
     private(set) var killCount = 0
-    private(set) var acknowledgementCount = 0
 
     private let directory = TemporaryDirectory()
     private let seed: UInt64
@@ -51,7 +50,7 @@ private final class KilledStore {
         self.seed = seed &+ UInt64(index)
         random = SeededGenerator(seed: seed, stream: index)
         path = directory.file()
-        log = directory.file("acknowledgements")
+        log = AcknowledgementLog(path: directory.file("acknowledgements"))
         isHeld = !index.isMultiple(of: 2)
     }
 
@@ -72,12 +71,12 @@ private final class KilledStore {
             guard ending == .killed(SIGKILL) else {
                 return "a writer ended by itself: \(writer.lines.last ?? "without a word")"
             }
-            if let problem = try take(writer.lines) { return problem }
+            try log.append(writer.lines)
         }
         guard FileManager.default.fileExists(atPath: path) else {
-            return acknowledgementCount == 0 ? nil : "the store is gone"
+            return log.count == 0 ? nil : "the store is gone"
         }
-        let request = CheckRequest(path: path, acknowledgements: (log, acknowledgementCount))
+        let request = CheckRequest(path: path, acknowledgements: (log.path, log.count))
         if let problem = try answers(to: [request])[0].problem { return problem }
         return try commitAtOnce()
     }
@@ -91,25 +90,12 @@ private final class KilledStore {
             holder = try Child(["hold", path])
             guard holder?.nextLine(within: .seconds(20)) == "open" else { return "cannot be held" }
         }
-        return try take(next.lines)
+        try log.append(next.lines)
+        return nil
     }
 
     private func writer(_ arguments: String...) throws -> Child {
         stream += 1
         return try Child(["write", path, "--seed", "\(seed)", "--stream", "\(stream)"] + arguments)
-    }
-
-    /// Adds acknowledgements to the log.
-    private func take(_ lines: [String]) throws -> String? {
-        if let other = lines.first(where: { Acknowledgement($0) == nil }) { return other }
-        acknowledgementCount += lines.count
-        guard let file = FileHandle(forWritingAtPath: log) else {
-            try Data(lines.map { "\($0)\n" }.joined().utf8).write(to: URL(fileURLWithPath: log))
-            return nil
-        }
-        try file.seekToEnd()
-        try file.write(contentsOf: Data(lines.map { "\($0)\n" }.joined().utf8))
-        try file.close()
-        return nil
     }
 }

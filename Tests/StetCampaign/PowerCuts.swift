@@ -12,7 +12,8 @@ struct PowerCuts: Campaign {
     private static let batchCount = 50
 
     func run(_ report: Report) throws {
-        // Image n is of session n modulo the number of sessions, so that every prefix has all kinds.
+        // Image n is of session n modulo the number of sessions, so that every prefix has all
+        // kinds.
         let sessionCount = max(8, options.size / 1_000)
         if let only = options.only {
             let images = [only / sessionCount]
@@ -54,7 +55,7 @@ struct PowerCuts: Campaign {
         for index in indices {
             let path = directory.file("image-\(index).stet")
             let image = try images.write(index, to: path)
-            let promised = (recording.log, recording.initialCount + image.acknowledged.count)
+            let promised = (recording.log.path, recording.initialCount + image.acknowledged.count)
             if image.hasName {
                 present.append((index, image, CheckRequest(path: path, acknowledgements: promised)))
             } else if !image.acknowledged.isEmpty {
@@ -74,7 +75,7 @@ private struct Recording {
     /// The store's file before the session.
     let initial: [UInt8]
     /// All acknowledgements, and how many of them are from before the session.
-    let log: String
+    let log: AcknowledgementLog
     let initialCount: Int
     private let directory = TemporaryDirectory()
 
@@ -83,7 +84,6 @@ private struct Recording {
     init(seed: UInt64, _ session: Int) throws {
         let path = directory.file()
         let trace = directory.file("trace")
-        log = directory.file("acknowledgements")
         let own = ["write", path, "--seed", "\(seed &+ UInt64(session))"]
         var earlier: [String] = []
         if session % 5 >= 2 {
@@ -103,8 +103,9 @@ private struct Recording {
                 "STET_RECORD_FILE": path, "STET_RECORD_LOG": trace,
             ])
         initialCount = earlier.count
-        try Data((earlier + lines).map { "\($0)\n" }.joined().utf8)
-            .write(to: URL(fileURLWithPath: log))
+        var log = AcknowledgementLog(path: directory.file("acknowledgements"))
+        try log.append(earlier + lines)
+        self.log = log
         self.trace = try WriteTrace(contentsOf: trace)
     }
 

@@ -94,12 +94,12 @@ struct SystemCalls: Campaign {
         }
         report.count("kills", ending == .killed(SIGKILL) ? 1 : 0)
         report.count("acknowledged commits", child.lines.count)
-        let log = directory.file("acknowledgements")
-        try Data(child.lines.map { "\($0)\n" }.joined().utf8).write(to: URL(fileURLWithPath: log))
+        var log = AcknowledgementLog(path: directory.file("acknowledgements"))
+        try log.append(child.lines)
         if FileManager.default.fileExists(atPath: path) {
-            let request = CheckRequest(path: path, acknowledgements: (log, child.lines.count))
+            let request = CheckRequest(path: path, acknowledgements: (log.path, log.count))
             if let problem = try answers(to: [request])[0].problem { return problem }
-        } else if !child.lines.isEmpty {
+        } else if log.count > 0 {
             return "acknowledged, but there is no file"
         }
         return try Child.commitAtOnce(to: path, stream: 2).problem

@@ -83,25 +83,3 @@ struct Hold: ParsableCommand {
         withExtendedLifetime(file) { while true { pause() } }
     }
 }
-
-/// What a writer says when a commit has returned.
-struct Acknowledgement: Hashable, CustomStringConvertible {
-    let revision: Revision
-    let token: UInt64
-
-    init(revision: Revision, token: UInt64) {
-        self.revision = revision
-        self.token = token
-    }
-
-    /// Reads `ack REVISION TOKEN`; nil for anything else.
-    init?(_ line: String) {
-        let words = line.split(whereSeparator: \.isWhitespace)
-        guard words.count == 3, words[0] == "ack", let revision = UInt64(words[1]),
-            let token = UInt64(words[2], radix: 16)
-        else { return nil }
-        self.init(revision: Revision(revision), token: token)
-    }
-
-    var description: String { "ack \(revision) \(String(token, radix: 16))" }
-}
