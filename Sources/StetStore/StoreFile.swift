@@ -221,7 +221,16 @@ struct StoreTables {
                 advice: "Open it with the version of Stet that wrote it, or a later one.")
         }
         _ = try reader.read(UInt16.self)
-        return try reader.readObjectID()
+        let identity = try reader.readObjectID()
+        // The id stands nowhere else, so that nothing else could show that it was damaged.
+        if reader.remaining > 0 {
+            let checked = UnsafeRawBufferPointer(rebasing: value[..<reader.offset])
+            guard try reader.read() == Checksum.hash(checked, seed: 0) else {
+                throw DecodingFailure("its identity does not match its checksum")
+            }
+        }
+        try reader.expectEnd()
+        return identity
     }
 
     private static func notAStore(_ transaction: borrowing ReadTransaction) -> StoreError {
@@ -237,6 +246,7 @@ struct StoreTables {
         buffer.append(format)
         buffer.append(UInt16(0))
         buffer.append(ObjectID())
+        buffer.append(Checksum.hash(buffer.bytes, seed: 0))
         try transaction.put(buffer.bytes, for: identityKey, in: .unnamed)
         try put(schema, in: transaction)
         var head = Head()
