@@ -59,8 +59,14 @@ private final class KilledStore {
         let writers = try (0..<Int.random(in: 1...min(4, limit), using: &random)).map { _ in
             try writer("--savers", "\([1, 1, 1, 4].randomElement(using: &random) ?? 1)")
         }
+        // Every other round begins with the processes, the others when the writers are at work.
+        var latest = 150_000
+        if Bool.random(using: &random) {
+            for writer in writers { _ = writer.nextLine(within: .seconds(20)) }
+            latest = 50_000
+        }
         let start = ContinuousClock.now
-        let times = writers.map { _ in Int.random(in: 0...150_000, using: &random) }
+        let times = writers.map { _ in Int.random(in: 0...latest, using: &random) }
         for (time, writer) in zip(times, writers).sorted(by: { $0.0 < $1.0 }) {
             Child.read(writers, until: start + .microseconds(time))
             writer.kill()
