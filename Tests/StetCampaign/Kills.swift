@@ -62,7 +62,9 @@ private final class KilledStore {
         // Every other round begins with the processes, the others when the writers are at work.
         var latest = 150_000
         if Bool.random(using: &random) {
-            for writer in writers { _ = writer.nextLine(within: .seconds(20)) }
+            for writer in writers where writer.nextLine(within: .seconds(20)) == nil {
+                return "a writer did not commit within 20 s"
+            }
             latest = 50_000
         }
         let start = ContinuousClock.now

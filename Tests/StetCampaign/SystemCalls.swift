@@ -52,10 +52,11 @@ struct SystemCalls: Campaign {
         var calls: [Call] = []
         var hasBegun = false
         for line in try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n") {
+            // The process, padded with spaces, and the call.
             let words = line.split(separator: " ", maxSplits: 1)
+            let call = words.last?.drop { $0 == " " } ?? ""
             // Neither signals and exits, nor the ends of calls that were interrupted.
-            guard words.count == 2,
-                let name = words[1].firstIndex(of: "(").map({ words[1][..<$0] }),
+            guard words.count == 2, let name = call.firstIndex(of: "(").map({ call[..<$0] }),
                 !name.isEmpty, name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
             else { continue }
             counts[words[0], default: [:]][name, default: 0] += 1
