@@ -75,9 +75,9 @@ package final class StoreFile: Sendable {
     private static func connect(
         _ environment: Environment, declared: Schema
     ) throws -> StoreFile {
-        let (identity, head, schema) = try environment.read { transaction in
+        let (identity, schema) = try environment.read { transaction in
             (
-                try StoreTables.identity(in: transaction), try Head.read(in: transaction),
+                try StoreTables.identity(in: transaction),
                 try StoreTables.schema(in: transaction)
             )
         }
@@ -89,10 +89,16 @@ package final class StoreFile: Sendable {
                     Schema(revision: schema.revision, entities: declared.entities), in: transaction)
             }
         }
+        let tables = try StoreTables.open(schema, in: environment)
+        let head = try environment.read { transaction in
+            let head = try Head.read(in: transaction)
+            try head.verify(against: tables.journal, schema, in: transaction)
+            return head
+        }
         return try StoreFile(
             environment: environment,
             schema: try Schema(revision: schema.revision, entities: declared.entities),
-            storeID: identity, tables: try StoreTables.open(schema, in: environment), head: head)
+            storeID: identity, tables: tables, head: head)
     }
 
     private static func mismatch(_ differences: [String], _ path: String) -> StoreError {
@@ -176,6 +182,27 @@ package struct Head: Hashable, Sendable {
         }
         try reader.expectEnd()
         return head
+    }
+
+    /// Compares the head, which has no checksum, with the last entry of the journal and the stored
+    /// schema.
+    ///
+    /// One that names an earlier entry would let readers see an earlier state.
+    ///
+    /// - Throws: `DecodingFailure` when it is not theirs.
+    /// - Complexity: two reads.
+    func verify(
+        against journal: Journal, _ schema: Schema, in transaction: borrowing ReadTransaction
+    ) throws {
+        guard schemaRevision == UInt32(schema.revision) else {
+            throw DecodingFailure("its head is of another schema")
+        }
+        var isOfLast = try journal.lastRevision(in: transaction) == revision
+        if isOfLast, revision > .zero {
+            let envelope = try journal.envelope(revision, in: transaction)
+            isOfLast = envelope.hash == hash && envelope.time == time
+        }
+        guard isOfLast else { throw DecodingFailure("its head is not that of its last entry") }
     }
 
     func write(in transaction: borrowing WriteTransaction) throws {

@@ -242,6 +242,23 @@ struct StoreFileTests {
         }
     }
 
+    @Test func noByteOfTheHeadCanChangeUnnoticed() throws {
+        var file = try directory.open()
+        try file.commit([Edit(tag, from: nil, to: [.data(Data())])])
+        file.close()
+        let whole = try directory.bytes()
+        file = try directory.open()
+        let head = try #require(try file.dump()[""]?[Array("head".utf8)])
+        file.close()
+        let range = try #require(whole.firstRange(of: head))
+        for offset in range {
+            var damaged = whole
+            damaged[offset] ^= 1
+            try directory.write(damaged)
+            #expect(error { try directory.open() } != nil, "byte \(offset - range.lowerBound)")
+        }
+    }
+
     @Test func aStoreWhoseIdentityHasNoChecksumIsRead() throws {
         let file = try directory.open()
         let id = file.storeID
