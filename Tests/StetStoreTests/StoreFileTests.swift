@@ -244,7 +244,7 @@ struct StoreFileTests {
 
     @Test func noByteOfTheHeadCanChangeUnnoticed() throws {
         var file = try directory.open()
-        try file.commit([Edit(tag, from: nil, to: [.data(Data())])])
+        _ = try file.commit([Edit(tag, from: nil, to: [.data(Data())])])
         file.close()
         let whole = try directory.bytes()
         file = try directory.open()
