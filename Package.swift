@@ -14,6 +14,7 @@ let package = Package(
         .library(name: "StetRecorder", type: .dynamic, targets: ["CStetRecorder"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"604.0.0"),
@@ -52,6 +53,15 @@ let package = Package(
             name: "stet-test-child",
             dependencies: ["Stet", "StetStore", "StetLMDB", "StetTestModels", "CStetFork"],
             path: "Tests/StetTestChild"
+        ),
+        // The fault campaigns, as one optimised program; see CONTRIBUTING.md.
+        .executableTarget(
+            name: "stet-campaign",
+            dependencies: [
+                "StetStore", "StetLMDB", "StetTestSupport",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/StetCampaign"
         ),
         // The code of the README, word for word.
         .executableTarget(

@@ -92,6 +92,11 @@ extension StoreFile {
     private func write(
         _ batch: [Submission], _ results: inout [Result<Commit, any Error>]
     ) throws {
+        #if STET_FAULTS
+            if planted.contains("headOutsideTransaction") {
+                return try writeHeadApart(batch, &results)
+            }
+        #endif
         try environment.write { transaction in
             let before = try Head.read(in: transaction.reading)
             var head = before
@@ -104,6 +109,22 @@ extension StoreFile {
             #endif
         }
     }
+
+    #if STET_FAULTS
+        /// `write` with a planted bug: two transactions.
+        private func writeHeadApart(
+            _ batch: [Submission], _ results: inout [Result<Commit, any Error>]
+        ) throws {
+            let head = try environment.write { transaction in
+                var head = try Head.read(in: transaction.reading)
+                for submission in batch {
+                    results.append(try write(submission, &head, in: transaction))
+                }
+                return head
+            }
+            try environment.write { try head.write(in: $0) }
+        }
+    #endif
 
     private func write(
         _ submission: Submission, _ head: inout Head, in transaction: borrowing WriteTransaction

@@ -112,6 +112,14 @@ package struct Journal: Sendable {
         }
     }
 
+    /// The revision of the last entry; 0 when there is none.
+    func lastRevision(in transaction: borrowing ReadTransaction) throws -> Revision {
+        guard let (key, _) = try transaction.cursor(in: table).last(), key.count >= 8 else {
+            return .zero
+        }
+        return Revision(UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
+    }
+
     /// The envelope of an entry.
     ///
     /// - Complexity: one read.

@@ -29,9 +29,7 @@ extension StoreFile {
             configuration.uptime = uptime
             configuration.tableCount = schema.entities.count + StoreTables.fixedCount
             #if STET_FAULTS
-                if let planted = getenv("STET_PLANTED") {
-                    configuration.skipsSync = String(cString: planted) == "unsyncedCommit"
-                }
+                configuration.skipsSync = StoreFile.plantedByName == "unsyncedCommit"
             #endif
             return configuration
         }

@@ -28,6 +28,9 @@ package final class StoreFile: Sendable {
     #if STET_FAULTS
         /// The planted bugs that are active.
         package var planted: Set<String> { environment.faults.planted }
+
+        /// The bug that `STET_PLANTED` plants in every store of this process.
+        static let plantedByName = getenv("STET_PLANTED").map { String(cString: $0) }
     #endif
 
     private init(
@@ -63,6 +66,9 @@ package final class StoreFile: Sendable {
             try refuseForeign(place, schema)
             sizes.createsFile = false
             let environment = try Environment.open(at: path, sizes)
+            #if STET_FAULTS
+                if let planted = plantedByName { environment.faults.planted.insert(planted) }
+            #endif
             if configuration.inspectsPages {
                 try refuseDamaged(try environment.inspectPages(), path)
             }
@@ -77,9 +83,9 @@ package final class StoreFile: Sendable {
     private static func connect(
         _ environment: Environment, declared: Schema
     ) throws -> StoreFile {
-        let (identity, head, schema) = try environment.read { transaction in
+        let (identity, schema) = try environment.read { transaction in
             (
-                try StoreTables.identity(in: transaction), try Head.read(in: transaction),
+                try StoreTables.identity(in: transaction),
                 try StoreTables.schema(in: transaction)
             )
         }
@@ -90,10 +96,16 @@ package final class StoreFile: Sendable {
                     Schema(revision: schema.revision, entities: declared.entities), in: transaction)
             }
         }
+        let tables = try StoreTables.open(schema, in: environment)
+        let head = try environment.read { transaction in
+            let head = try Head.read(in: transaction)
+            try head.verify(against: tables.journal, schema, in: transaction)
+            return head
+        }
         return try StoreFile(
             environment: environment,
             schema: try Schema(revision: schema.revision, entities: declared.entities),
-            storeID: identity, tables: try StoreTables.open(schema, in: environment), head: head)
+            storeID: identity, tables: tables, head: head)
     }
 
     /// Ends the store: commits what waits for the writer, then lets observers end; later calls
@@ -176,6 +188,27 @@ package struct Head: Hashable, Sendable {
         return head
     }
 
+    /// Compares the head, which has no checksum, with the last entry of the journal and the stored
+    /// schema.
+    ///
+    /// One that names an earlier entry would let readers see an earlier state.
+    ///
+    /// - Throws: `DecodingFailure` when it is not theirs.
+    /// - Complexity: two reads.
+    func verify(
+        against journal: Journal, _ schema: Schema, in transaction: borrowing ReadTransaction
+    ) throws {
+        guard schemaRevision == UInt32(schema.revision) else {
+            throw DecodingFailure("its head is of another schema")
+        }
+        var isOfLast = try journal.lastRevision(in: transaction) == revision
+        if isOfLast, revision > .zero {
+            let envelope = try journal.envelope(revision, in: transaction)
+            isOfLast = envelope.hash == hash && envelope.time == time
+        }
+        guard isOfLast else { throw DecodingFailure("its head is not that of its last entry") }
+    }
+
     func write(in transaction: borrowing WriteTransaction) throws {
         var buffer = ByteBuffer(capacity: 64)
         buffer.append(revision.number)
@@ -233,7 +266,16 @@ struct StoreTables {
                     : "The store has format \(found); this version reads up to format \(format).",
                 advice: "Open it with the version of Stet that wrote it, or a later one.")
         }
-        return try reader.readObjectID()
+        let identity = try reader.readObjectID()
+        // The id stands nowhere else, so that nothing else could show that it was damaged.
+        if reader.remaining > 0 {
+            let checked = UnsafeRawBufferPointer(rebasing: value[..<reader.offset])
+            guard try reader.read() == Checksum.hash(checked, seed: 0) else {
+                throw DecodingFailure("its identity does not match its checksum")
+            }
+        }
+        try reader.expectEnd()
+        return identity
     }
 
     private static func notAStore(_ path: String) -> StoreError {
@@ -249,6 +291,7 @@ struct StoreTables {
         buffer.append(format)
         buffer.append(UInt16(0))
         buffer.append(ObjectID())
+        buffer.append(Checksum.hash(buffer.bytes, seed: 0))
         try transaction.put(buffer.bytes, for: identityKey, in: .unnamed)
         try put(schema, in: transaction)
         var head = Head()

@@ -97,7 +97,7 @@ private struct Verification {
         var hash = Digest.zero
         var revision = Revision.zero
         var time = -Double.infinity
-        let last = try lastRevisionInJournal()
+        let last = try file.journal.lastRevision(in: transaction)
         if last < head.revision { note("The journal ends at \(last), before the head.") }
         while revision < min(head.revision, last),
             report.problems.count < VerificationReport.problemLimit
@@ -182,13 +182,6 @@ private struct Verification {
         if !isSame {
             note("Revision \(revision) changes other values of \(change.id) than it had.")
         }
-    }
-
-    private func lastRevisionInJournal() throws -> Revision {
-        guard let (key, _) = try transaction.cursor(in: file.journal.table).last(),
-            key.count >= 8
-        else { return .zero }
-        return Revision(UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
     }
 
     /// Nothing may stand in the journal but the chunks of its entries.

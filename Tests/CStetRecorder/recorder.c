@@ -15,7 +15,11 @@
 //
 // A descriptor belongs to the data file if it has the device and inode of the file that STET_RECORD_FILE names at the
 // time of the call. That is asked each time, so open, dup and close need no attention; the position after a write and
-// the O_DSYNC flag are asked of the kernel in the same way.
+// the O_DSYNC flag are asked of the kernel in the same way. While STET_RECORD_FILE names nothing, a new store is being
+// made under another name: then a descriptor belongs to the data file if its own name begins with STET_RECORD_FILE and
+// ".new-" and does not end in "-lock".
+//
+// Of calls that name files, link alone is recorded, when it gives the data file its name.
 //
 // Not recorded: stdio (it does not call write through the symbol table; acknowledge with write(2)), truncate by path,
 // splicing calls, and processes forked by this one. sync, syncfs, msync and sync_file_range do not count as a sync:
@@ -27,8 +31,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -71,14 +77,43 @@ static bool is_recording(void) {
     return data_path && log_path && getpid() == owner;
 }
 
+static bool is_same_file(int fd, const char *path) {
+    struct stat opened, named;
+    return fstat(fd, &opened) == 0 && stat(path, &named) == 0
+        && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+}
+
+// True for the data file of a store that is being made and has not got its name yet.
+static bool is_nameless_data_file(int fd) {
+    char link[32], path[PATH_MAX];
+    if (access(data_path, F_OK) == 0) return false;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t count = readlink(link, path, sizeof path - 1);
+    if (count < 0) return false;
+    path[count] = 0;
+    size_t prefix = strlen(data_path);
+    return strncmp(path, data_path, prefix) == 0 && strncmp(path + prefix, ".new-", 5) == 0
+        && strcmp(path + count - 5, "-lock") != 0;
+}
+
 static bool is_data_file(int fd) {
     if (!is_recording()) return false;
-    struct stat opened, named;
     int saved = errno;
-    bool same = fstat(fd, &opened) == 0 && stat(data_path, &named) == 0
-        && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+    bool is = is_same_file(fd, data_path) || is_nameless_data_file(fd);
     errno = saved;
-    return same;
+    return is;
+}
+
+static bool is_data_directory(int fd) {
+    char path[PATH_MAX];
+    const char *end = is_recording() ? strrchr(data_path, '/') : NULL;
+    if (!end || (size_t)(end - data_path) >= sizeof path) return false;
+    memcpy(path, data_path, end - data_path);
+    path[end - data_path] = 0;
+    int saved = errno;
+    bool is = is_same_file(fd, path);
+    errno = saved;
+    return is;
 }
 
 // Makes `record` hold at least `count` bytes. Not malloc: the caller may be inside an allocator.
@@ -184,9 +219,30 @@ int ftruncate64(int fd, off64_t count) {
     return ftruncate(fd, count);
 }
 
+// MARK: - The name
+
+// Appends one record without bytes for a call that has just succeeded or failed.
+static int append_call(uint32_t kind, long result) {
+    if (result == 0) append(kind, 0, NULL, 0);
+    pthread_mutex_unlock(&mutex);
+    return (int)result;
+}
+
+int link(const char *old, const char *new) {
+    if (!is_recording() || strcmp(new, data_path) != 0) return (int)syscall(SYS_link, old, new);
+    pthread_mutex_lock(&mutex);
+    return append_call(STET_TRACE_NAME, syscall(SYS_link, old, new));
+}
+
+static int sync_directory(long call, int fd) {
+    pthread_mutex_lock(&mutex);
+    return append_call(STET_TRACE_NAME_SYNC, syscall(call, fd));
+}
+
 // MARK: - Syncs
 
 static int sync_with(long call, int fd) {
+    if (is_data_directory(fd)) return sync_directory(call, fd);
     if (!is_data_file(fd)) return (int)syscall(call, fd);
     if (drops_sync) return 0;
     pthread_mutex_lock(&mutex);

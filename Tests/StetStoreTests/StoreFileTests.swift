@@ -228,6 +228,47 @@ struct StoreFileTests {
             error?.message == "The store has format 2; this version reads up to format 1.")
     }
 
+    @Test func noByteOfTheIdentityCanChangeUnnoticed() throws {
+        let file = try directory.open()
+        let identity = try #require(try file.dump()[""]?[Array("stet".utf8)])
+        file.close()
+        let whole = try directory.bytes()
+        let range = try #require(whole.firstRange(of: identity))
+        for offset in range {
+            var damaged = whole
+            damaged[offset] ^= 0x10
+            try directory.write(damaged)
+            #expect(error { try directory.open() } != nil, "byte \(offset - range.lowerBound)")
+        }
+    }
+
+    @Test func noByteOfTheHeadCanChangeUnnoticed() throws {
+        var file = try directory.open()
+        _ = try file.commit([Edit(tag, from: nil, to: [.data(Data())])])
+        file.close()
+        let whole = try directory.bytes()
+        file = try directory.open()
+        let head = try #require(try file.dump()[""]?[Array("head".utf8)])
+        file.close()
+        let range = try #require(whole.firstRange(of: head))
+        for offset in range {
+            var damaged = whole
+            damaged[offset] ^= 1
+            try directory.write(damaged)
+            #expect(error { try directory.open() } != nil, "byte \(offset - range.lowerBound)")
+        }
+    }
+
+    @Test func aStoreWhoseIdentityHasNoChecksumIsRead() throws {
+        let file = try directory.open()
+        let id = file.storeID
+        let key = Array("stet".utf8)
+        let identity = try #require(try file.dump()[""]?[key])
+        try file.tamper(nil, key, Array(identity.prefix(24)))
+        file.close()
+        #expect(try directory.open().storeID == id)
+    }
+
     @Test(arguments: ["head", "schema", "stet"])
     func aStoreWithoutOneOfItsKeysIsRefused(key: String) throws {
         let file = try directory.open()

@@ -7,7 +7,7 @@ import Glibc
 /// image; of what was not, a ``Mode`` decides. Everything is applied in the order of the trace, so
 /// a later write wins where two overlap. A synchronous write that comes next after the cut is in
 /// flight: it is treated like an unsynced write. An unsynced truncation is present or absent as a
-/// whole.
+/// whole, and so is an unsynced name: the image is then there or not.
 ///
 /// The same trace, seed and index give the same image, whatever the count.
 package struct PowerCutImages: Sendable {
@@ -27,6 +27,16 @@ package struct PowerCutImages: Sendable {
         case torn
     }
 
+    /// What stands on the disk after a cut, but for the bytes, and what had been promised.
+    package struct Image: Sendable {
+        /// The acknowledgements before the cut, as they were written: `ack …` with its newline.
+        package let acknowledged: [String]
+        /// False when the file has no name yet, so that there is none.
+        package let hasName: Bool
+        /// A line that names the image in a failure.
+        package let description: String
+    }
+
     /// How many images there are.
     package let count: Int
     private let seed: UInt64
@@ -34,6 +44,8 @@ package struct PowerCutImages: Sendable {
     private let eventCount: Int
     private let operations: [Operation]
     private let acknowledgements: [(event: Int, text: String)]
+    /// When a new file was given its name, and when that was safe; nil for a file that had one.
+    private let naming: (event: Int, durableFrom: Int)?
 
     /// Prepares images of a trace.
     ///
@@ -47,33 +59,46 @@ package struct PowerCutImages: Sendable {
         acknowledgements = trace.events.enumerated().compactMap { index, event in
             event.acknowledgement.map { (index, $0) }
         }
+        naming = trace.events.firstIndex(of: .name).map { event in
+            (event, trace.events[event...].firstIndex(of: .nameSync) ?? Int.max)
+        }
     }
 
-    /// Writes image `index` to a file, and replaces one that is there.
+    /// Writes image `index` to a file, and replaces one that is there; writes nothing where the
+    /// file has no name yet.
     ///
     /// LMDB's lock file beside it is not touched.
     ///
-    /// - Returns: The acknowledgements before the cut, as they were written: `ack …` with its
-    ///   newline. And a line that names the image in a failure.
     /// - Throws: `CocoaError` if the file cannot be written.
     /// - Complexity: O(bytes written before the cut).
-    package func write(_ index: Int, to path: String) throws -> (
-        acknowledged: [String], description: String
-    ) {
+    package func write(_ index: Int, to path: String) throws -> Image {
         precondition(
             (0..<count).contains(index), "There are \(count) images; \(index) is not one of them.")
         var generator = SeededGenerator(seed: seed, stream: index)
         let cut = Int.random(in: 0...eventCount, using: &generator)
         let mode = Mode.allCases[index % Mode.allCases.count]
         let survivors = survivors(at: cut, mode, using: &generator)
-        try FileImage(initial, survivors.effects).write(to: path)
+        let hasName = hasName(at: cut, mode, using: &generator)
+        if hasName { try FileImage(initial, survivors.effects).write(to: path) }
         let acknowledged = acknowledgements.prefix { $0.event < cut }.map(\.text)
         let description =
             "seed \(seed), image \(index): cut before event \(cut) of \(eventCount), "
             + "\(acknowledged.count) acknowledged; "
             + "unsynced writes: \(mode.rawValue), "
             + "\(survivors.kept) of \(survivors.unsynced) parts kept"
-        return (acknowledged, description)
+        return Image(acknowledged: acknowledged, hasName: hasName, description: description)
+    }
+
+    private func hasName(
+        at cut: Int, _ mode: Mode, using generator: inout SeededGenerator
+    ) -> Bool {
+        guard let naming, cut <= naming.durableFrom else { return true }
+        guard cut > naming.event else { return false }
+        return switch mode {
+        case .none: false
+        case .all: true
+        case .subset, .torn: Bool.random(using: &generator)
+        }
     }
 
     /// What is on the disk after a cut before event `cut`, and how many parts of the unsynced
@@ -134,7 +159,7 @@ private struct Operation: Sendable {
                     Operation(event: index, durableFrom: nextSync, effect: .truncate(byteCount)))
             case .sync:
                 nextSync = index
-            case .output:
+            case .output, .name, .nameSync:
                 break
             }
         }

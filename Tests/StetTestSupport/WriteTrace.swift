@@ -16,6 +16,10 @@ package struct WriteTrace: Hashable, Sendable {
         case truncate(byteCount: Int)
         /// Bytes written to standard output.
         case output(ArraySlice<UInt8>)
+        /// The file was given its name; a power cut may lose that until the next ``nameSync``.
+        case name
+        /// The directory with the name is on the disk.
+        case nameSync
     }
 
     package let events: [Event]
@@ -90,6 +94,8 @@ extension WriteTrace {
                 hasUnsynced = false
             case .synchronousWrite:
                 if step == .synced { step = .finished }
+            case .name, .nameSync:
+                break
             case .output:
                 guard event.acknowledgement != nil else { continue }
                 if step != .finished || hasUnsynced { broken.append(index) }
@@ -171,14 +177,16 @@ private struct TraceDecoder {
         case .sync: .sync
         case .truncate: .truncate(byteCount: Int(offset))
         case .output: .output(payload)
+        case .name: .name
+        case .nameSync: .nameSync
         }
     }
 
     private enum Kind: UInt32 {
         case write = 1
-        case sync, synchronousWrite, truncate, output
+        case sync, synchronousWrite, truncate, output, name, nameSync
 
-        var hasPayload: Bool { self != .sync && self != .truncate }
+        var hasPayload: Bool { [.write, .synchronousWrite, .output].contains(self) }
     }
 
     private func load<Number: FixedWidthInteger & BitwiseCopyable>(_: Number.Type, at offset: Int)

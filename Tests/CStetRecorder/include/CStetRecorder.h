@@ -14,6 +14,8 @@ enum stet_trace_kind {
     STET_TRACE_SYNC_WRITE = 3, // as WRITE, through a descriptor with O_DSYNC: these bytes are on the disk, no others
     STET_TRACE_TRUNCATE = 4,   // the file now has `offset` bytes; not yet synced
     STET_TRACE_ACK = 5,        // `length` bytes follow, written to standard output
+    STET_TRACE_NAME = 6,       // the file was given the name STET_RECORD_FILE; not yet synced
+    STET_TRACE_NAME_SYNC = 7,  // the directory with that name is on the disk
 };
 
 struct stet_trace_header {

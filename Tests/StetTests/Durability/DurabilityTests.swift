@@ -55,7 +55,7 @@ import Testing
             var arguments = ["check"]
             for index in batch..<batch + 50 {
                 let path = directory.file("image-\(index)")
-                let (acknowledged, _) = try images.write(index, to: path)
+                let acknowledged = try images.write(index, to: path).acknowledged
                 let last = acknowledged.last?.dropFirst(4).trimmingCharacters(in: .newlines)
                 arguments += [path, last ?? "0"]
             }
@@ -71,6 +71,39 @@ import Testing
         }
         #expect(results.count == 500)
         #expect(results.filter { !$0.hasPrefix("ok ") } == [])
+    }
+
+    @Test func aNewStoreIsThereWithItsNameOrNotAtAll() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file()
+        let log = directory.file("trace")
+        let outcome = try ChildProcess.run(
+            ["write", path, "1"],
+            environment: [
+                "LD_PRELOAD": "\(ChildProcess.buildFolder)/libStetRecorder.so",
+                "STET_RECORD_FILE": path, "STET_RECORD_LOG": log,
+            ])
+        #expect(outcome.status == 0)
+        let trace = try WriteTrace(contentsOf: log)
+        // Its name comes after all of its bytes are on the disk, and is on the disk itself before
+        // anything else is written.
+        let order = trace.events.filter { event in
+            switch event {
+            case .name, .nameSync, .output: true
+            default: false
+            }
+        }
+        #expect(order.prefix(2) == [.name, .nameSync] && order.count == 3)
+        let images = PowerCutImages(trace, seed: 1, count: 100)
+        let written = try (0..<100).map { try images.write($0, to: directory.file("image-\($0)")) }
+        #expect(Set(written.map(\.hasName)) == [true, false])
+        for (index, image) in written.enumerated() {
+            let file = directory.file("image-\(index)")
+            #expect(FileManager.default.fileExists(atPath: file) == image.hasName)
+            guard image.hasName else { continue }
+            let revision = image.acknowledged.isEmpty ? "0" : "1"
+            #expect(try ChildProcess.run(["check", file, revision]).lines == ["ok \(file)"])
+        }
     }
 
     @Test func aHundredKillsLoseNoAcknowledgedCommit() throws {

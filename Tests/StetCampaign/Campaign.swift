@@ -1,0 +1,163 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import Synchronization
+
+/// What every campaign is told on the command line.
+struct CampaignOptions: ParsableArguments {
+    @Option(help: "How many faults; the table in CONTRIBUTING.md has the doses.")
+    var size: Int
+    @Option(help: "The same seed gives the same cases.")
+    var seed: UInt64 = 1
+    @Option(help: "Runs this case alone, as a finding names it.")
+    var only: Int?
+    @Option(help: "Plants this bug in every child; success is that it is found.")
+    var planted: String?
+    @Option(help: "A directory that is given a copy of the files of each finding.")
+    var keep: String?
+}
+
+/// A campaign: many cases, each with a fault, each judged by what a child finds afterwards.
+protocol Campaign: ParsableCommand {
+    var options: CampaignOptions { get }
+
+    /// Runs the cases, and tells the report what was done and what was found.
+    ///
+    /// - Throws: `NotPossibleHere` when the machine lacks what the campaign needs; any other error
+    ///   means that the campaign itself failed.
+    func run(_ report: Report) throws
+}
+
+extension Campaign {
+    /// Exit codes: 0 nothing found (or, with a planted bug, something), 1 the contrary, 69 not
+    /// possible on this machine.
+    func run() throws {
+        if let planted = options.planted { setenv("STET_PLANTED", planted, 1) }
+        // A child that dies of a damaged file is a result, not a crash to be analysed.
+        setenv("SWIFT_BACKTRACE", "enable=no", 0)
+        let report = Report(Self._commandName, options)
+        do {
+            try run(report)
+        } catch let error as NotPossibleHere {
+            say("\(Self._commandName): not possible here: \(error.reason)")
+            throw ExitCode(69)
+        }
+        throw ExitCode(report.end() ? 0 : 1)
+    }
+
+    /// Runs `body` for the cases 0..<`count`, or for the one that was asked for, on all cores.
+    ///
+    /// With a planted bug nothing more is begun once it is found.
+    func forEachCase(
+        of count: Int, _ report: Report, _ body: @Sendable (Int) throws -> Void
+    ) throws {
+        let cases = options.only.map { $0..<$0 + 1 } ?? 0..<count
+        let next = Mutex(cases.lowerBound)
+        let failure = Mutex<(any Error)?>(nil)
+        let width = min(ProcessInfo.processInfo.activeProcessorCount, cases.count)
+        DispatchQueue.concurrentPerform(iterations: width) { _ in
+            while report.wantsMore, failure.withLock({ $0 == nil }) {
+                let index = next.withLock { next in
+                    defer { next += 1 }
+                    return next
+                }
+                guard index < cases.upperBound else { return }
+                do { try body(index) } catch { failure.withLock { $0 = error } }
+            }
+        }
+        if let failure = failure.withLock({ $0 }) { throw failure }
+    }
+}
+
+/// The machine lacks what a campaign needs.
+struct NotPossibleHere: Error {
+    let reason: String
+}
+
+/// The campaign itself went wrong, so that it proves nothing.
+struct CampaignFailure: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// What a campaign has done and found so far.
+///
+/// State: the counts and the number of findings, guarded by the mutex.
+final class Report: Sendable {
+    private struct State {
+        var counts: [String: Int] = [:]
+        var findingCount = 0
+    }
+
+    /// Findings that are told; the others are counted.
+    private static let shownCount = 20
+
+    private let name: String
+    private let options: CampaignOptions
+    private let start = ContinuousClock.now
+    private let state = Mutex(State())
+
+    init(_ name: String, _ options: CampaignOptions) {
+        self.name = name
+        self.options = options
+    }
+
+    /// False when the planted bug is found.
+    var wantsMore: Bool {
+        options.planted == nil || state.withLock { $0.findingCount == 0 }
+    }
+
+    /// Adds to a count of the summary.
+    func count(_ what: String, _ count: Int = 1) {
+        state.withLock { $0.counts[what, default: 0] += count }
+    }
+
+    /// Tells that case `index` broke a promise, how to run it again, and keeps `files`.
+    func finding(_ index: Int, _ text: String, files: [String] = []) {
+        let number = state.withLock { state in
+            state.findingCount += 1
+            return state.findingCount
+        }
+        // One is enough to show that a planted bug is found, some to work on.
+        guard number <= (options.planted == nil ? Self.shownCount : 1) else { return }
+        var line = "FINDING \(name) \(index): \(text)\n  again: stet-campaign \(name)"
+        line += " --size \(options.size) --seed \(options.seed) --only \(index)"
+        if let planted = options.planted { line += " --planted \(planted)" }
+        if let keep = options.keep {
+            let directory = "\(keep)/\(name)-\(options.seed)-\(index)-\(number)"
+            let manager = FileManager.default
+            try? manager.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            for file in files {
+                let copy = "\(directory)/\((file as NSString).lastPathComponent)"
+                try? manager.copyItem(atPath: file, toPath: copy)
+            }
+            line += "\n  kept: \(directory)"
+        }
+        say(line)
+    }
+
+    /// Says the summary in one line; true when the campaign is a success.
+    fileprivate func end() -> Bool {
+        let state = state.withLock { $0 }
+        let counts = state.counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let planted = options.planted.map { ", planted \($0)" } ?? ""
+        let time = String(format: "%.1f", seconds)
+        say(
+            "\(name): \(state.findingCount) findings; size \(options.size), seed \(options.seed)"
+                + "\(planted), \(time) s; " + counts.joined(separator: ", "))
+        return (state.findingCount == 0) == (options.planted == nil)
+    }
+}
+
+/// Writes a line to standard output without a buffer: what was written survives a kill.
+func say(_ line: String) {
+    let bytes = Array("\(line)\n".utf8)
+    var start = 0
+    while start < bytes.count {
+        let written = bytes[start...].withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
+        guard written > 0 || errno == EINTR else { exit(74) }
+        start += max(written, 0)
+    }
+}

@@ -1,0 +1,123 @@
+import ArgumentParser
+import Foundation
+import StetLMDB
+import StetStore
+
+/// The child that looks at stores that may be damaged, and may die of it.
+struct Check: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Inspects, reads and verifies stores, and writes a line of JSON for each.")
+
+    @Argument(help: "For each store its path, a file of acknowledgements, how many of them count.")
+    var stores: [String]
+
+    func run() throws {
+        let encoder = JSONEncoder()
+        for start in stride(from: 0, to: stores.count - 2, by: 3) {
+            let answer = Self.answer(
+                stores[start], acknowledgements: stores[start + 1], Int(stores[start + 2]) ?? 0)
+            say(String(decoding: try encoder.encode(answer), as: UTF8.self))
+        }
+    }
+
+    private static func answer(
+        _ path: String, acknowledgements: String, _ count: Int
+    ) -> Answer {
+        var answer = Answer(stage: .inspect)
+        do {
+            let inspection = try StoreInspection.inspect(path)
+            if inspection.isDamaged {
+                answer.problem = inspection.damages.prefix(3).joined(separator: "; ")
+                return answer
+            }
+            answer.stage = .open
+            let file = try StoreFile.open(at: path, schema: .campaign)
+            defer { file.close() }
+            answer.stage = .read
+            answer.state = try file.stateDigest()
+            answer.stage = .verify
+            let report = try file.verify()
+            answer.revision = report.revision.number
+            answer.hash = report.hash
+            if !report.isClean {
+                answer.problem = report.problems.prefix(3).joined(separator: "; ")
+                return answer
+            }
+            answer.stage = .acknowledgements
+            let promised = try Acknowledgement.read(acknowledgements, count)
+            let lost = try file.missing(promised)
+            if !lost.isEmpty {
+                answer.problem = "lost \(lost.count) of \(promised.count): \(lost[0])"
+                return answer
+            }
+            answer.stage = .readers
+            // Opening has removed what dead processes left.
+            let stale = try file.environment.removeStaleReaders()
+            if stale > 0 { answer.problem = "\(stale) readers of dead processes" }
+        } catch {
+            answer.problem = "\(error)"
+        }
+        return answer
+    }
+}
+
+/// What the checker found in one store.
+struct Answer: Codable, Hashable {
+    /// The steps of the checker, in their order.
+    enum Stage: String, Codable { case inspect, open, read, verify, acknowledgements, readers }
+
+    /// The step at which it stopped; the last one when nothing is wrong.
+    var stage: Stage
+    /// What is wrong there; nil when nothing is.
+    var problem: String?
+    var revision: UInt64?
+    /// The hash of the last entry of the journal.
+    var hash: String?
+    /// A digest of the store's identity and of all objects as users read them.
+    var state: UInt64?
+
+    /// What the store shows, in a few words.
+    var contents: String {
+        let digest = String(state ?? 0, radix: 16)
+        return "revision \(revision ?? 0), hash \(hash?.prefix(8) ?? "-"), state \(digest)"
+    }
+}
+
+extension Acknowledgement {
+    /// The first `count` acknowledgements of a file.
+    fileprivate static func read(_ path: String, _ count: Int) throws -> [Acknowledgement] {
+        if count == 0 { return [] }
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        return text.split(separator: "\n").prefix(count).compactMap { Acknowledgement(String($0)) }
+    }
+}
+
+extension StoreFile {
+    /// A digest of the store's identity and of every object as readers see it.
+    func stateDigest() throws -> UInt64 {
+        var digest = Checksum.combine(0, storeID.high, storeID.low)
+        try read { reader in
+            let revision = try reader.head().revision
+            for entity in 1...schema.entities.count {
+                try reader.forEachRecord(ofEntity: entity, asOf: revision) { id, record in
+                    digest = Checksum.combine(digest, id.high, id.low)
+                    digest = Checksum.combine(digest, UInt64(entity), record.revision.number)
+                    digest = Checksum.hash(record.body, seed: digest)
+                    return true
+                }
+            }
+        }
+        return digest
+    }
+
+    /// The acknowledgements whose commit the journal does not have.
+    fileprivate func missing(_ promised: [Acknowledgement]) throws -> [Acknowledgement] {
+        try read { reader in
+            let last = try reader.head().revision
+            return try promised.filter { promise in
+                guard promise.revision <= last, promise.revision > .zero else { return true }
+                return try reader.commit(promise.revision).id.token != promise.token
+            }
+        }
+    }
+}

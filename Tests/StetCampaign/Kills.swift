@@ -1,0 +1,109 @@
+import ArgumentParser
+import Foundation
+import StetTestSupport
+
+/// Writers that share a store are killed at random times; each case is one store and up to 25
+/// kills.
+struct Kills: Campaign {
+    static let configuration = CommandConfiguration(
+        abstract: "Kills 1 to 4 writers of one store at random times, SIZE kills in all.")
+
+    @OptionGroup var options: CampaignOptions
+
+    private static let killsPerStore = 25
+
+    func run(_ report: Report) throws {
+        let storeCount = (options.size + Self.killsPerStore - 1) / Self.killsPerStore
+        try forEachCase(of: storeCount, report) { index in
+            let store = KilledStore(seed: options.seed, index: index)
+            let quota = min(Self.killsPerStore, options.size - index * Self.killsPerStore)
+            while store.killCount < quota, report.wantsMore {
+                if let problem = try store.round(limit: quota - store.killCount) {
+                    report.finding(index, problem, files: [store.path, store.log.path])
+                    break
+                }
+            }
+            report.count("stores")
+            report.count("kills", store.killCount)
+            report.count("acknowledged commits", store.log.count)
+        }
+    }
+}
+
+/// A store whose writers are killed round by round.
+private final class KilledStore {
+    let path: String
+    /// Of all rounds.
+    private(set) var log: AcknowledgementLog
+    private(set) var killCount = 0
+
+    private let directory = TemporaryDirectory()
+    private let seed: UInt64
+    private var random: SeededGenerator
+    private var stream = 0
+    /// In every second store somebody has it open all the time, so that nobody resets the lock
+    /// file.
+    private var holder: Child?
+    private let isHeld: Bool
+
+    init(seed: UInt64, index: Int) {
+        self.seed = seed &+ UInt64(index)
+        random = SeededGenerator(seed: seed, stream: index)
+        path = directory.file()
+        log = AcknowledgementLog(path: directory.file("acknowledgements"))
+        isHeld = !index.isMultiple(of: 2)
+    }
+
+    /// Starts writers, kills them, and looks at what they left; what is wrong.
+    func round(limit: Int) throws -> String? {
+        let writers = try (0..<Int.random(in: 1...min(4, limit), using: &random)).map { _ in
+            try writer("--savers", "\([1, 1, 1, 4].randomElement(using: &random) ?? 1)")
+        }
+        // Every other round begins with the processes, the others when the writers are at work.
+        var latest = 150_000
+        if Bool.random(using: &random) {
+            for writer in writers where writer.nextLine(within: .seconds(20)) == nil {
+                return "a writer did not commit within 20 s"
+            }
+            latest = 50_000
+        }
+        let start = ContinuousClock.now
+        let times = writers.map { _ in Int.random(in: 0...latest, using: &random) }
+        for (time, writer) in zip(times, writers).sorted(by: { $0.0 < $1.0 }) {
+            Child.read(writers, until: start + .microseconds(time))
+            writer.kill()
+            killCount += 1
+        }
+        for writer in writers {
+            let ending = writer.end(within: .seconds(20))
+            guard ending == .killed(SIGKILL) else {
+                return "a writer ended by itself: \(writer.lines.last ?? "without a word")"
+            }
+            try log.append(writer.lines)
+        }
+        guard FileManager.default.fileExists(atPath: path) else {
+            return log.count == 0 ? nil : "the store is gone"
+        }
+        let request = CheckRequest(path: path, acknowledgements: (log.path, log.count))
+        if let problem = try answers(to: [request])[0].problem { return problem }
+        return try commitAtOnce()
+    }
+
+    /// What the dead left must not keep the next one waiting.
+    private func commitAtOnce() throws -> String? {
+        stream += 1
+        let next = try Child.commitAtOnce(to: path, stream: stream)
+        if let problem = next.problem { return problem }
+        if isHeld, holder == nil {
+            holder = try Child(["hold", path])
+            guard holder?.nextLine(within: .seconds(20)) == "open" else { return "cannot be held" }
+        }
+        try log.append(next.lines)
+        return nil
+    }
+
+    private func writer(_ arguments: String...) throws -> Child {
+        stream += 1
+        return try Child(["write", path, "--seed", "\(seed)", "--stream", "\(stream)"] + arguments)
+    }
+}

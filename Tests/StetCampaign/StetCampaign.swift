@@ -1,0 +1,15 @@
+import ArgumentParser
+
+/// Breaks stores in every way that is told in CONTRIBUTING.md, and shows that what was acknowledged
+/// is still there.
+@main
+struct StetCampaign: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stet-campaign",
+        abstract: "Runs fault campaigns against the storage layers of Stet.",
+        subcommands: [Kills.self, SystemCalls.self, PowerCuts.self, Shutdowns.self, Damage.self],
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Children of a campaign", subcommands: [Write.self, Check.self, Hold.self])
+        ])
+}

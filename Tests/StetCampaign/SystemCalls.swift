@@ -1,0 +1,108 @@
+import ArgumentParser
+import Foundation
+import StetTestSupport
+
+/// A writer is killed at its N-th system call, N after N; each case is one call of the session.
+struct SystemCalls: Campaign {
+    static let configuration = CommandConfiguration(
+        abstract: "Kills a session at SIZE of its system calls, spread evenly; at each for SIZE 0.")
+
+    @OptionGroup var options: CampaignOptions
+
+    /// A call by its name, and its number among those of that name in its thread, which is how
+    /// strace counts.
+    private struct Call: Hashable {
+        let name: String
+        let number: Int
+    }
+
+    func run(_ report: Report) throws {
+        let calls = try sessionCalls()
+        report.count("calls in the session", calls.count)
+        let count = options.size == 0 ? calls.count : min(options.size, calls.count)
+        // With `only`, the index is that of the call, whatever the size.
+        let stride = options.only == nil ? Double(calls.count) / Double(count) : 1
+        try forEachCase(of: options.only == nil ? count : calls.count, report) { index in
+            let position = Int(Double(index) * stride)
+            let call = calls[position]
+            if let problem = try kill(at: call, report) {
+                report.finding(position, "killed at \(call.name) \(call.number): \(problem)")
+            }
+            report.count("calls tried")
+        }
+    }
+
+    /// The session: it makes a store and commits, alone and in one thread.
+    private func session(_ path: String) -> [String] {
+        let program = "\(ChildProcess.buildFolder)/stet-campaign"
+        return [program, "write", path, "--seed", "\(options.seed)", "--stream", "1"]
+            + ["--commits", "12"]
+    }
+
+    /// The calls of the session from the first that names the store.
+    private func sessionCalls() throws -> [Call] {
+        let directory = TemporaryDirectory()
+        let trace = directory.file("trace")
+        let path = directory.file()
+        let child = try Self.strace(["-f", "-o", trace] + session(path))
+        guard child.end(within: .seconds(60)) == .exited(0) else {
+            throw CampaignFailure("the session failed: \(child.lines.last ?? "without a word")")
+        }
+        var counts: [Substring: [Substring: Int]] = [:]
+        var calls: [Call] = []
+        var hasBegun = false
+        for line in try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n") {
+            // The process, padded with spaces, and the call.
+            let words = line.split(separator: " ", maxSplits: 1)
+            let call = words.last?.drop { $0 == " " } ?? ""
+            // Neither signals and exits, nor the ends of calls that were interrupted.
+            guard words.count == 2, let name = call.firstIndex(of: "(").map({ call[..<$0] }),
+                !name.isEmpty, name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
+            else { continue }
+            counts[words[0], default: [:]][name, default: 0] += 1
+            let isExec = name == "execve"
+            hasBegun = hasBegun || (line.contains(path) && !isExec)
+            if hasBegun, name != "exit_group", name != "exit" {
+                calls.append(
+                    Call(name: String(name), number: counts[words[0]]?[name] ?? 1))
+            }
+        }
+        guard !calls.isEmpty else { throw CampaignFailure("the trace shows no system calls") }
+        return calls
+    }
+
+    private static func strace(_ arguments: [String]) throws -> Child {
+        do {
+            return try Child(arguments, program: "strace")
+        } catch {
+            throw NotPossibleHere(reason: "strace can't be run (make setup-campaigns)")
+        }
+    }
+
+    /// Runs the session up to a call, and looks at what is left; what is wrong.
+    private func kill(at call: Call, _ report: Report) throws -> String? {
+        let directory = TemporaryDirectory()
+        let path = directory.file()
+        let injection = "inject=\(call.name):signal=KILL:when=\(call.number)"
+        let child = try Self.strace(
+            ["-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call.name)", "-e", injection]
+                + session(path))
+        let ending = child.end(within: .seconds(60))
+        // strace ends as the session did. Threads make the order of calls vary a little, so that
+        // now and then the call does not come.
+        guard ending == .killed(SIGKILL) || ending == .exited(0) else {
+            return "the session ended otherwise: \(child.lines.last ?? "without a word")"
+        }
+        report.count("kills", ending == .killed(SIGKILL) ? 1 : 0)
+        report.count("acknowledged commits", child.lines.count)
+        var log = AcknowledgementLog(path: directory.file("acknowledgements"))
+        try log.append(child.lines)
+        if FileManager.default.fileExists(atPath: path) {
+            let request = CheckRequest(path: path, acknowledgements: (log.path, log.count))
+            if let problem = try answers(to: [request])[0].problem { return problem }
+        } else if log.count > 0 {
+            return "acknowledged, but there is no file"
+        }
+        return try Child.commitAtOnce(to: path, stream: 2).problem
+    }
+}

@@ -1,0 +1,185 @@
+import Foundation
+import StetStore
+import StetTestSupport
+
+/// Random edits of the objects of a store, several objects in each commit, the same for the same
+/// seed and stream.
+///
+/// Some values fill several pages. References always point to objects that exist. An id is used
+/// once: a deleted object never comes back.
+struct Workload {
+    /// An object as the store has it.
+    struct Object: Hashable {
+        var values: [Value]
+        var revision: Revision
+    }
+
+    /// What names an object.
+    struct Key: Hashable {
+        var entity: Int
+        var id: ObjectID
+    }
+
+    /// The change of one object; `old` is nil for an insert, `new` for a delete.
+    struct Edit {
+        var key: Key
+        var old: Object?
+        var new: [Value]?
+    }
+
+    /// Objects from which on deleting is likelier than inserting.
+    private static let objectLimit = 300
+
+    private var random: SeededGenerator
+    private let stream: Int
+    private let changeLimit: Int
+    private var insertedCount: UInt64 = 0
+    private var objects: [Key: Object] = [:]
+    /// The keys of `objects`, in an order that is the same on every run.
+    private var keys: [Key] = []
+    /// The commit that `objects` was read at.
+    private(set) var revision = Revision.zero
+
+    /// Writers that share a store need a stream each, and must not use one again.
+    init(seed: UInt64, stream: Int, changeLimit: Int) {
+        random = SeededGenerator(seed: seed, stream: stream)
+        self.stream = stream
+        self.changeLimit = changeLimit
+    }
+
+    // MARK: What is there
+
+    /// Takes over all objects of the store as they are now.
+    mutating func load(_ file: StoreFile) throws {
+        objects = [:]
+        keys = []
+        try file.read { reader in
+            revision = try reader.head().revision
+            for entity in 1...file.schema.entities.count {
+                let description = file.schema.entities[entity - 1]
+                try reader.forEachRecord(ofEntity: entity, asOf: revision) { id, record in
+                    let body = try RecordBody(record.body, of: description)
+                    let values = try description.properties.indices.map { try body.value($0) }
+                    let key = Key(entity: entity, id: id)
+                    objects[key] = Object(values: values, revision: record.revision)
+                    keys.append(key)
+                    return true
+                }
+            }
+        }
+    }
+
+    /// Takes over edits that were committed.
+    mutating func adopt(_ edits: [Edit], _ revision: Revision) {
+        for edit in edits {
+            if edit.old == nil { keys.append(edit.key) }
+            objects[edit.key] = edit.new.map { Object(values: $0, revision: revision) }
+        }
+        if edits.contains(where: { $0.new == nil }) { keys.removeAll { objects[$0] == nil } }
+        self.revision = revision
+    }
+
+    // MARK: Edits
+
+    private func isOwn(_ key: Key) -> Bool { key.id.high == ownHigh }
+
+    private var ownHigh: UInt64 { (0x0190_0000_0000 + UInt64(stream)) << 16 | 0x7000 }
+
+    private mutating func isTrue(oneIn count: Int) -> Bool {
+        Int.random(in: 0..<count, using: &random) == 0
+    }
+
+    /// A number of the commit that can be looked for.
+    mutating func token() -> UInt64 { random.next() }
+
+    /// The edits of one commit; at least one.
+    mutating func edits() -> [Edit] {
+        var draft: [Key: [Value]?] = [:]
+        for _ in 0..<Int.random(in: 1...changeLimit, using: &random) { step(&draft) }
+        let edits = draft.compactMap { key, new -> Edit? in
+            let old = objects[key]
+            return old?.values == new ? nil : Edit(key: key, old: old, new: new)
+        }
+        return edits.isEmpty ? self.edits() : edits
+    }
+
+    /// The values of an object with what the draft does to it; nil when it is gone.
+    private func values(_ key: Key, _ draft: [Key: [Value]?]) -> [Value]? {
+        draft[key] ?? objects[key]?.values
+    }
+
+    /// An object that is there, three times of four one of its own.
+    private mutating func present(_ entity: Int, _ draft: [Key: [Value]?]) -> Key? {
+        let prefersOwn = !isTrue(oneIn: 4)
+        var found: Key?
+        for _ in 0..<8 {
+            guard let key = keys.randomElement(using: &random) else { return nil }
+            guard key.entity == entity, values(key, draft) != nil else { continue }
+            found = key
+            if isOwn(key) || !prefersOwn { break }
+        }
+        return found
+    }
+
+    private mutating func step(_ draft: inout [Key: [Value]?]) {
+        let entity = [1, 1, 1, 1, 2, 2, 3].randomElement(using: &random) ?? 1
+        let isCrowded = objects.count > Self.objectLimit
+        guard let key = present(entity, draft), !isTrue(oneIn: isCrowded ? 6 : 3) else {
+            insertedCount += 1
+            let id = ObjectID(high: ownHigh, low: 1 << 63 | insertedCount)
+            draft[Key(entity: entity, id: id)] = freshValues(entity, draft)
+            return
+        }
+        if isTrue(oneIn: isCrowded ? 2 : 6) { return delete(key, &draft) }
+        let fresh = freshValues(entity, draft)
+        guard var changed = values(key, draft) else { return }
+        for _ in 0..<Int.random(in: 1...3, using: &random) {
+            let slot = Int.random(in: 0..<changed.count, using: &random)
+            changed[slot] = fresh[slot]
+        }
+        draft[key] = changed
+    }
+
+    private func delete(_ key: Key, _ draft: inout [Key: [Value]?]) {
+        let target = Value.reference(key.id)
+        for other in Set(keys).union(draft.keys) {
+            guard let values = values(other, draft), values.contains(target) else { continue }
+            draft[other] = values.map { $0 == target ? .null : $0 }
+        }
+        draft[key] = .some(nil)
+    }
+
+    private mutating func freshValues(_ entity: Int, _ draft: [Key: [Value]?]) -> [Value] {
+        Schema.campaign.entities[entity - 1].properties.map { property in
+            if property.isOptional, isTrue(oneIn: 3) { return .null }
+            if let target = property.target, let number = Schema.campaign.number(ofEntity: target) {
+                return present(number, draft).map { .reference($0.id) } ?? .null
+            }
+            return value(property.type)
+        }
+    }
+
+    private mutating func value(_ type: ValueType) -> Value {
+        switch type {
+        case .bool: return .bool(Bool.random(using: &random))
+        case .int: return .int(Int(truncatingIfNeeded: random.next()))
+        case .double: return .double(Double.random(in: -1...1, using: &random))
+        case .date:
+            let time = Double.random(in: 0...1e9, using: &random)
+            return .date(Date(timeIntervalSinceReferenceDate: time))
+        case .string: return .string(String(decoding: bytes().map { 97 + $0 % 26 }, as: UTF8.self))
+        case .data: return .data(Data(bytes()))
+        case .uuid: return .uuid(ObjectID(high: random.next(), low: random.next()).uuid)
+        case .reference: return .null
+        }
+    }
+
+    /// Mostly a few bytes, now and then so many that they fill several pages.
+    private mutating func bytes() -> [UInt8] {
+        let largest = isTrue(oneIn: 40) ? 60_000 : isTrue(oneIn: 10) ? 3_000 : 40
+        let count = Int.random(in: 0...largest, using: &random)
+        return (0..<(count + 7) / 8).flatMap { _ in
+            withUnsafeBytes(of: random.next()) { Array($0) }
+        }
+    }
+}

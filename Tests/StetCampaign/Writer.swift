@@ -1,0 +1,85 @@
+import ArgumentParser
+import Dispatch
+import Foundation
+import StetStore
+import Synchronization
+
+/// The child that saves one edit after the other, and says so after each.
+struct Write: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Commits random edits, and writes \"ack REVISION TOKEN\" after each.")
+
+    @Argument(help: "The store; it is created when it is not there.")
+    var path: String
+    @Option var seed: UInt64
+    @Option(help: "A number that no other writer of the store has had.")
+    var stream: Int
+    @Option(help: "How many commits of each saver; endless when it is not given.")
+    var commits = Int.max
+    @Option(help: "The most objects that a commit steps through.")
+    var changes = 6
+    @Option(help: "Threads that save at the same time, at most 8.")
+    var savers = 1
+
+    func run() throws {
+        do {
+            let file = try StoreFile.open(at: path, schema: .campaign)
+            defer { file.close() }
+            let failure = Mutex<(any Error)?>(nil)
+            let savings = DispatchGroup()
+            for saver in 0..<savers {
+                savings.enter()
+                // A thread of its own, since saving blocks it.
+                Thread {
+                    do { try save(file, saver) } catch { failure.withLock { $0 = error } }
+                    savings.leave()
+                }.start()
+            }
+            savings.wait()
+            if let failure = failure.withLock({ $0 }) { throw failure }
+        } catch {
+            say("error: \(error)")
+            throw ExitCode.failure
+        }
+    }
+
+    private func save(_ file: StoreFile, _ saver: Int) throws {
+        let acknowledgesEarly =
+            getenv("STET_PLANTED").map { String(cString: $0) } == "acknowledgedBeforeCommit"
+        var workload = Workload(seed: seed, stream: stream * 8 + saver, changeLimit: changes)
+        try workload.load(file)
+        var done = 0
+        while done < commits {
+            let edits = workload.edits()
+            let token = workload.token()
+            if acknowledgesEarly { acknowledge(workload.revision.next, token) }
+            do {
+                let commit = try file.commit(edits, base: workload.revision, token: token)
+                if !acknowledgesEarly { acknowledge(commit.revision, token) }
+                workload.adopt(edits, commit.revision)
+                done += 1
+            } catch is CommitRefusal {
+                // Another saver or process has changed the same objects.
+                try workload.load(file)
+            }
+        }
+    }
+
+    private func acknowledge(_ revision: Revision, _ token: UInt64) {
+        say("\(Acknowledgement(revision: revision, token: token))")
+    }
+}
+
+/// The child that keeps a store open and does nothing, so that the lock file and what dead
+/// processes left in it stay.
+struct Hold: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Keeps a store open until killed.")
+
+    @Argument var path: String
+
+    func run() throws {
+        let file = try StoreFile.open(at: path, schema: .campaign)
+        say("open")
+        withExtendedLifetime(file) { while true { pause() } }
+    }
+}
