@@ -19,7 +19,7 @@
 // made under another name: then a descriptor belongs to the data file if its own name begins with STET_RECORD_FILE and
 // ".new-" and does not end in "-lock".
 //
-// Of calls that name files, link alone is recorded, when it gives the data file its name.
+// Of calls that name files, link and renameat2 are recorded, when they give the data file its name.
 //
 // Not recorded: stdio (it does not call write through the symbol table; acknowledge with write(2)), truncate by path,
 // splicing calls, and processes forked by this one. sync, syncfs, msync and sync_file_range do not count as a sync:
@@ -232,6 +232,14 @@ int link(const char *old, const char *new) {
     if (!is_recording() || strcmp(new, data_path) != 0) return (int)syscall(SYS_link, old, new);
     pthread_mutex_lock(&mutex);
     return append_call(STET_TRACE_NAME, syscall(SYS_link, old, new));
+}
+
+int renameat2(int old_directory, const char *old, int new_directory, const char *new, unsigned int flags) {
+    if (!is_recording() || strcmp(new, data_path) != 0)
+        return (int)syscall(SYS_renameat2, old_directory, old, new_directory, new, flags);
+    pthread_mutex_lock(&mutex);
+    return append_call(
+        STET_TRACE_NAME, syscall(SYS_renameat2, old_directory, old, new_directory, new, flags));
 }
 
 static int sync_directory(long call, int fd) {

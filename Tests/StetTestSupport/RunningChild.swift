@@ -2,7 +2,9 @@ import Foundation
 import Glibc
 
 /// A program of this package that runs beside the test.
-package final class RunningChild: @unchecked Sendable {  // one test uses it, on one thread at a time
+///
+/// State: what it has written so far; it belongs to the test.
+package final class RunningChild {
     private let process = Process()
     private let output = Pipe()
     private var buffer = Data()
