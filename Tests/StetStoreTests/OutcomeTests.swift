@@ -166,7 +166,8 @@
             #expect(submissions.map { file.outcome(of: $0.id) } == [.unknown, .unknown])
             writer.release()
             for submission in submissions {
-                #expect(file.outcome(of: submission.id) == .committed(try submission.wait()))
+                let commit = try submission.wait()
+                #expect(file.outcome(of: submission.id) == .committed(commit))
             }
             let elsewhere = CommitID(store: ObjectID(), base: .zero, token: 2)
             #expect(file.outcome(of: elsewhere) == .notCommitted)
