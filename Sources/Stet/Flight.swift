@@ -88,11 +88,6 @@ extension ManagedContext {
         _ label: String?, _ id: CommitID?, _ onFailure: FailureBehavior
     ) throws -> PendingSave {
         try checkUsable()
-        if let id, id.store != store.file.storeID {
-            throw StoreError(
-                .wrongStore, path: store.path, message: "The commit id was made for another store.",
-                advice: "Use ids of makeCommitID() with the store that made them.")
-        }
         let save = PendingSave(
             CommitAttributes(author: author, scope: scope, label: label), id, onFailure,
             editedCount: pending.count)
@@ -100,6 +95,16 @@ extension ManagedContext {
         // be captured.
         if !onFailure.rollsBack { save.start = snapshot() }
         return save
+    }
+
+    /// The commit that an earlier attempt has made.
+    func committed(_ id: CommitID) throws -> Commit? {
+        guard id.store == store.file.storeID else {
+            throw StoreError(
+                .wrongStore, path: store.path, message: "The commit id was made for another store.",
+                advice: "Use ids of makeCommitID() with the store that made them.")
+        }
+        return try store.file.committed(id)
     }
 
     /// What an earlier attempt has committed takes the place of the pending changes.

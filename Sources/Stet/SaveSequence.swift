@@ -167,7 +167,7 @@ extension ManagedContext {
             throw ConflictError(reason: .contention, conflicts: [], rejected: changes)
         }
         save.preparationCount += 1
-        if let id = save.id, let commit = try store.file.committed(id) {
+        if let id = save.id, let commit = try committed(id) {
             save.repeated = commit
             return nil
         }
