@@ -205,12 +205,20 @@ extension ManagedContext {
     /// Leaves every value as it is, with what a rollback needs to go back to the last state that is
     /// known to be saved.
     private func freeze(_ save: PendingSave) {
-        let later = pending
+        let later = pending.map { (entry: $0, flags: $0.object._$flags) }
+        for (entry, _) in later { entry.object._$setPendingIndex(-1) }
         returnToPending(save)
-        for entry in later where !entry.object._$flags.contains(.pending) {
-            entry.object._$setFlags(
-                entry.object._$flags.union(.pending), pendingIndex: pending.count)
-            pending.append(entry)
+        for (entry, flags) in later {
+            let object = entry.object
+            if object._$pendingIndex < 0 {
+                object._$setPendingIndex(Int32(pending.count))
+                pending.append(entry)
+            } else {
+                // Part of the flight, and edited or deleted since.
+                let deleted = flags.intersection(.deleted)
+                object._$setFlags(
+                    object._$flags.union(deleted), pendingIndex: Int(object._$pendingIndex))
+            }
         }
     }
 
