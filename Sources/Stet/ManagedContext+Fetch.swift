@@ -82,12 +82,19 @@ extension ManagedContext {
     /// then nothing moves. A context whose save had an unknown outcome gives its pending changes up
     /// once the outcome is known, and shows what is stored.
     ///
-    /// - Throws: `ConflictError`, naming each such object; `StoreError`; `UnknownOutcomeError`.
+    /// - Throws: `ConflictError`, naming each such object; `StoreError`; `UnknownOutcomeError`;
+    ///   `LaterChangesError` when an asynchronous save that was on its way failed and took pending
+    ///   changes with it.
     /// - Complexity: O(changes since this context's revision).
     public func refresh() throws {
         checkNotSaving("refresh()")
         precondition(
             editDepth == 0, "refresh() inside edit(_:_:): what the edit began with would be gone")
+        try landFlight()
+        if let unknown = failure as? UnknownOutcomeError {
+            guard store.outcome(of: unknown.commit) != .unknown else { throw unknown }
+            rollBackEverything()
+        }
         try moveToHead()
     }
 
@@ -120,8 +127,13 @@ extension ManagedContext {
     /// The objects that are alive in this context and that commits after its revision changed, each
     /// once, with its last change.
     func changedObjects(through head: Revision) throws -> [ChangedObject] {
-        guard head > revision else { return [] }
+        guard head > revision || !overtaken.isEmpty else { return [] }
         var changed: [ObjectID: ChangedObject] = [:]
+        for change in overtaken {
+            let object = table(ofEntity: change.entity).object(change.id)
+            // One that was read again since is not behind.
+            if let object, object._$revision < change.revision { changed[change.id] = change }
+        }
         try store.file.read { reader in
             var next = revision.next
             while next <= head {
@@ -139,15 +151,21 @@ extension ManagedContext {
 
     /// Shows the changed objects as they are at `head`.
     ///
-    /// Objects with pending changes are left alone.
+    /// Objects with pending changes are left alone until they have none any more.
     func move(to head: Revision, _ changed: [ChangedObject]) throws {
+        var left: [ChangedObject] = []
         try store.file.read { reader in
             for change in changed {
                 let table = table(ofEntity: change.entity)
-                guard let object = table.object(change.id), !object.hasChanges else { continue }
-                try table.reload(object, reader, asOf: head)
+                guard let object = table.object(change.id) else { continue }
+                if object.hasChanges {
+                    left.append(change)
+                } else {
+                    try table.reload(object, reader, asOf: head)
+                }
             }
         }
+        overtaken = left
         revision = head
     }
 }

@@ -45,6 +45,8 @@ public final class ManagedContext {
     var flight: PendingSave?
     /// Saves that wait for its end.
     var turnWaiters: [CheckedContinuation<Result<Void, any Error>, Never>] = []
+    /// Objects whose pending changes kept them from following the store.
+    var overtaken: [ChangedObject] = []
     /// How many `edit` calls are running.
     var editDepth = 0
     /// The snapshots that can be restored, oldest first.
