@@ -7,7 +7,8 @@ public import StetStore
 public struct LaterChangesError: Error, Sendable {
     /// Why the save failed.
     public let cause: any Error
-    /// The net effect of the edits that were made after the save had been sent off.
+    /// The net effect of the edits that were made after the save had been sent off; for a save that
+    /// waited for its turn, of everything that was put back with its edits.
     public let laterChanges: ChangeSet
 }
 
@@ -18,6 +19,20 @@ extension LaterChangesError: CustomStringConvertible {
         return
             "\(cause) Later changes of \(count) object\(count == 1 ? "" : "s") were put back, too."
     }
+}
+
+/// An asynchronous save that waits for its turn.
+struct TurnWaiter {
+    /// Where the changes are that were pending when it was called.
+    enum Changes {
+        /// There were none, or they are saved.
+        case none
+        case pending
+        /// Part of the flight.
+        case sent
+    }
+    var changes: Changes
+    let continuation: CheckedContinuation<Void, any Error>
 }
 
 /// One save, from the pending changes to its outcome.
@@ -123,13 +138,15 @@ extension ManagedContext {
         } else if let start = save.start {
             putBack(start)
         } else {
+            let losers = takeLosers()
+            let lost = losers.isEmpty ? ChangeSet() : changes
             rollBackEverything()
+            tell(losers, LaterChangesError(cause: error, laterChanges: lost))
         }
     }
 
-    func notifyDidCommit(_ commit: Commit) -> Commit {
+    func notifyDidCommit(_ commit: Commit) {
         for observer in didCommitObservers.active() { observer(commit) }  // 9, on this isolation
-        return commit
     }
 
     // MARK: The flight
@@ -138,6 +155,7 @@ extension ManagedContext {
     func sendOff(_ save: PendingSave, _ submission: Submission) {
         save.submission = submission
         save.flags = pending.map(\.object._$flags)
+        moveWaiters(from: .pending, to: .sent)
         becomeSaved(save)
         flight = save
     }
@@ -152,13 +170,16 @@ extension ManagedContext {
         do {
             let commit = try submission.wait()
             if save.isRepeated(commit) {
+                // What was edited on top of changes that are dropped cannot stay.
+                guard !hasChanges else { throw contention(save) }
                 returnToPending(save)
                 save.landing = .success(try adopt(repeated: commit))
             } else {
                 show(commit, save)
                 save.landing = .success(commit)
+                moveWaiters(from: .sent, to: .none)
+                notifyDidCommit(commit)
             }
-            resumeWaiting(.success(()))
         } catch {
             landFailure(save, error, mayPrepareAgain)
         }
@@ -167,30 +188,40 @@ extension ManagedContext {
     private func landFailure(
         _ save: PendingSave, _ error: any Error, _ mayPrepareAgain: Bool
     ) {
-        let laterChanges = hasChanges ? changes : nil
-        var cause = error
         if error is UnknownOutcomeError {
             freeze(save)
-        } else {
-            let later = pending
-            pending = []
-            for entry in later { revert(entry) }
-            returnToPending(save)
-            if let refusal = error as? CommitRefusal {
-                do {
-                    try follow(refusal, save)
-                    if mayPrepareAgain, laterChanges == nil { return }
-                    cause = ConflictError(reason: .contention, conflicts: [], rejected: changes)
-                } catch {
-                    cause = error
-                }
+            failure = error
+            save.landing = .failure(error)
+            return
+        }
+        let laterChanges = hasChanges ? changes : nil
+        let losers = laterChanges == nil ? [] : takeLosers()
+        let later = pending
+        pending = []
+        for entry in later { revert(entry) }
+        returnToPending(save)
+        var cause = error
+        if let refusal = error as? CommitRefusal {
+            do {
+                try follow(refusal, save)
+                if mayPrepareAgain, laterChanges == nil { return }
+                cause = contention(save)
+            } catch {
+                cause = error
             }
         }
         putBack(save, cause)
-        let failure =
-            laterChanges.map { LaterChangesError(cause: cause, laterChanges: $0) } ?? cause
+        guard let laterChanges else { return save.landing = .failure(cause) }
+        let failure = LaterChangesError(cause: cause, laterChanges: laterChanges)
         save.landing = .failure(failure)
-        resumeWaiting(.failure(failure))
+        tell(losers, failure)
+    }
+
+    /// The save was overtaken, and cannot be prepared again.
+    private func contention(_ save: PendingSave) -> ConflictError {
+        let rejected = try? save.encoded?.changeSet()
+        return ConflictError(
+            reason: .contention, conflicts: [], rejected: rejected ?? ChangeSet())
     }
 
     /// Makes the objects of the flight pending again, as they were when it was sent off.
@@ -200,6 +231,7 @@ extension ManagedContext {
             entry.object._$setFlags(save.flags[index], pendingIndex: index)
         }
         inverseEnds = save.inverseEnds
+        moveWaiters(from: .sent, to: .pending)
     }
 
     /// Leaves every value as it is, with what a rollback needs to go back to the last state that is
@@ -234,23 +266,38 @@ extension ManagedContext {
         if case .failure(let error as LaterChangesError) = save.landing { throw error }
     }
 
-    /// Waits until no save is on its way.
+    /// Waits until no other asynchronous save is under way, in the order of the calls.
     ///
-    /// - Throws: the error of the save that took this one's changes with it.
-    nonisolated(nonsending) func waitForTurn() async throws {
-        while flight != nil {
-            let hadChanges = hasChanges
-            let result = await withCheckedContinuation { continuation in
-                turnWaiters.append(continuation)
-            }
-            if hadChanges { try result.get() }
+    /// - Throws: `LaterChangesError` when another save fails and takes this one's changes along.
+    nonisolated(nonsending) func takeTurn() async throws {
+        guard isTurnTaken else { return isTurnTaken = true }
+        let changes: TurnWaiter.Changes = hasChanges ? .pending : .none
+        try await withCheckedThrowingContinuation { continuation in
+            turnWaiters.append(TurnWaiter(changes: changes, continuation: continuation))
         }
     }
 
-    private func resumeWaiting(_ result: Result<Void, any Error>) {
-        let waiters = turnWaiters
-        turnWaiters = []
-        for waiter in waiters { waiter.resume(returning: result) }
+    /// Lets the next asynchronous save begin.
+    func passTurn() {
+        guard !turnWaiters.isEmpty else { return isTurnTaken = false }
+        turnWaiters.removeFirst().continuation.resume()
+    }
+
+    /// Takes those out of the line whose changes are about to be put back.
+    private func takeLosers() -> [TurnWaiter] {
+        let losers = turnWaiters.filter { $0.changes == .pending }
+        turnWaiters.removeAll { $0.changes == .pending }
+        return losers
+    }
+
+    private func tell(_ losers: [TurnWaiter], _ error: LaterChangesError) {
+        for loser in losers { loser.continuation.resume(throwing: error) }
+    }
+
+    func moveWaiters(from old: TurnWaiter.Changes, to new: TurnWaiter.Changes) {
+        for index in turnWaiters.indices where turnWaiters[index].changes == old {
+            turnWaiters[index].changes = new
+        }
     }
 }
 

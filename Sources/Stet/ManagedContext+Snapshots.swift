@@ -150,6 +150,7 @@ extension ManagedContext {
         misuse = []
         failure = nil
         validSnapshots = []
+        moveWaiters(from: .pending, to: .none)
     }
 
     /// Gives one object the values of the last saved state; an object that was inserted is in no

@@ -43,8 +43,10 @@ public final class ManagedContext {
     var isSaving = false
     /// The asynchronous save that the writer has.
     var flight: PendingSave?
-    /// Saves that wait for its end.
-    var turnWaiters: [CheckedContinuation<Result<Void, any Error>, Never>] = []
+    /// True while an asynchronous save has its turn.
+    var isTurnTaken = false
+    /// Asynchronous saves that wait for their turn, in order.
+    var turnWaiters: [TurnWaiter] = []
     /// Objects whose pending changes kept them from following the store.
     var overtaken: [ChangedObject] = []
     /// How many `edit` calls are running.

@@ -55,10 +55,10 @@ extension ManagedContext {
     /// The same without blocking the thread: only waiting for the disk suspends the task.
     ///
     /// While the save is on its way, the context can be read and edited on its isolation; such
-    /// edits belong to the next save, which waits for its turn. `rollback` and `restore` reach back
-    /// to the moment when the save was sent off, and everything else that needs the outcome waits
-    /// for it. If the save fails, the later edits are put back, too, and are told by
-    /// `LaterChangesError`.
+    /// edits belong to the next save, which waits for its turn: asynchronous saves of a context are
+    /// made in the order of their calls. `rollback` and `restore` reach back to the moment when the
+    /// save was sent off, and everything else that needs the outcome waits for it. If the save
+    /// fails, the later edits are put back, too, and are told by `LaterChangesError`.
     ///
     /// A task that is cancelled while the writer has not begun with its change set withdraws it:
     /// that is a failure with `CancellationError`. Later it is too late, and the save comes to its
@@ -70,7 +70,8 @@ extension ManagedContext {
         _ label: String? = nil, id: CommitID? = nil, onFailure: FailureBehavior = .rollback
     ) async throws -> Commit? {
         checkNotEditing()
-        try await waitForTurn()
+        try await takeTurn()
+        defer { passTurn() }
         let save = try beginSave(label, id, onFailure)
         do {
             try Task.checkCancellation()
@@ -79,7 +80,7 @@ extension ManagedContext {
                 await submission.decision()
                 // Somebody else may have needed the outcome, and have landed the flight.
                 if save.landing == nil { land(save, mayPrepareAgain: true) }
-                if let landing = save.landing { return notifyDidCommit(try landing.get()) }
+                if let landing = save.landing { return try landing.get() }
             }
             return try conclude(save)
         } catch {
@@ -141,7 +142,7 @@ extension ManagedContext {
     private func finish(_ save: PendingSave) throws -> Commit? {
         do {
             while let submission = try submit(save) {
-                if let commit = try adopt(save, submission) { return notifyDidCommit(commit) }
+                if let commit = try adopt(save, submission) { return commit }
             }
             return try conclude(save)
         } catch {
@@ -301,6 +302,7 @@ extension ManagedContext {
             if save.isRepeated(commit) { return try adopt(repeated: commit) }
             becomeSaved(save)
             show(commit, save)  // 8
+            notifyDidCommit(commit)
             return commit
         } catch let refusal as CommitRefusal {
             try follow(refusal, save)
@@ -318,6 +320,7 @@ extension ManagedContext {
         inverseEnds = InverseEnds()
         misuse = []
         validSnapshots = []
+        moveWaiters(from: .pending, to: .none)
     }
 
     /// Shows the commit's revision.
