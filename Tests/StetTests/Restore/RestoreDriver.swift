@@ -26,13 +26,13 @@
 
         struct Refused: Error {}
 
-        private final class Clock: Sendable {
+        final class Clock: Sendable {
             let time = Mutex(1_000.0)
             func now() -> Date { Date(timeIntervalSinceReferenceDate: time.withLock { $0 }) }
         }
 
         private let directory = TemporaryDirectory()
-        private let clock = Clock()
+        let clock = Clock()
         let store: Store
         let context: ManagedContext
         var generator: SeededGenerator
@@ -41,9 +41,11 @@
         var snapshots: [(ManagedContext.Snapshot, RestoreModel)] = []
         var nextLabel = 0
         /// What another context has saved and this one has not seen yet.
-        private var theirs: [Int: RestoreModel.Values] = [:]
+        var theirs: [Int: RestoreModel.Values] = [:]
         /// How often each stage made a save fail.
-        private(set) var failures: [Stage: Int] = [:]
+        var failures: [Stage: Int] = [:]
+        /// How often each end made a flight fail.
+        var flightFailures: [FlightEnd: Int] = [:]
 
         init(seed: UInt64, planted: String? = nil) throws {
             generator = SeededGenerator(seed: seed)
@@ -73,7 +75,7 @@
 
         // MARK: Comparison
 
-        private func compare(_ when: String) throws {
+        func compare(_ when: String) throws {
             let shown = try objects.dump(context)
             let expected = model.dump
             guard shown != expected else { return }
@@ -106,7 +108,7 @@
         }
 
         /// What a context that has seen nothing reads from the disk must be what was saved.
-        private func compareDisk(_ when: String, _ revision: Revision) throws {
+        func compareDisk(_ when: String, _ revision: Revision) throws {
             let fresh = store.context()
             var found: [Int: RestoreModel.Values] = [:]
             for notebook in try fresh.fetch(Notebook.self) {
@@ -235,7 +237,7 @@
         }
 
         /// Changes an object that this context is about to change.
-        private mutating func causeConflict() throws -> Bool {
+        mutating func causeConflict() throws -> Bool {
             let stored = model.netChanges.filter { model.saved[$0] != nil }
             guard let label = pick(stored) else { return false }
             let other = store.context(author: "somebody else")
@@ -259,7 +261,7 @@
         }
 
         /// Brings the context back to where it can be saved.
-        private mutating func goOn(_ stage: Stage) throws {
+        mutating func goOn(_ stage: Stage) throws {
             guard stage == .conflict || stage == .rule || stage == .validator else { return }
             context.rollback()
             model.rollBack()

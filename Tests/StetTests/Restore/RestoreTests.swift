@@ -22,6 +22,21 @@
             #expect(driver.failures.values.allSatisfy { $0 >= 3 }, "\(driver.failures)")
         }
 
+        @MainActor @Test(arguments: UInt64(1)...24)
+        func aFlightThatFailsLeavesEverythingAsBefore(seed: UInt64) async throws {
+            var driver = try RestoreDriver(seed: seed)
+            let difference = try await driver.runFlights(rounds: 40)
+            #expect(difference == nil, "seed \(seed)")
+        }
+
+        @MainActor @Test func everyEndOfAFlightIsTried() async throws {
+            var driver = try RestoreDriver(seed: 4_711)
+            #expect(try await driver.runFlights(rounds: 150) == nil)
+            #expect(Set(driver.flightFailures.keys) == [.conflict, .inputOutput, .withdrawn])
+            #expect(
+                driver.flightFailures.values.allSatisfy { $0 >= 3 }, "\(driver.flightFailures)")
+        }
+
         @Test(arguments: [
             "restoreForgetsInverseEnd", "restoreForgetsInsertion", "restoreForgetsHasChanges",
             "restoreForgetsStamp", "publishBeforeCommit", "reverseReferenceNotWritten",
