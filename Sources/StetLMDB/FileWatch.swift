@@ -60,15 +60,16 @@ package final class FileWatch: @unchecked Sendable {  // `notification` has one 
         _ = write(pipe.writing, &byte, 1)
     }
 
-    /// Returns after a `wake()`, a write to the file, or the time.
-    package func wait(milliseconds: Int32) {
+    /// Returns after a `wake()`, a write to the file, or the time; true when the file was written.
+    package func wait(milliseconds: Int32) -> Bool {
         var descriptors = [pollfd(fd: pipe.reading, events: Int16(POLLIN), revents: 0)]
         if isWatching {
             descriptors.append(pollfd(fd: notification, events: Int16(POLLIN), revents: 0))
         }
-        if poll(&descriptors, UInt(descriptors.count), milliseconds) <= 0 { return }
+        if poll(&descriptors, UInt(descriptors.count), milliseconds) <= 0 { return false }
         drain(pipe.reading)
         if isWatching { drain(notification) }
+        return descriptors.count > 1 && descriptors[1].revents != 0
     }
 
     /// Takes what there is to read, whatever it says.

@@ -4,7 +4,7 @@ import StetLMDB
 public enum Outcome: Sendable, Equatable {
     /// It is in the journal, and on the disk.
     case committed(Commit)
-    /// It is not in the journal, and never will be.
+    /// It is not in the journal, and will not be unless somebody saves with this id from now on.
     case notCommitted
     /// Not known now: it waits for the writer in this process, or the store cannot be read.
     case unknown

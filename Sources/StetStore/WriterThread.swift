@@ -152,21 +152,22 @@ final class WriterThread: Sendable {
                 let timeout = duties.perform(for: state.withLock { $0.file })
                 state.withLock { $0.roundCount += 1 }
                 state.notify()
-                sleep(milliseconds: timeout)
+                if sleep(milliseconds: timeout) { duties.noteWrite() }
             }
         }
         state.withLock { $0.phase = .ended }
         state.notify()
     }
 
-    private func sleep(milliseconds: Int32) {
+    /// True when somebody has written to the file.
+    private func sleep(milliseconds: Int32) -> Bool {
         let sleeps = state.withLock { state in
             state.isAsleep = state.queue.isEmpty && state.phase == .running
             return state.isAsleep
         }
-        guard sleeps else { return }
-        watch.wait(milliseconds: milliseconds)
-        state.withLock { $0.isAsleep = false }
+        guard sleeps else { return false }
+        defer { state.withLock { $0.isAsleep = false } }
+        return watch.wait(milliseconds: milliseconds)
     }
 
     /// What waits now, up to the limits of a batch; those that were withdrawn left out.
@@ -210,10 +211,15 @@ final class WriterThread: Sendable {
 private struct WriterDuties {
     private let watch: FileWatch
     private var lastReaderCheck: Duration?
+    /// How long to sleep before the next looks, in milliseconds.
+    private var nextLooks: [Int32] = []
 
     init(_ watch: FileWatch) {
         self.watch = watch
     }
+
+    /// LMDB tells readers of a commit a moment after the write that wakes this thread.
+    mutating func noteWrite() { nextLooks = [25, 1] }
 
     /// Looks after the store; how long the thread may then sleep, in milliseconds.
     mutating func perform(for file: StoreFile?) -> Int32 {
@@ -234,6 +240,6 @@ private struct WriterDuties {
         }
         guard isObserved else { return 30_000 }
         // Without a watch, often enough for half of the delay that is promised.
-        return watch.isWatching ? 1_000 : 25
+        return watch.isWatching ? nextLooks.popLast() ?? 1_000 : 25
     }
 }
