@@ -40,12 +40,14 @@ campaign: campaign-build ## Runs one fault campaign: NAME=kills SIZE=200 SEED=1 
 # What CI runs: a dose of each campaign, and each planted bug, which must be found.
 SMALL_DOSES := \
   "kills --size 200" "system-calls --size 36" "power-cuts --size 5000" "shutdowns --size 10" \
-  "damage --size 300" \
+  "damage --size 300" "failures --size 300" "full --size 12" \
   "power-cuts --size 500 --planted unsyncedCommit" \
   "power-cuts --size 500 --planted acknowledgedBeforeCommit" \
   "power-cuts --size 500 --planted reverseReferenceNotWritten" \
   "system-calls --size 100 --planted headOutsideTransaction" \
-  "damage --size 300 --planted recordChecksumNotVerified"
+  "damage --size 300 --planted recordChecksumNotVerified" \
+  "failures --size 600 --planted inputOutputErrorIgnored" \
+  "full --size 12 --planted fullDiskIgnored"
 
 campaigns-small: campaign-build ## Runs a small dose of each campaign, and of each planted bug
 	@for dose in $(SMALL_DOSES); do \

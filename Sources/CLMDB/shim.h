@@ -4,5 +4,8 @@
 #include <lmdb.h>
 
 // What Swift's Glibc module leaves out.
+#include <linux/falloc.h>
+#include <sys/types.h>
 #include <sys/vfs.h>
+int fallocate(int, int, off_t, off_t);
 int renameat2(int, const char *, int, const char *, unsigned int);

@@ -57,14 +57,7 @@ extension Environment {
             let present = try Self.mapByteCount(handle, path)
             let next = min(present * 2, configuration.mapByteCount)
             guard next > present else { return }
-            let code = mdb_env_set_mapsize(handle, next)
-            if code == ENOMEM {
-                // LMDB has given up its map before it asked for the larger one.
-                try check(mdb_env_set_mapsize(handle, present), .setMapSize, path)
-                return
-            }
-            try check(code, .setMapSize, path)
-            hasGrown = true
+            hasGrown = try resize(&handle, to: next)
         }
         return hasGrown
     }
@@ -72,8 +65,20 @@ extension Environment {
     /// Makes room for a file that another process has let grow beyond this one's map.
     func adoptForeignSize() throws(LMDBError) {
         try reserved { handle throws(LMDBError) in
-            try check(mdb_env_set_mapsize(handle, 0), .setMapSize, path)
+            _ = try resize(&handle, to: 0)
         }
+    }
+
+    /// Gives the map another size; false when the system refuses.
+    ///
+    /// LMDB gives up its map before it asks for the other one, and does not get it back: then the
+    /// file is opened again.
+    private func resize(
+        _ handle: inout OpaquePointer?, to byteCount: Int
+    ) throws(LMDBError) -> Bool {
+        if mdb_env_set_mapsize(handle, byteCount) == 0 { return true }
+        try openAgain(&handle)
+        return false
     }
 
     private static func mapByteCount(
@@ -92,20 +97,20 @@ extension Environment {
     /// When it throws, the environment is failed: every later transaction throws the same error
     /// until it is closed and opened by its user.
     func reopen() throws(LMDBError) {
+        try reserved { handle throws(LMDBError) in try openAgain(&handle) }
+    }
+
+    private func openAgain(_ handle: inout OpaquePointer?) throws(LMDBError) {
+        let before = handle
+        handle = nil
         do {
-            try reserved { handle throws(LMDBError) in
-                let before = handle
-                handle = nil
-                let names = state.withLock { $0.tableNames }
-                handle = try EnvironmentRegistry.shared.reopen(before, self, names)
-            }
+            let names = state.withLock { $0.tableNames }
+            handle = try EnvironmentRegistry.shared.reopen(before, self, names)
         } catch {
             state.withLock { $0.failure = error }
-            state.notify()
             throw error
         }
         state.withLock { $0.reopeningCount += 1 }
-        state.notify()
     }
 
     /// Waits while the thread whose commit has failed opens the file again.

@@ -252,7 +252,16 @@ package final class Environment: Sendable {
                     code = injected
                 }
             #endif
-            if code == 0, let transaction { return transaction }
+            if code == 0, let transaction {
+                do throws(LMDBError) {
+                    try withdrawAbandonedCommit(use.handle, transaction)
+                    return transaction
+                } catch {
+                    mdb_txn_abort(transaction)
+                    endUse()
+                    throw error
+                }
+            }
             endUse()
             try recover(from: code, use)
         }

@@ -113,6 +113,7 @@ final class EnvironmentRegistry: Sendable {
         if !configuration.createsFile, access(path, F_OK) != 0 {
             throw LMDBError(.openEnvironment, code: errno, path: path)
         }
+        try LockFile.reserve(besides: path, readerCount: configuration.readerCount)
         // A large map costs address space only; sanitizers and resource limits may refuse it.
         let smallestMap = min(configuration.mapByteCount, 1 << 30)
         var mapByteCount = configuration.initialMapByteCount ?? configuration.mapByteCount

@@ -79,6 +79,8 @@ enum Format {
     static let pageByteCounts = [4096, 8192, 16384, 32768]
     static let pageHeaderByteCount = 16
     static let metaByteCount = 152
+    /// Where the number of the commit stands in a meta page.
+    static let metaTransactionOffset = 144
     static let tableRecordByteCount = 48
     static let nodeHeaderByteCount = 8
     static let metaPageCount = 2
@@ -155,7 +157,8 @@ struct MetaPage {
             let unnamedTable = TableRecord(bytes, at: 88),
             let lastPage = bytes.integer(at: 136, as: UInt64.self),
             lastPage >= Format.metaPageCount - 1, lastPage < Format.largestPageNumber,
-            let transaction = bytes.integer(at: 144, as: UInt64.self),
+            let transaction = bytes.integer(
+                at: Format.metaTransactionOffset, as: UInt64.self),
             // Commit n writes meta page n % 2; before the first commit both carry 0.
             transaction == 0 || transaction % 2 == number
         else { return nil }

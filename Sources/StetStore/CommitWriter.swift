@@ -73,7 +73,7 @@ extension StoreFile {
             if planted.contains("inputOutputErrorIgnored") { return .failure(StoreError(error)) }
         #endif
         do {
-            let found = try read { reader in try reader.commit(with: submission.id) }
+            let found = try decidedCommit(with: submission.id)
             guard let found else { return .failure(StoreError(error)) }
             publish([.success(found)])
             return .success(found)

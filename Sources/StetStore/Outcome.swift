@@ -44,12 +44,17 @@ extension StoreFile {
         // Before the journal is read: what leaves the queue meanwhile is found there.
         if writer.isWaiting(id) { return .unknown }
         do {
-            return try read { reader in
-                try reader.commit(with: id).map(Outcome.committed) ?? .notCommitted
-            }
+            return try decidedCommit(with: id).map(Outcome.committed) ?? .notCommitted
         } catch {
             return .unknown
         }
+    }
+
+    /// The commit with this id; nil when the journal has none, and never will.
+    func decidedCommit(with id: CommitID) throws -> Commit? {
+        if let commit = try read({ reader in try reader.commit(with: id) }) { return commit }
+        try StoreError.wrapping(path: path) { try environment.settle() }
+        return nil
     }
 
     /// The commit with this id; nil when the journal has none.

@@ -6,7 +6,8 @@
 //   STET_RECORD_LOG       where the trace goes; one process per trace
 //   STET_RECORD_DROP_SYNC "1" plants a bug: fdatasync and fsync of the data file do nothing and return 0
 //
-// Without STET_RECORD_FILE and STET_RECORD_LOG every call passes through.
+// Without STET_RECORD_FILE and STET_RECORD_LOG every call passes through. Passing through means to
+// failures.c, which lets calls fail on request.
 //
 // Each call on the data file or on standard output runs under one mutex together with the append of its record. So
 // the order of the trace is the order of the calls, and a SYNC covers exactly the writes recorded before it. A record
@@ -28,6 +29,7 @@
 
 #define _GNU_SOURCE
 #include "CStetRecorder.h"
+#include "failures.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -169,28 +171,28 @@ ssize_t write(int fd, const void *bytes, size_t count) {
 }
 
 ssize_t writev(int fd, const struct iovec *parts, int count) {
-    if (!is_data_file(fd)) return syscall(SYS_writev, fd, parts, count);
+    if (!is_data_file(fd)) return stet_writev(fd, parts, count);
     pthread_mutex_lock(&mutex);
-    long written = syscall(SYS_writev, fd, parts, count);
+    long written = stet_writev(fd, parts, count);
     if (written > 0) append_write(fd, lseek(fd, 0, SEEK_CUR) - written, parts, written);
     pthread_mutex_unlock(&mutex);
     return written;
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) {
-    if (!is_data_file(fd)) return syscall(SYS_pwrite64, fd, bytes, count, offset);
+    if (!is_data_file(fd)) return stet_pwrite(fd, bytes, count, offset);
     struct iovec part = {(void *)bytes, count};
     pthread_mutex_lock(&mutex);
-    long written = syscall(SYS_pwrite64, fd, bytes, count, offset);
+    long written = stet_pwrite(fd, bytes, count, offset);
     if (written > 0) append_write(fd, offset, &part, written);
     pthread_mutex_unlock(&mutex);
     return written;
 }
 
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset) {
-    if (!is_data_file(fd)) return syscall(SYS_pwritev, fd, parts, count, offset, 0);
+    if (!is_data_file(fd)) return stet_pwritev(fd, parts, count, offset);
     pthread_mutex_lock(&mutex);
-    long written = syscall(SYS_pwritev, fd, parts, count, offset, 0);
+    long written = stet_pwritev(fd, parts, count, offset);
     if (written > 0) append_write(fd, offset, parts, written);
     pthread_mutex_unlock(&mutex);
     return written;
@@ -207,9 +209,9 @@ ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset) 
 // MARK: - Size
 
 int ftruncate(int fd, off_t count) {
-    if (!is_data_file(fd)) return (int)syscall(SYS_ftruncate, fd, count);
+    if (!is_data_file(fd)) return stet_ftruncate(fd, count);
     pthread_mutex_lock(&mutex);
-    long result = syscall(SYS_ftruncate, fd, count);
+    long result = stet_ftruncate(fd, count);
     if (result == 0) append(STET_TRACE_TRUNCATE, count, NULL, 0);
     pthread_mutex_unlock(&mutex);
     return (int)result;
@@ -251,10 +253,10 @@ static int sync_directory(long call, int fd) {
 
 static int sync_with(long call, int fd) {
     if (is_data_directory(fd)) return sync_directory(call, fd);
-    if (!is_data_file(fd)) return (int)syscall(call, fd);
+    if (!is_data_file(fd)) return stet_sync(call, fd);
     if (drops_sync) return 0;
     pthread_mutex_lock(&mutex);
-    long result = syscall(call, fd);
+    long result = stet_sync(call, fd);
     if (result == 0) append(STET_TRACE_SYNC, 0, NULL, 0);
     pthread_mutex_unlock(&mutex);
     return (int)result;
@@ -274,7 +276,7 @@ void *mmap(void *address, size_t count, int protection, int flags, int fd, off_t
     // MAP_SHARED_VALIDATE contains the bit of MAP_SHARED.
     if ((protection & PROT_WRITE) && (flags & MAP_SHARED) && is_data_file(fd))
         give_up("a shared writable mapping of the data file hides its writes");
-    return (void *)syscall(SYS_mmap, address, count, protection, flags, fd, offset);
+    return stet_mmap(address, count, protection, flags, fd, offset);
 }
 
 void *mmap64(void *address, size_t count, int protection, int flags, int fd, off64_t offset) {

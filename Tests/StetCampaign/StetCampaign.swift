@@ -7,9 +7,15 @@ struct StetCampaign: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stet-campaign",
         abstract: "Runs fault campaigns against the storage layers of Stet.",
-        subcommands: [Kills.self, SystemCalls.self, PowerCuts.self, Shutdowns.self, Damage.self],
+        subcommands: [
+            Kills.self, SystemCalls.self, PowerCuts.self, Shutdowns.self, Failures.self, Full.self,
+            Damage.self,
+        ],
         groupedSubcommands: [
             CommandGroup(
-                name: "Children of a campaign", subcommands: [Write.self, Check.self, Hold.self])
+                name: "Children of a campaign",
+                subcommands: [
+                    Write.self, Check.self, Hold.self, FailingSession.self, FullSession.self,
+                ])
         ])
 }

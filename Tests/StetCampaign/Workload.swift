@@ -15,9 +15,13 @@ struct Workload {
     }
 
     /// What names an object.
-    struct Key: Hashable {
+    struct Key: Hashable, Comparable {
         var entity: Int
         var id: ObjectID
+
+        static func < (one: Key, other: Key) -> Bool {
+            (one.entity, one.id) < (other.entity, other.id)
+        }
     }
 
     /// The change of one object; `old` is nil for an insert, `new` for a delete.
@@ -32,7 +36,8 @@ struct Workload {
 
     private var random: SeededGenerator
     private let stream: Int
-    private let changeLimit: Int
+    /// The most objects that a commit steps through.
+    var changeLimit: Int
     private var insertedCount: UInt64 = 0
     private var objects: [Key: Object] = [:]
     /// The keys of `objects`, in an order that is the same on every run.
@@ -79,6 +84,18 @@ struct Workload {
         self.revision = revision
     }
 
+    /// How the store's objects differ from these; nil when they do not.
+    func difference(from file: StoreFile) throws -> String? {
+        var present = self
+        try present.load(file)
+        if present.revision != revision {
+            return "the head is \(present.revision) instead of \(revision)"
+        }
+        let keys = Set(present.objects.keys).union(objects.keys)
+        let count = keys.count { present.objects[$0] != objects[$0] }
+        return count == 0 ? nil : "\(count) objects are not as they were committed"
+    }
+
     // MARK: Edits
 
     private func isOwn(_ key: Key) -> Bool { key.id.high == ownHigh }
@@ -96,7 +113,8 @@ struct Workload {
     mutating func edits() -> [Edit] {
         var draft: [Key: [Value]?] = [:]
         for _ in 0..<Int.random(in: 1...changeLimit, using: &random) { step(&draft) }
-        let edits = draft.compactMap { key, new -> Edit? in
+        // In an order that is the same on every run.
+        let edits = draft.sorted { $0.key < $1.key }.compactMap { key, new -> Edit? in
             let old = objects[key]
             return old?.values == new ? nil : Edit(key: key, old: old, new: new)
         }

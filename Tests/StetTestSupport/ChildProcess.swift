@@ -19,7 +19,8 @@ package enum ChildProcess {
         package let lines: [String]
     }
 
-    /// Runs `stet-test-child`, or another program of this package, to its end.
+    /// Runs `stet-test-child`, another program of this package, or one that is named by its whole
+    /// path, to its end.
     ///
     /// With `killAfter` kills the process with SIGKILL once it has written so many lines.
     package static func run(
@@ -27,7 +28,8 @@ package enum ChildProcess {
         environment: [String: String] = [:], killAfter: Int? = nil
     ) throws -> Outcome {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: "\(buildFolder)/\(program)")
+        process.executableURL = URL(
+            fileURLWithPath: program.hasPrefix("/") ? program : "\(buildFolder)/\(program)")
         if let folder { process.currentDirectoryURL = URL(fileURLWithPath: folder) }
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
