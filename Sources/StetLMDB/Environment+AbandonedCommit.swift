@@ -11,10 +11,13 @@ import Glibc
 extension Environment {
     /// Makes the state that transactions see the one that the file has for whoever opens it next.
     ///
-    /// Waits for the writer's lock.
+    /// Waits for the writer's lock when the two differ, which a commit that is just ending shows,
+    /// too.
     ///
     /// - Throws: `LMDBError`: what a failed commit has left may still be in the file.
-    package func settle() throws(LMDBError) {
+    package func settle() throws {
+        let seen = try read { transaction in transaction.number }
+        if try lastTransaction() <= seen { return }
         mdb_txn_abort(try beginWrite())
         endUse()
     }
