@@ -73,6 +73,7 @@ struct CommitFeedTests {
         #expect(try await iterator.next() == library.commits[0])
         // 24 MiB in a ring of 16.
         try commit(library, 24, byteCount: 1 << 20)
+        #expect((15 << 20...16 << 20).contains(library.file.feed.byteCount))
         var seen = [library.commits[0]]
         while seen.count < 26, let next = try await iterator.next() { seen.append(next) }
         #expect(seen == library.commits)
