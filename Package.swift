@@ -11,12 +11,16 @@ let package = Package(
     name: "stet",
     products: [
         .library(name: "Stet", targets: ["Stet"]),
+        .library(name: "StetServiceLifecycle", targets: ["StetServiceLifecycle"]),
         .library(name: "StetRecorder", type: .dynamic, targets: ["CStetRecorder"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"604.0.0"),
     ],
     targets: [
@@ -28,6 +32,8 @@ let package = Package(
                 "StetLMDB",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
         .macro(
@@ -37,7 +43,21 @@ let package = Package(
                 .product(name: "SwiftCompilerPlugin", package: "swift-syntax"),
             ]
         ),
-        .target(name: "Stet", dependencies: ["StetStore", "StetMacros"]),
+        .target(
+            name: "Stet",
+            dependencies: [
+                "StetStore", "StetMacros",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ]
+        ),
+        // Apart, so that who does not run service groups does not build them.
+        .target(
+            name: "StetServiceLifecycle",
+            dependencies: [
+                "Stet", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
 
         // Records what a process writes and syncs, by interposition; see Tests/CStetRecorder.
         .target(name: "CStetRecorder", path: "Tests/CStetRecorder"),
@@ -86,8 +106,12 @@ let package = Package(
         .testTarget(
             name: "StetTests",
             dependencies: [
-                "Stet", "StetStore", "StetLMDB", "StetTestModels", "StetTestSupport",
-                "stet-test-child",
+                "Stet", "StetServiceLifecycle", "StetStore", "StetLMDB", "StetTestModels",
+                "StetTestSupport", "stet-test-child",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
         .testTarget(name: "SourceTests", dependencies: ["StetTestSupport", "stet-readme"]),

@@ -131,6 +131,7 @@ extension ManagedContext {
 
     /// Goes back to where the save began.
     func putBack(_ save: PendingSave, _ error: any Error) {
+        for code in Self.codes(of: error) { store.file.countRefusedSave(code) }
         // Told once: what was refused has changed nothing that could be mended.
         defer { if error is ValidationError { misuse = [] } }
         if error is UnknownOutcomeError {
@@ -147,6 +148,19 @@ extension ManagedContext {
 
     func notifyDidCommit(_ commit: Commit) {
         for observer in didCommitObservers.active() { observer(commit) }  // 9, on this isolation
+    }
+
+    /// What a refused save is counted under: the codes of the violations, or the kind of failure.
+    private static func codes(of error: any Error) -> Set<String> {
+        switch error {
+        case let error as ValidationError:
+            Set(error.violations.map { "\($0.code.domain).\($0.code.number)" })
+        case is ConflictError: ["conflict"]
+        case let error as StoreError: [error.code.rawValue]
+        case is UnknownOutcomeError: ["unknownOutcome"]
+        case is CancellationError: ["cancelled"]
+        default: ["other"]
+        }
     }
 
     // MARK: The flight

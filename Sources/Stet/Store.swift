@@ -1,4 +1,6 @@
 public import FoundationEssentials
+public import Logging
+public import Metrics
 public import StetStore
 
 /// A journal of commits and the state that follows from it, in one file.
@@ -183,6 +185,17 @@ public struct StoreConfiguration: Sendable {
     /// Where stamps and commits take the time from.
     public var clock: @Sendable () -> Date = { Date() }
 
+    /// Where the store's metrics go: save latency, batch size, waiting and refused saves, the lag of
+    /// observers, reads that hold pages back, use of the map; to the system that the process has
+    /// set up unless said otherwise.
+    ///
+    /// Their labels begin with `stet.`; ARCHITECTURE.md lists them.
+    public var metricsFactory: any MetricsFactory = MetricsSystem.factory
+    /// Where the store's log goes: failures of the disk, growth, reads that are stuck; a logger
+    /// labelled `stet` unless said otherwise.
+    ///
+    /// Values of objects are never logged.
+    public var logger = Logger(label: "stet")
     /// Where the ages of readers are taken from: any monotonic clock; nil means the system's.
     package var uptime: (@Sendable () -> Duration)?
 
@@ -193,6 +206,8 @@ public struct StoreConfiguration: Sendable {
         var configuration = StoreFile.Configuration()
         configuration.mapByteCount = mapByteCount
         configuration.readerCount = readerCount
+        configuration.metricsFactory = metricsFactory
+        configuration.logger = logger
         if let uptime { configuration.uptime = uptime }
         configuration.allowsUnsafePlace = allowsUnsafePlace
         configuration.inspectsPages = inspectsPages

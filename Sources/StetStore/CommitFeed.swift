@@ -1,4 +1,5 @@
 import DequeModule
+import Metrics
 import StetLMDB
 import Synchronization
 
@@ -218,6 +219,8 @@ public struct Commits: AsyncSequence, Sendable {
 
         private mutating func deliver(_ commit: Commit) -> Commit {
             seen = commit.revision
+            let head = Swift.max(file.feed.head, seen)
+            file.metrics.observerLag.record(Int64(clamping: head.number - seen.number))
             return commit
         }
     }

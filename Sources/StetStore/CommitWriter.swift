@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Logging
 import StetLMDB
 
 extension StoreFile {
@@ -34,6 +35,9 @@ extension StoreFile {
             publish(results)
             for (submission, result) in zip(batch, results) { submission.decide(result) }
         } catch let error as LMDBError where error.isOutcomeOpen {
+            logger.error(
+                "A commit met a failure of the disk; the file was opened again to see what is in it.",
+                metadata: ["code": "\(error.code)"])
             for (submission, result) in zip(batch, results) {
                 // A member that was refused has put nothing, whatever became of the others.
                 if case .failure = result {
@@ -63,7 +67,11 @@ extension StoreFile {
             systemCode: failure.systemCode)
     }
 
-    private func canGrow() -> Bool { (try? environment.grow()) ?? false }
+    private func canGrow() -> Bool {
+        guard (try? environment.grow()) ?? false else { return false }
+        logger.info("The map was full, and has grown.")
+        return true
+    }
 
     /// What became of a commit whose transaction has failed at its end: the file was opened again
     /// and synced, so that the journal tells.

@@ -1,3 +1,5 @@
+package import Logging
+package import Metrics
 import Glibc
 import StetLMDB
 
@@ -17,6 +19,11 @@ extension StoreFile {
 
         /// Where the ages of readers are taken from: any monotonic clock.
         package var uptime = systemUptime
+
+        /// Where the store's metrics go.
+        package var metricsFactory: any MetricsFactory = MetricsSystem.factory
+        /// Where the store's log goes.
+        package var logger = Logger(label: "stet")
 
         /// The usual configuration.
         package init() {}

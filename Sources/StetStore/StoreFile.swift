@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Logging
 package import StetLMDB
 import Synchronization
 
@@ -14,6 +15,8 @@ package final class StoreFile: Sendable {
     package let storeID: ObjectID
     package let feed: CommitFeed
     let writer: WriterThread
+    let metrics: StoreMetrics
+    let logger: Logger
     /// LMDB's number of the last commit whose schema was compared with this one's.
     private let checkedTransaction = Atomic(-1)
     let journal: Journal
@@ -35,9 +38,11 @@ package final class StoreFile: Sendable {
 
     private init(
         environment: Environment, schema: Schema, storeID: ObjectID, tables: StoreTables,
-        head: Head
+        head: Head, _ configuration: Configuration
     ) throws {
         self.environment = environment
+        metrics = StoreMetrics(path: environment.path, factory: configuration.metricsFactory)
+        logger = configuration.logger
         self.schema = schema
         self.storeID = storeID
         journal = tables.journal
@@ -73,7 +78,7 @@ package final class StoreFile: Sendable {
                 try refuseDamaged(try environment.inspectPages(), path)
             }
             let file = try environment.attachment {
-                try connect(environment, declared: schema)
+                try connect(environment, declared: schema, configuration)
             }
             try refuseMismatch(file.schema, schema, path)
             return file
@@ -81,7 +86,7 @@ package final class StoreFile: Sendable {
     }
 
     private static func connect(
-        _ environment: Environment, declared: Schema
+        _ environment: Environment, declared: Schema, _ configuration: Configuration
     ) throws -> StoreFile {
         let (identity, schema) = try environment.read { transaction in
             (
@@ -105,7 +110,7 @@ package final class StoreFile: Sendable {
         return try StoreFile(
             environment: environment,
             schema: try Schema(revision: schema.revision, entities: declared.entities),
-            storeID: identity, tables: tables, head: head)
+            storeID: identity, tables: tables, head: head, configuration)
     }
 
     /// Ends the store: commits what waits for the writer, then lets observers end; later calls
@@ -135,6 +140,11 @@ package final class StoreFile: Sendable {
 
     /// The change sets that wait for the writer, those that it is committing left out.
     package var waitingCount: Int { writer.queueCount }
+
+    /// Counts a save that came to nothing, for the metrics.
+    package func countRefusedSave(_ code: String) {
+        metrics.countRefused(code)
+    }
 
     /// Runs `body` on a consistent view of the last commit.
     ///

@@ -1,3 +1,4 @@
+import Metrics
 import StetLMDB
 
 /// A change set on its way through the writer.
@@ -17,6 +18,7 @@ package final class Submission: Sendable {
     let isRetry: Bool
     /// Holds the store open until the outcome is known.
     let file: StoreFile
+    private let submitted = ContinuousClock.now
     private let progress = Monitor(Progress.queued(nil))
 
     init(_ set: EncodedChangeSet, isRetry: Bool, _ file: StoreFile) {
@@ -51,6 +53,7 @@ package final class Submission: Sendable {
                 return waiter
             }
         }
+        file.metrics.saveDuration.record(duration: submitted.duration(to: .now))
         progress.notify()
         waiter?.resume()
     }

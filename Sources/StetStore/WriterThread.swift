@@ -1,4 +1,6 @@
 import Glibc
+import Logging
+import Metrics
 import StetLMDB
 
 /// The one thread of a store that commits, and that looks after it when there is nothing to commit.
@@ -142,9 +144,14 @@ final class WriterThread: Sendable {
         while true {
             let (batch, isEnding) = nextBatch(after: lastBatchCount)
             lastBatchCount = batch.count
-            if let first = batch.first {
-                first.file.commit(batch)
+            if let file = batch.first?.file {
+                let begun = ContinuousClock.now
+                file.metrics.batchSize.record(batch.count)
+                file.metrics.queueDepth.record(queueCount)
+                file.commit(batch)
+                file.metrics.commitDuration.record(duration: begun.duration(to: .now))
                 state.withLock { $0.batch = [] }
+                duties.checkReaders(of: file)
             } else if isEnding {
                 break
             } else {
@@ -218,6 +225,24 @@ private struct WriterDuties {
         self.watch = watch
     }
 
+    /// Frees the slots of processes that have died, and tells who reads, every 30 seconds.
+    mutating func checkReaders(of file: StoreFile) {
+        let now = file.environment.configuration.uptime()
+        if let last = lastReaderCheck, now - last < WriterThread.readerCheckInterval { return }
+        lastReaderCheck = now
+        _ = try? file.environment.removeStaleReaders()
+        guard let statistics = try? file.statistics() else { return }
+        file.metrics.record(statistics)
+        if let oldest = statistics.readers.first, oldest.age >= WriterThread.readerCheckInterval {
+            file.logger.warning(
+                "A read has been open for long, and holds free pages back.",
+                metadata: [
+                    "process": "\(oldest.processID)", "seconds": "\(Int(oldest.age.seconds))",
+                    "pages": "\(statistics.heldBackPageCount)",
+                ])
+        }
+    }
+
     /// LMDB tells readers of a commit a moment after the write that wakes this thread.
     mutating func noteWrite() { nextLooks = [25, 1] }
 
@@ -231,13 +256,7 @@ private struct WriterDuties {
         } else {
             watch.stopWatching()
         }
-        let now = file.environment.configuration.uptime()
-        let last = lastReaderCheck ?? now
-        if lastReaderCheck == nil || now - last >= WriterThread.readerCheckInterval {
-            lastReaderCheck = now
-            _ = try? file.environment.removeStaleReaders()
-            _ = try? file.environment.readers()
-        }
+        checkReaders(of: file)
         guard isObserved else { return 30_000 }
         // Without a watch, often enough for half of the delay that is promised.
         return watch.isWatching ? nextLooks.popLast() ?? 1_000 : 25

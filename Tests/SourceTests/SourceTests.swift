@@ -7,8 +7,9 @@ import Testing
     /// What each layer may import of this package and its dependencies.
     private static let layers: [String: Set<String>] = [
         "StetLMDB": ["CLMDB"],
-        "StetStore": ["StetLMDB", "Crypto", "DequeModule"],
-        "Stet": ["StetStore"],
+        "StetStore": ["StetLMDB", "Crypto", "DequeModule", "Logging", "Metrics"],
+        "StetServiceLifecycle": ["Stet", "ServiceLifecycle"],
+        "Stet": ["Logging", "Metrics", "StetStore"],
         "StetMacros": [
             "SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder",
             "SwiftSyntaxMacros",

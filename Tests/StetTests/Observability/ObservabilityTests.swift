@@ -1,0 +1,183 @@
+import Foundation
+import Logging
+import Metrics
+import MetricsTestKit
+import ServiceLifecycle
+import Stet
+import StetLMDB
+import StetServiceLifecycle
+import StetStore
+import StetTestModels
+import StetTestSupport
+import Synchronization
+import Testing
+
+/// Metrics, logs and the life of a store in a service group.
+struct ObservabilityTests {
+    private let directory = TemporaryDirectory()
+    private let metrics = TestMetrics()
+    private let log = RecordedLog()
+
+    private func open(uptime: (@Sendable () -> Duration)? = nil) throws -> Store {
+        var configuration = StoreConfiguration()
+        configuration.metricsFactory = metrics
+        configuration.logger = log.logger
+        configuration.uptime = uptime
+        return try Store.open(
+            at: directory.file("notes.stet"), for: Notebook.self, Article.self,
+            configuration: configuration)
+    }
+
+    private let store = [("store", "notes.stet")]
+
+    private func save(_ store: Store, _ name: String = "good") throws {
+        let context = store.context()
+        context.insert(Notebook(name: name))
+        try context.save()
+    }
+
+    @Test func savesAreTimedAndBatchesCounted() throws {
+        let opened = try open()
+        for _ in 0..<5 { try save(opened) }
+        let saves = try metrics.expectTimer("stet.save.duration", store)
+        #expect(saves.values.count == 5 && saves.values.allSatisfy { $0 > 0 })
+        opened.close()
+        #expect(try metrics.expectTimer("stet.commit.duration", store).values.count == 5)
+        #expect(
+            try metrics.expectRecorder("stet.commit.batch_size", store).values == [1, 1, 1, 1, 1])
+        #expect(try metrics.expectGauge("stet.writer.queue_depth", store).lastValue == 0)
+    }
+
+    @Test func refusedSavesAreCountedByCode() throws {
+        let opened = try open()
+        for _ in 0..<3 { #expect(throws: ValidationError.self) { try save(opened, "") } }
+        try save(opened)
+        let (one, other) = (opened.context(), opened.context())
+        try one.fetch(Notebook.self)[0].name = "one"
+        try other.fetch(Notebook.self)[0].name = "other"
+        try one.save()
+        #expect(throws: ConflictError.self) { try other.save() }
+        func count(_ code: String) throws -> Int64 {
+            metrics.counterTotal(label: "stet.save.refused", dimensions: store + [("code", code)])
+        }
+        #expect(try count("Stet.1670") == 3 && count("conflict") == 1)
+        #expect(metrics.counterTotal(label: "stet.save.refused") == 4)
+        opened.close()
+        #expect(throws: StoreError.self) { try one.fetch(Notebook.self)[0].name = "late" }
+    }
+
+    @Test func readsThatAreStuckAreMeasuredAndLogged() throws {
+        let now = Mutex(Duration.seconds(100))
+        let opened = try open { now.withLock { $0 } }
+        try save(opened)
+        try opened.file.read { _ in
+            now.withLock { $0 += .seconds(75) }
+            let round = opened.file.idleRoundCount
+            opened.file.attend()
+            while opened.file.idleRoundCount == round { sched_yield() }
+        }
+        let age = try metrics.expectGauge("stet.reader.oldest_age", store)
+        #expect(age.values.max() == 75)
+        #expect(try metrics.expectGauge("stet.reader.held_back_pages", store).lastValue != nil)
+        let statistics = try opened.statistics()
+        #expect(
+            try metrics.expectGauge("stet.map.bytes", store).lastValue
+                == Double(statistics.mapByteCount))
+        #expect(
+            log.lines.contains {
+                $0.hasPrefix("warning A read has been open for long")
+                    && $0.contains("process=\(getpid())") && $0.contains("seconds=75")
+            }, "\(log.lines)")
+    }
+
+    #if STET_FAULTS
+        @Test func aFailureOfTheDiskIsLoggedWithoutValues() throws {
+            let opened = try open()
+            opened.file.environment.faults.failNext(.commit, code: LMDBError.inputOutput)
+            #expect(throws: StoreError.self) { try save(opened, "secret") }
+            #expect(log.lines.count { $0.hasPrefix("error A commit met a failure") } == 1)
+            #expect(!log.lines.contains { $0.contains("secret") })
+            #expect(
+                metrics.counterTotal(
+                    label: "stet.save.refused", dimensions: store + [("code", "inputOutput")]) == 1)
+        }
+    #endif
+
+    @Test func theLagOfAnObserverIsRecorded() async throws {
+        let opened = try open()
+        var observer = opened.commits.makeAsyncIterator()
+        for _ in 0..<10 {
+            let context = opened.context()
+            context.insert(Notebook(name: "good"))
+            try await context.save()
+        }
+        for _ in 0..<10 { _ = try await observer.next() }
+        let lags = try metrics.expectRecorder("stet.observer.lag", store).values
+        #expect(lags == [9, 8, 7, 6, 5, 4, 3, 2, 1, 0])
+    }
+
+    @Test func aServiceGroupClosesTheStoreWhenItShutsDown() async throws {
+        let opened = try open()
+        let user = StoreUser(store: opened)
+        let group = ServiceGroup(
+            services: [opened, user], gracefulShutdownSignals: [], cancellationSignals: [],
+            logger: log.logger)
+        let running = Task { try await group.run() }
+        while try opened.revision() < 5 { await Task.yield() }
+        await group.triggerGracefulShutdown()
+        try await running.value
+        let saved = user.saved.withLock { $0 }
+        #expect(throws: StoreError.self) { try opened.revision() }
+        #expect(saved >= 5)
+        #expect(try open().revision() == Revision(UInt64(saved)))
+    }
+}
+
+/// A service that saves until it is told to stop.
+private final class StoreUser: Service {
+    let store: Store
+    let saved = Mutex(0)
+
+    init(store: Store) { self.store = store }
+
+    func run() async throws {
+        let context = store.context()
+        while !Task.isShuttingDownGracefully {
+            context.insert(Notebook(name: "from a service"))
+            try await context.save()
+            saved.withLock { $0 += 1 }
+        }
+    }
+}
+
+/// What was logged: level, message and metadata of each line.
+private final class RecordedLog: Sendable {
+    private let recorded = Mutex<[String]>([])
+
+    var lines: [String] { recorded.withLock { $0 } }
+
+    var logger: Logger {
+        Logger(label: "stet") { _ in Handler(log: self) }
+    }
+
+    private func record(_ line: String) { recorded.withLock { $0.append(line) } }
+
+    private struct Handler: LogHandler {
+        let log: RecordedLog
+        var logLevel = Logger.Level.trace
+        var metadata = Logger.Metadata()
+
+        subscript(metadataKey key: String) -> Logger.MetadataValue? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let (level, message) = (event.level, event.message)
+            let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map {
+                "\($0)=\($1)"
+            }
+            log.record("\(level) \(message) \(pairs.joined(separator: " "))")
+        }
+    }
+}
