@@ -185,8 +185,8 @@ public struct StoreConfiguration: Sendable {
     /// Where stamps and commits take the time from.
     public var clock: @Sendable () -> Date = { Date() }
 
-    /// Where the store's metrics go: save latency, batch size, waiting and refused saves, the lag of
-    /// observers, reads that hold pages back, use of the map; to the system that the process has
+    /// Where the store's metrics go: save latency, batch size, waiting and refused saves, the lag
+    /// of observers, reads that hold pages back, use of the map; to the system that the process has
     /// set up unless said otherwise.
     ///
     /// Their labels begin with `stet.`; ARCHITECTURE.md lists them.

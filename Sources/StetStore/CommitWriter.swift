@@ -36,7 +36,7 @@ extension StoreFile {
             for (submission, result) in zip(batch, results) { submission.decide(result) }
         } catch let error as LMDBError where error.isOutcomeOpen {
             logger.error(
-                "A commit met a failure of the disk; the file was opened again to see what is in it.",
+                "A commit met a failure of the disk; the file was opened again.",
                 metadata: ["code": "\(error.code)"])
             for (submission, result) in zip(batch, results) {
                 // A member that was refused has put nothing, whatever became of the others.
