@@ -11,6 +11,7 @@ let package = Package(
     name: "stet",
     products: [
         .library(name: "Stet", targets: ["Stet"]),
+        .executable(name: "stet", targets: ["StetCLI"]),
         .library(name: "StetRecorder", type: .dynamic, targets: ["CStetRecorder"]),
     ],
     dependencies: [
@@ -38,6 +39,14 @@ let package = Package(
             ]
         ),
         .target(name: "Stet", dependencies: ["StetStore", "StetMacros"]),
+        // The tool `stet`, which needs no models.
+        .executableTarget(
+            name: "StetCLI",
+            dependencies: [
+                "StetStore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ]
+        ),
 
         // Records what a process writes and syncs, by interposition; see Tests/CStetRecorder.
         .target(name: "CStetRecorder", path: "Tests/CStetRecorder"),
@@ -89,6 +98,10 @@ let package = Package(
                 "Stet", "StetStore", "StetLMDB", "StetTestModels", "StetTestSupport",
                 "stet-test-child",
             ]
+        ),
+        .testTarget(
+            name: "StetCLITests",
+            dependencies: ["StetCLI", "StetStore", "StetLMDB", "StetTestSupport"]
         ),
         .testTarget(name: "SourceTests", dependencies: ["StetTestSupport", "stet-readme"]),
     ]

@@ -9,6 +9,7 @@ import Testing
         "StetLMDB": ["CLMDB"],
         "StetStore": ["StetLMDB", "Crypto", "DequeModule"],
         "Stet": ["StetStore"],
+        "StetCLI": ["StetStore", "ArgumentParser"],
         "StetMacros": [
             "SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder",
             "SwiftSyntaxMacros",
