@@ -28,9 +28,10 @@ extension StoreFile {
     /// A read is open while the bytes are copied, not while the copy is verified.
     ///
     /// - Parameters:
+    ///   - path: Of the copy.
     ///   - compacting: Leaves out the free pages.
-    ///   - allowsUnsafePlace: As in `Configuration`, for the verification.
     ///   - progress: Is told after each piece that was written.
+    /// - Returns: What the verification of the copy found, and its size.
     /// - Throws: `StoreError`: `.alreadyExists`, `.damaged` when the copy does not verify, and
     ///   those of the file system.
     package func copy(

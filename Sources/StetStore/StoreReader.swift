@@ -96,7 +96,7 @@ package struct StoreReader: ~Copyable {
     /// Calls `body` for every object of an entity that exists at a revision, in ascending order of
     /// id, until it answers false.
     ///
-    /// - Parameter first: Where to begin, so that a long walk can be made in several reads.
+    /// With `first` it begins there, so that a long walk can be made in several reads.
     package func forEachRecord(
         ofEntity entity: Int, asOf revision: Revision, from first: ObjectID = .none,
         _ body: (ObjectID, Record) throws -> Bool
