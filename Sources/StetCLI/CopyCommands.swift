@@ -52,10 +52,10 @@ struct BackupCommand: CopyCommand {
         commandName: "backup",
         abstract: "Copies a store that may be in use, and verifies the copy.",
         discussion: """
-            The copy is the state of one commit, whatever is written meanwhile. It is written under \
-            another name (TARGET.new-ID), synced and verified before it is given its own, so that \
-            there never is half a backup. It keeps the id of the store: do not let both be written \
-            to, for their revisions would mean different commits.
+            The copy is the state of one commit, whatever is written meanwhile. It is written \
+            under another name (TARGET.new-ID), synced and verified before it is given its own, so \
+            that there never is half a backup. It keeps the id of the store: do not let both be \
+            written to, for their revisions would mean different commits.
             """)
 
     @OptionGroup var options: StoreOptions
@@ -73,8 +73,8 @@ struct RestoreCommand: CopyCommand {
         abstract: "Makes a store out of a backup that verifies.",
         discussion: """
             The backup stays as it is. A store that is there is not replaced: end the processes \
-            that use it and move it away first, with its lock file (TARGET-lock). The restored store \
-            has the id and the whole journal of the backup.
+            that use it and move it away first, with its lock file (TARGET-lock). The restored \
+            store has the id and the whole journal of the backup.
             """)
 
     @OptionGroup var options: StoreOptions

@@ -7,9 +7,9 @@ struct ShowCommand: StoreCommand {
         commandName: "show",
         abstract: "Shows a commit with its changes, or an object with its history.",
         discussion: """
-            A commit is named by its revision, an object by its id. A commit shows each change with \
-            the values before and after; an object shows its values now, then its changes, the \
-            last first.
+            A commit is named by its revision, an object by its id. A commit shows each change \
+            with the values before and after; an object shows its values now, then its changes, \
+            the last first.
             """)
 
     /// What is to be shown.

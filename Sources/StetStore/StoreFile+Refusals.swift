@@ -21,7 +21,8 @@ extension StoreFile {
         }
     }
 
-    /// Refuses a file that is no store, or none for the declared models, before LMDB makes a lock file beside it.
+    /// Refuses a file that is no store, or none for the declared models, before LMDB makes a lock
+    /// file beside it.
     ///
     /// Beside a lock file nothing would be made, and what is read without a lock would not be
     /// reliable: then it is left to `connect`.
