@@ -154,6 +154,21 @@ struct ShowingTests {
         }
     }
 
+    @Test(arguments: [(1e300, "1e+300"), (-.infinity, "-inf"), (.nan, "nan")])
+    func aDateOutsideOfTheCalendarIsToldInSeconds(seconds: Double, text: String) throws {
+        let fixture = try Fixture()
+        let values: [Value] = [
+            .string("x"), .int(0), .null, .null,
+            .date(Date(timeIntervalSinceReferenceDate: seconds)), .null, .null, .null,
+        ]
+        try fixture.commit([(1, .fixed(1), values)])
+        let shown = try Tool.run("show", fixture.path, "1")
+        #expect(shown.status == 0)
+        #expect(shown.output.contains("\n  created: \(text) s since 2001\n"))
+        let dump = try Tool.run("dump", fixture.path).output
+        #expect(dump.contains("\"created\":\"\(text) s since 2001\""))
+    }
+
     @Test func infoShowsSizesSchemaAndWhoReads() throws {
         let (fixture, hashes) = try makeStore()
         let overview = try fixture.file.overview()
