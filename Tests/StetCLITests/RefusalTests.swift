@@ -1,4 +1,6 @@
 import Foundation
+import Glibc
+import StetLMDB
 import StetStore
 import StetTestSupport
 import Testing
@@ -44,6 +46,30 @@ struct RefusalTests {
         }
         #expect(found["damaged", default: 0] > 5 && found["whole", default: 0] > 0, "\(found)")
         #expect(found["ended by a signal", default: 0] > 0, "\(found)")
+    }
+
+    /// The threads that tests run on block other signals, and a program that they start inherits
+    /// that.
+    @Test(arguments: [SIGSEGV, SIGBUS, SIGKILL])
+    func aSignalThatEndsTheReadingProcessDoesNotEndTheTool(signal: Int32) throws {
+        let fixture = try Fixture()
+        let path = fixture.path
+        try fixture.commitArticles(1)
+        // Whoever verifies walks the pages as a writer, and so waits here until it is killed.
+        let running = try fixture.file.environment.write { _ in
+            let running = try Tool.Running(["verify", path])
+            kill(try running.worker(), signal)
+            return running
+        }
+        let message = "The store is damaged: reading it ended the process with signal \(signal) ("
+        let outcome = try running.outcome()
+        #expect(outcome.errors == "")
+        if signal == SIGKILL {
+            #expect(outcome == Tool.Outcome(status: 128 + SIGKILL))
+        } else {
+            #expect(outcome.status == 1)
+            #expect(outcome.output.hasPrefix("NOT VERIFIED:\n  \(message)"))
+        }
     }
 
     @Test func aDamagedStoreIsTellingInJSONToo() throws {

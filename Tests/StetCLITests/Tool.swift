@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import StetTestSupport
 
 /// Runs the tool as a program.
@@ -33,6 +34,24 @@ enum Tool {
         }
 
         var isRunning: Bool { process.isRunning }
+
+        /// The process in which the tool does its work, as soon as it has become one of its own.
+        func worker() throws -> Int32 {
+            let id = process.processIdentifier
+            while isRunning {
+                let children = try String(
+                    contentsOfFile: "/proc/\(id)/task/\(id)/children", encoding: .utf8)
+                if let child = children.split(separator: " ").first.flatMap({ Int32($0) }),
+                    let words = try? String(
+                        contentsOfFile: "/proc/\(child)/cmdline", encoding: .utf8),
+                    words.contains("in-child")
+                {
+                    return child
+                }
+                sched_yield()
+            }
+            throw CocoaError(.fileNoSuchFile)
+        }
 
         func outcome() throws -> Outcome {
             process.waitUntilExit()
