@@ -12,6 +12,7 @@ let package = Package(
     products: [
         .library(name: "Stet", targets: ["Stet"]),
         .library(name: "StetServiceLifecycle", targets: ["StetServiceLifecycle"]),
+        .executable(name: "stet", targets: ["StetCLI"]),
         .library(name: "StetRecorder", type: .dynamic, targets: ["CStetRecorder"]),
     ],
     dependencies: [
@@ -56,6 +57,14 @@ let package = Package(
             name: "StetServiceLifecycle",
             dependencies: [
                 "Stet", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
+        // The tool `stet`, which needs no models.
+        .executableTarget(
+            name: "StetCLI",
+            dependencies: [
+                "StetStore",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
 
@@ -113,6 +122,10 @@ let package = Package(
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
+        ),
+        .testTarget(
+            name: "StetCLITests",
+            dependencies: ["StetCLI", "StetStore", "StetLMDB", "StetTestSupport"]
         ),
         .testTarget(name: "SourceTests", dependencies: ["StetTestSupport", "stet-readme"]),
     ]

@@ -8,4 +8,5 @@
 #include <sys/types.h>
 #include <sys/vfs.h>
 int fallocate(int, int, off_t, off_t);
+int pipe2(int *, int);
 int renameat2(int, const char *, int, const char *, unsigned int);

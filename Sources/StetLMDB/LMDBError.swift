@@ -6,7 +6,7 @@ package struct LMDBError: Error, Hashable, Sendable {
     /// What was being attempted.
     package enum Operation: String, Hashable, Sendable, CaseIterable {
         case openEnvironment, openTable, begin, get, put, delete, cursor, commit, setMapSize
-        case environmentStatistics, checkReaders, copy, inspect
+        case environmentStatistics, checkReaders, copy, create, inspect
         /// A commit that was carried out, and then reported as failed: for injected failures only.
         case reportOfCommit
     }
@@ -34,6 +34,7 @@ package struct LMDBError: Error, Hashable, Sendable {
         case .setMapSize: "enlarged"
         case .environmentStatistics, .checkReaders: "looked at"
         case .copy: "copied"
+        case .create: "made"
         }
     }
 

@@ -36,6 +36,15 @@ package struct ReadTransaction {
         return statistics.ms_entries
     }
 
+    /// The pages that hold `table`.
+    ///
+    /// - Complexity: O(1).
+    package func pageCount(of table: Table) throws(LMDBError) -> Int {
+        var statistics = MDB_stat()
+        try check(mdb_stat(handle, table.handle, &statistics), .get, environment.path)
+        return statistics.ms_branch_pages + statistics.ms_leaf_pages + statistics.ms_overflow_pages
+    }
+
     /// A cursor over `table`, not positioned yet.
     package func cursor(in table: Table) throws(LMDBError) -> Cursor {
         var cursor: OpaquePointer?

@@ -45,7 +45,8 @@ enum StoreCreation {
         }
     }
 
-    private static func syncDirectory(of path: String) throws(LMDBError) {
+    /// Puts the names in the directory of `path` on the disk.
+    static func syncDirectory(of path: String) throws(LMDBError) {
         let directory = StorePlace.directory(of: path)
         let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {

@@ -43,6 +43,8 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let noPermission = Code(rawValue: "noPermission")
         /// The file or its directory does not exist.
         public static let notFound = Code(rawValue: "notFound")
+        /// Where a copy was to be made there is a file already.
+        public static let alreadyExists = Code(rawValue: "alreadyExists")
         /// As many reads are open as the store allows, over all processes.
         public static let readersFull = Code(rawValue: "readersFull")
         /// The store was opened before this process was forked.

@@ -28,13 +28,13 @@ extension StoreFile {
         /// The usual configuration.
         package init() {}
 
-        func ofEnvironment(for schema: Schema) -> Environment.Configuration {
+        func ofEnvironment(entityCount: Int) -> Environment.Configuration {
             var configuration = Environment.Configuration()
             configuration.mapByteCount = mapByteCount
             configuration.initialMapByteCount = initialMapByteCount
             configuration.readerCount = readerCount
             configuration.uptime = uptime
-            configuration.tableCount = schema.entities.count + StoreTables.fixedCount
+            configuration.tableCount = entityCount + StoreTables.fixedCount
             #if STET_FAULTS
                 configuration.skipsSync = StoreFile.plantedByName == "unsyncedCommit"
             #endif

@@ -21,18 +21,20 @@ extension StoreFile {
         }
     }
 
-    /// Refuses a file that is no store for these models, before LMDB makes a lock file beside it.
+    /// Refuses a file that is no store, or none for the declared models, before LMDB makes a lock
+    /// file beside it.
     ///
     /// Beside a lock file nothing would be made, and what is read without a lock would not be
     /// reliable: then it is left to `connect`.
-    static func refuseForeign(_ place: StorePlace, _ declared: Schema) throws {
+    static func refuseForeign(_ place: StorePlace, _ declared: Schema?) throws {
         guard place.lockFile == nil else { return }
         do {
             func value(of key: String) throws -> [UInt8]? {
                 try FileInspection.value(of: Array(key.utf8), inFileAt: place.path)
             }
             try StoreTables.checkIdentity(place.path, value)
-            try refuseMismatch(try StoreTables.schema(value), declared, place.path)
+            let schema = try StoreTables.schema(value)
+            try refuseMismatch(schema, declared ?? schema, place.path)
         } catch {
             // Who has opened the file meanwhile may have changed it under this look.
             if access(place.lockPath, F_OK) != 0 { throw error }

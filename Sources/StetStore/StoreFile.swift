@@ -63,7 +63,7 @@ package final class StoreFile: Sendable {
         at path: String, schema: Schema, _ configuration: Configuration = Configuration()
     ) throws -> StoreFile {
         try StoreError.wrapping(path: path) {
-            var sizes = configuration.ofEnvironment(for: schema)
+            var sizes = configuration.ofEnvironment(entityCount: schema.entities.count)
             let place = try StorePlace(lookingAt: path)
             try place.check(allowsUnsafe: configuration.allowsUnsafePlace)
             if place.dataFile == nil { try StoreCreation.create(at: path, schema, sizes) }
@@ -85,8 +85,9 @@ package final class StoreFile: Sendable {
         }
     }
 
-    private static func connect(
-        _ environment: Environment, declared: Schema, _ configuration: Configuration
+    /// Makes the store of an environment; without declared models it has the schema that is stored.
+    static func connect(
+        _ environment: Environment, declared: Schema?, _ configuration: Configuration
     ) throws -> StoreFile {
         let (identity, schema) = try environment.read { transaction in
             (
@@ -94,6 +95,7 @@ package final class StoreFile: Sendable {
                 try StoreTables.schema(in: transaction)
             )
         }
+        let declared = declared ?? schema
         try refuseMismatch(schema, declared, environment.path)
         if schema.encoded() != declared.encoded() {
             try environment.write { transaction in

@@ -95,11 +95,16 @@ package struct StoreReader: ~Copyable {
 
     /// Calls `body` for every object of an entity that exists at a revision, in ascending order of
     /// id, until it answers false.
+    ///
+    /// With `first` it begins there, so that a long walk can be made in several reads.
     package func forEachRecord(
-        ofEntity entity: Int, asOf revision: Revision,
+        ofEntity entity: Int, asOf revision: Revision, from first: ObjectID = .none,
         _ body: (ObjectID, Record) throws -> Bool
     ) throws {
-        try transaction.scan(file.records[entity - 1]) { key, value in
+        var lower = [UInt8](repeating: 0, count: 16)
+        lower.withUnsafeMutableBytes { first.store(to: $0.baseAddress!) }
+        if first == .none { lower = [] }
+        try transaction.scan(file.records[entity - 1], KeyRange(lower: lower)) { key, value in
             guard key.count == 16 else {
                 throw DecodingFailure("a record key of \(key.count) bytes")
             }

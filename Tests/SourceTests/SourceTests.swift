@@ -10,6 +10,7 @@ import Testing
         "StetStore": ["StetLMDB", "Crypto", "DequeModule", "Logging", "Metrics"],
         "StetServiceLifecycle": ["Stet", "ServiceLifecycle"],
         "Stet": ["Logging", "Metrics", "StetStore"],
+        "StetCLI": ["StetStore", "ArgumentParser"],
         "StetMacros": [
             "SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder",
             "SwiftSyntaxMacros",

@@ -1,0 +1,83 @@
+import ArgumentParser
+import Glibc
+import StetStore
+
+// The exit codes, as sysexits.h has them; `stet --help` lists them.
+extension ExitCode {
+    static let problemsFound = ExitCode(1)
+    static let usage = ExitCode(64)
+    static let dataError = ExitCode(65)
+    static let noInput = ExitCode(66)
+    static let internalError = ExitCode(70)
+    static let cannotCreate = ExitCode(73)
+    static let inputOutputError = ExitCode(74)
+    static let noPermission = ExitCode(77)
+}
+
+/// Why a command failed, as it is told on standard error, and the exit code.
+struct Failure: Error, Hashable {
+    var exitCode: ExitCode
+    /// The name of a code of `StoreError`.
+    var code: String
+    var message: String
+    var advice: String
+    var path: String?
+
+    init(_ exitCode: ExitCode, code: String, path: String?, message: String, advice: String) {
+        self.exitCode = exitCode
+        self.code = code
+        self.path = path
+        self.message = message
+        self.advice = advice
+    }
+
+    init(_ error: StoreError) {
+        self.init(
+            Self.exitCode(of: error.code), code: error.code.rawValue, path: error.path,
+            message: error.message, advice: error.advice)
+    }
+
+    private static func exitCode(of code: StoreError.Code) -> ExitCode {
+        switch code {
+        case .damaged, .notAStore, .newerFormat, .invalidSchema, .modelMismatch: .dataError
+        case .notFound, .invalidPath: .noInput
+        case .alreadyExists: .cannotCreate
+        case .noPermission, .unsafePlace: .noPermission
+        case .diskFull, .inputOutput, .readersFull, .mapFull: .inputOutputError
+        default: .internalError
+        }
+    }
+
+    /// A signal ended the child that read a store.
+    init(signal: Int32, path: String) {
+        let name = strsignal(signal).map { String(cString: $0) } ?? "unknown"
+        self.init(
+            .dataError, code: StoreError.Code.damaged.rawValue, path: path,
+            message: "The store is damaged: reading it ended the process with signal \(signal) "
+                + "(\(name)).",
+            advice: "Run verify on a copy, and restore from a backup.")
+    }
+
+    /// There is no revision or object that the command names.
+    init(missing what: String, in path: String, advice: String) {
+        self.init(
+            .noInput, code: StoreError.Code.notFound.rawValue, path: path,
+            message: "There is no \(what) in the store.", advice: advice)
+    }
+
+    /// A failure that concerns a file to be made, not one to be read.
+    func creating(_ target: String) -> Failure {
+        guard path == target, exitCode == .noInput else { return self }
+        var failure = self
+        failure.exitCode = .cannotCreate
+        return failure
+    }
+
+    /// The failure as an object.
+    var json: JSON {
+        .object([
+            "advice": .string(advice), "code": .string(code), "message": .string(message),
+            "path": JSON(path),
+        ])
+    }
+}

@@ -1,0 +1,99 @@
+import ArgumentParser
+import FoundationEssentials
+import StetStore
+
+/// `stet info`: sizes, schema, last commit, readers.
+struct InfoCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "info",
+        abstract: "Shows sizes, the journal's share, the schema, the last commit and who reads.",
+        discussion: """
+            Numbers of records include those that remain of deleted objects. Readers are the reads \
+            that other processes have open now; one that is many transactions behind is stuck, and \
+            keeps the file from using its free pages again.
+            """)
+
+    @OptionGroup var options: StoreOptions
+
+    func perform(_ output: Output) throws -> ExitCode {
+        let store = try openStore()
+        let overview = try store.overview()
+        try output.say(
+            text: overview.lines(path: options.path).joined(separator: "\n"),
+            json: overview.json(path: options.path))
+        return .success
+    }
+}
+
+extension StoreOverview {
+    fileprivate func lines(path: String) -> [String] {
+        let share = usedByteCount == 0 ? 0 : journalByteCount * 100 / usedByteCount
+        var lines = [
+            "store       \(storeID)",
+            "file        \(path.visible)",
+            "revision    \(revision)\(time.isFinite ? ", \(timeText(time))" : "")",
+            "hash        \(hash)",
+            "size        \(usedByteCount) bytes, \(freeByteCount) of them free",
+            "journal     \(journalByteCount) bytes, \(share) % of the size",
+            "records     \(recordsByteCount) bytes",
+            "references  \(referencesByteCount) bytes",
+            "readers     \(readers.count) of at most \(readerLimit)",
+        ]
+        lines += readers.map {
+            "  process \($0.processID), \($0.transactionsBehind) transactions behind"
+        }
+        lines.append("schema      revision \(schema.revision)")
+        for (entity, count) in zip(schema.entities, recordCounts) {
+            lines.append("  \(entity.name.visible): \(count) record\(count == 1 ? "" : "s")")
+            lines += entity.properties.map { "    \($0.line)" }
+        }
+        return lines
+    }
+
+    fileprivate func json(path: String) -> JSON {
+        .object([
+            "entities": .array(
+                zip(schema.entities, recordCounts).map { entity, count in
+                    .object([
+                        "name": .string(entity.name),
+                        "properties": .array(entity.properties.map(\.json)),
+                        "recordCount": .integer(count),
+                    ])
+                }),
+            "freeByteCount": .integer(freeByteCount),
+            "hash": .string(hash),
+            "journalByteCount": .integer(journalByteCount),
+            "path": .string(path),
+            "readerLimit": .integer(readerLimit),
+            "readers": .array(
+                readers.map {
+                    .object([
+                        "processID": .integer(Int($0.processID)),
+                        "transactionsBehind": .integer($0.transactionsBehind),
+                    ])
+                }),
+            "recordsByteCount": .integer(recordsByteCount),
+            "referencesByteCount": .integer(referencesByteCount),
+            "revision": .number(revision.number),
+            "schemaRevision": .integer(schema.revision),
+            "store": .string(storeID.description),
+            "time": time.isFinite ? .string(timeText(time)) : .null,
+            "usedByteCount": .integer(usedByteCount),
+        ])
+    }
+}
+
+extension Property {
+    fileprivate var line: String {
+        let rules = rules.map { " \($0.description.visible)" }.joined()
+        return "\(name.visible): \(target?.visible ?? "\(type)")\(isOptional ? "?" : "")\(rules)"
+    }
+
+    fileprivate var json: JSON {
+        .object([
+            "isOptional": .bool(isOptional), "name": .string(name),
+            "rules": .array(rules.map { .string($0.description) }), "target": JSON(target),
+            "type": .string("\(type)"),
+        ])
+    }
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+import StetStore
+
+/// `stet log`: the commits, newest first.
+struct LogCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "log",
+        abstract: "Lists the commits, newest first.",
+        discussion: "One line each: revision, time, label, author, number of changes.")
+
+    @OptionGroup var options: StoreOptions
+
+    @Option(help: "Lists at most this number of commits.")
+    var limit: Int?
+
+    @Option(help: "Lists the commits of this author only.")
+    var author: String?
+
+    @Option(help: "The earliest revision.")
+    var from: UInt64 = 1
+
+    @Option(help: "The latest revision.")
+    var to: UInt64 = .max
+
+    func validate() throws {
+        if let limit, limit < 0 { throw ValidationError("--limit must not be negative.") }
+        if from > to { throw ValidationError("--from must not be after --to.") }
+    }
+
+    func perform(_ output: Output) throws -> ExitCode {
+        let store = try openStore()
+        let last = try store.read { try $0.head().revision }
+        var remaining = limit ?? .max
+        var revision: Revision? = min(last, Revision(to))
+        // A read for each commit: output that nobody takes must not hold back pages.
+        while remaining > 0, let number = revision, number >= max(Revision(from), 1) {
+            let commit = try store.read { try $0.commit(number) }
+            revision = number.previous
+            if let author, commit.author != author { continue }
+            try output.say(text: commit.line, json: .object(commit.members))
+            remaining -= 1
+        }
+        return .success
+    }
+}

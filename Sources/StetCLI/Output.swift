@@ -1,0 +1,67 @@
+import Glibc
+import StetStore
+
+/// What a command says: results to standard output, errors and progress to standard error, as text
+/// or as JSON.
+///
+/// State: bytes of standard output that are not written yet; one thread uses it.
+final class Output {
+    let isJSON: Bool
+    private var buffer: [UInt8] = []
+    private static let bufferByteCount = 1 << 16
+
+    init(isJSON: Bool) {
+        self.isJSON = isJSON
+    }
+
+    /// Writes a result, in whichever form is asked for.
+    ///
+    /// - Throws: `Failure` when standard output cannot be written.
+    func say(text: @autoclosure () -> String, json: @autoclosure () -> JSON) throws {
+        try say(isJSON ? json().text : text())
+    }
+
+    /// Writes lines as they are.
+    func say(_ text: String) throws {
+        buffer += text.utf8
+        buffer.append(UInt8(ascii: "\n"))
+        if buffer.count >= Self.bufferByteCount { try flush() }
+    }
+
+    /// Writes what is still in memory.
+    func flush() throws {
+        let code = Self.write(buffer, to: STDOUT_FILENO)
+        buffer.removeAll(keepingCapacity: true)
+        guard code == 0 else {
+            throw Failure(
+                .inputOutputError, code: StoreError.Code.inputOutput.rawValue, path: nil,
+                message: "Standard output can't be written: \(String(cString: strerror(code))).",
+                advice: "Free space on the disk, or write to another place.")
+        }
+    }
+
+    /// Writes an error to standard error.
+    func complain(_ failure: Failure) {
+        let text = [failure.message, failure.advice].filter { !$0.isEmpty }.joined(separator: " ")
+        note(text: "stet: \(text.visible)", json: failure.json)
+    }
+
+    /// Writes a line to standard error.
+    func note(text: String, json: JSON) {
+        // Who has closed standard error does not want to know.
+        _ = Self.write(Array("\(isJSON ? json.text : text)\n".utf8), to: STDERR_FILENO)
+    }
+
+    private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return 0
+    }
+}

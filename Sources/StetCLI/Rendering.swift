@@ -1,0 +1,146 @@
+import FoundationEssentials
+import StetStore
+
+// How values, changes and commits look, as text and as JSON.
+
+/// A time in ISO 8601, to the millisecond; outside of the years 1 to 9999 the seconds since 2001.
+func timeText(_ seconds: Double) -> String {
+    guard seconds > -63_113_904_000, seconds < 252_423_993_600 else {
+        return "\(seconds) s since 2001"
+    }
+    return Date(timeIntervalSinceReferenceDate: seconds).formatted(
+        Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+}
+
+extension String {
+    /// The text with control characters escaped, so that a value cannot steer a terminal.
+    var visible: String {
+        var text = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "\n": text.append(contentsOf: "\\n".unicodeScalars)
+            case "\t": text.append(contentsOf: "\\t".unicodeScalars)
+            case _
+            where scalar.properties.generalCategory == .control
+                || scalar.properties.isBidiControl:
+                text.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+            default: text.append(scalar)
+            }
+        }
+        return String(text)
+    }
+}
+
+extension Value {
+    /// The value as a person reads it.
+    var text: String {
+        switch self {
+        case .string(let value): "\"\(value.visible)\""
+        case .date(let value): timeText(value.timeIntervalSinceReferenceDate)
+        default: description
+        }
+    }
+
+    var json: JSON {
+        switch self {
+        case .null: .null
+        case .bool(let value): .bool(value)
+        case .int(let value): .integer(value)
+        case .double(let value): .double(value)
+        case .date(let value): .string(timeText(value.timeIntervalSinceReferenceDate))
+        case .string(let value): .string(value)
+        case .data(let value): .string(value.base64EncodedString())
+        case .uuid(let value): .string(value.uuidString.lowercased())
+        case .reference(let id): .string(id.description)
+        }
+    }
+}
+
+extension ObjectChange {
+    /// What happened to which object, then a line for each property.
+    var lines: [String] {
+        ["\(kind) \(entity.visible) \(id)"] + propertyLines
+    }
+
+    /// A line for each property: the value, or the old and the new one.
+    var propertyLines: [String] {
+        properties.map { property in
+            let value =
+                switch kind {
+                case .insert: property.new.text
+                case .delete: property.old.text
+                case .update: "\(property.old.text) → \(property.new.text)"
+                }
+            return "  \(property.name.visible): \(value)"
+        }
+    }
+
+    var json: JSON {
+        var values: [String: JSON] = [:]
+        for property in properties {
+            var sides: [String: JSON] = [:]
+            if kind != .insert { sides["old"] = property.old.json }
+            if kind != .delete { sides["new"] = property.new.json }
+            values[property.name] = .object(sides)
+        }
+        return .object([
+            "entity": .string(entity), "id": .string(id.description),
+            "kind": .string("\(kind)"), "properties": .object(values),
+        ])
+    }
+}
+
+extension Commit {
+    /// The commit in one line.
+    var line: String {
+        let name = label.map { " \"\($0.visible)\"" } ?? ""
+        let who = author.map { " by \($0.visible)" } ?? ""
+        let what = scope.map { " in \($0.visible)" } ?? ""
+        let count = "\(changeCount) change\(changeCount == 1 ? "" : "s")"
+        return "\(revision) \(timeText(envelope.time))\(name)\(who)\(what): \(count)"
+    }
+
+    /// The commit without its changes.
+    var members: [String: JSON] {
+        [
+            "author": JSON(author), "changeCount": .integer(changeCount), "hash": .string(hash),
+            "label": JSON(label), "revision": .number(revision.number), "scope": JSON(scope),
+            "time": .string(timeText(envelope.time)),
+        ]
+    }
+}
+
+extension HistoricChange {
+    var line: String { "\(revision) \(timeText(time)) \(change.kind)" }
+
+    var json: JSON {
+        guard case .object(var members) = change.json else { return .null }
+        members["revision"] = .number(revision.number)
+        members["time"] = .string(timeText(time))
+        members["entity"] = nil
+        members["id"] = nil
+        return .object(members)
+    }
+}
+
+/// The values of a record, by the names of its properties.
+func values(of body: RecordBody) throws -> [(name: String, value: Value)] {
+    try body.entity.properties.indices.map { slot in
+        (body.entity.properties[slot].name, try body.value(slot))
+    }
+}
+
+extension JSON {
+    /// An object that is there: entity, id, revision of its last change, values.
+    init(
+        _ entity: String, _ id: ObjectID, _ revision: Revision,
+        _ values: [(name: String, value: Value)]
+    ) {
+        let members = Dictionary(
+            values.map { ($0.name, $0.value.json) }, uniquingKeysWith: { first, _ in first })
+        self = .object([
+            "entity": .string(entity), "id": .string(id.description),
+            "revision": .number(revision.number), "values": .object(members),
+        ])
+    }
+}

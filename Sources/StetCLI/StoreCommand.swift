@@ -1,0 +1,78 @@
+import ArgumentParser
+import StetStore
+
+/// A command on a store: its work is done in a child process, which a damaged file may end.
+protocol StoreCommand: ParsableCommand {
+    var options: StoreOptions { get }
+
+    /// Does the work, in the child.
+    ///
+    /// - Returns: the exit code.
+    func perform(_ output: Output) throws -> ExitCode
+
+    /// Says that the file is damaged.
+    ///
+    /// - Returns: the exit code.
+    func report(damage: Failure, _ output: Output) throws -> ExitCode
+}
+
+extension StoreCommand {
+    /// Lets a child do the work, and says how it ended.
+    func run() throws {
+        let output = Output(isJSON: options.json)
+        let ending = try ChildOfItself.run()
+        switch ending {
+        case .exited(let code): throw ExitCode(code)
+        case .killed(let signal) where ChildOfItself.signalsOfDamage.contains(signal):
+            throw try report(damage: Failure(signal: signal, path: options.path), output)
+        case .killed(let signal): throw ExitCode(128 + signal)
+        }
+    }
+
+    func report(damage: Failure, _ output: Output) throws -> ExitCode {
+        output.complain(damage)
+        return damage.exitCode
+    }
+
+    /// Opens the store with the schema that it has.
+    func openStore(inspectsPages: Bool = false) throws -> StoreFile {
+        var configuration = StoreFile.Configuration()
+        configuration.allowsUnsafePlace = options.allowUnsafePlace
+        configuration.inspectsPages = inspectsPages
+        return try StoreFile.open(at: options.path, configuration)
+    }
+}
+
+/// What the tool runs in a child of itself: another command, in this very process.
+struct InChildCommand: ParsableCommand {
+    static let name = "in-child"
+    static let configuration = CommandConfiguration(
+        commandName: name, abstract: "Runs a command without a child.", shouldDisplay: false)
+
+    @Argument(parsing: .captureForPassthrough)
+    var arguments: [String] = []
+
+    func run() throws {
+        guard let command = try StetCommand.parseAsRoot(arguments) as? any StoreCommand else {
+            throw ExitCode.usage
+        }
+        let output = Output(isJSON: command.options.json)
+        let code: ExitCode
+        do {
+            code = try command.perform(output)
+            try output.flush()
+        } catch let failure as Failure {
+            output.complain(failure)
+            throw failure.exitCode
+        } catch let error as StoreError where error.code == .damaged {
+            let code = try command.report(damage: Failure(error), output)
+            try output.flush()
+            throw code
+        } catch let error as StoreError {
+            let failure = Failure(error)
+            output.complain(failure)
+            throw failure.exitCode
+        }
+        throw code
+    }
+}
