@@ -5,7 +5,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 
 .PHONY: help setup demo test lint fuzz fuzz-keep bench bench-quick format \
-  setup-campaigns campaign-build campaign campaigns-small
+  setup-bench setup-campaigns campaign-build campaign campaigns-small
 
 help: ## Lists the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -85,8 +85,14 @@ fuzz: fuzz-build ## Looks for bytes that a decoder mistakes (NAME=record SECONDS
 fuzz-keep: fuzz-build ## Adds to the repository's corpus what `make fuzz` has reached anew
 	$(FUZZER) -merge=1 $(CORPUS) $(FUZZ)
 
-bench: setup ## Measures Stet beside bare LMDB in C, in turn (release build)
-	$(SWIFT) run -c release --package-path Benchmarks slice $(ARGS)
+setup-bench: setup ## Installs libsqlite3-dev, which the peer GRDB needs, when it is missing
+	@[ -e /usr/include/sqlite3.h ] || \
+	  { $(SUDO) apt-get update && $(SUDO) apt-get install -y libsqlite3-dev; }
 
-bench-quick: setup ## The same at a small size
-	$(SWIFT) run -c release --package-path Benchmarks slice --quick $(ARGS)
+BENCH := $(SWIFT) run -c release --package-path Benchmarks stet-bench
+
+bench: setup-bench ## Measures Stet beside bare LMDB in C and GRDB, in turn (release build)
+	$(BENCH) $(ARGS)
+
+bench-quick: setup-bench ## The same at a small size
+	$(BENCH) --quick $(ARGS)

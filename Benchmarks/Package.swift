@@ -5,7 +5,9 @@ import PackageDescription
 let package = Package(
     name: "stet-benchmarks",
     dependencies: [
-        .package(name: "stet", path: "..")
+        .package(name: "stet", path: ".."),
+        // A peer; exact, because the goals were set against this version.
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     ],
     targets: [
         .systemLibrary(
@@ -13,8 +15,13 @@ let package = Package(
         // The floor: the same work in C on LMDB, without a library between.
         .target(name: "BareLMDB", dependencies: ["CBenchLMDB"]),
         .executableTarget(
-            name: "slice",
-            dependencies: ["BareLMDB", .product(name: "Stet", package: "stet")]
+            name: "stet-bench",
+            dependencies: [
+                "BareLMDB", .product(name: "Stet", package: "stet"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
+            // Programs are not Sendable; asynchronous work stays where it was begun.
+            swiftSettings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
     ]
 )

@@ -31,6 +31,7 @@ struct BareStore {
     MDB_env *environment;
     MDB_dbi unnamed, journal, references, articles, notebooks;
     MDB_txn *reader;  // reset between reads
+    bool journals;
     uint64_t revision;
     BareID last_id;
     uint64_t random;
@@ -72,6 +73,9 @@ static inline uint64_t next_random(BareStore *store) {
     value ^= value << 17;
     return store->random = value;
 }
+
+// One article in the transaction, with a revision of its own.
+int put_article(BareStore *store, MDB_txn *transaction, const BareArticle *article);
 
 // The checksum of a record: XXH64 of its body, with id and header mixed in.
 uint32_t record_checksum(

@@ -45,16 +45,54 @@ static bool decode(const MDB_val *value, BareID id, uint64_t newest, Article *ar
 static void add(BareTotals *totals, const Article *article) {
     totals->count++;
     totals->title_byte_count += article->title_count;
+    totals->body_byte_count += article->body_count;
     totals->rating_sum += article->rating;
+    totals->created_sum += (int64_t)article->created;
 }
 
-// FNV-1a, to compare texts with those that Stet reads.
-static void add_hash(BareTotals *totals, const char *text, uint32_t count) {
-    uint64_t hash = totals->text_hash ? totals->text_hash : 0xcbf29ce484222325u;
+// FNV-1a.
+static uint64_t hash_text(uint64_t hash, const char *text, uint32_t count) {
     for (uint32_t index = 0; index < count; index++) {
         hash = (hash ^ (uint8_t)text[index]) * 0x100000001b3u;
     }
-    totals->text_hash = hash;
+    return hash;
+}
+
+static int compare_ids(const void *one, const void *other) {
+    const BareID *a = one, *b = other;
+    if (a->high != b->high) return a->high < b->high ? -1 : 1;
+    return a->low < b->low ? -1 : a->low > b->low;
+}
+
+// The ids of all notebooks, which ascend with their positions.
+static int load_notebooks(BareStore *store) {
+    MDB_stat status;
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    int code = mdb_stat(store->reader, store->notebooks, &status);
+    if (code || store->notebook_ids) return code;
+    store->notebook_ids = malloc((status.ms_entries + 1) * sizeof *store->notebook_ids);
+    if (!store->notebook_ids) return ENOMEM;
+    code = mdb_cursor_open(store->reader, store->notebooks, &cursor);
+    if (code) return code;
+    while (!(code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
+        store->notebook_ids[store->notebook_count++] = get_id(key.mv_data);
+    }
+    mdb_cursor_close(cursor);
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+// A sum, because the programs' articles are in different orders once many writers have written. All
+// properties are in one product, so that none can be another article's.
+static void add_hash(BareStore *store, BareTotals *totals, const Article *article) {
+    const BareID *found = bsearch(
+        &article->notebook, store->notebook_ids, store->notebook_count, sizeof *found, compare_ids);
+    uint64_t position = found ? (uint64_t)(found - store->notebook_ids) + 1 : 0;
+    uint64_t hash = hash_text(0xcbf29ce484222325u, article->title, article->title_count);
+    hash = hash_text(hash, article->body, article->body_count);
+    hash = (hash ^ (uint64_t)article->rating) * 0x100000001b3u;
+    hash = (hash ^ (uint64_t)(int64_t)article->created) * 0x100000001b3u;
+    totals->hash += hash * position;
 }
 
 // MARK: One buffer for all
@@ -84,6 +122,7 @@ int bare_scan(BareStore *store, bool hashes, BareTotals *totals) {
     Article article;
     *totals = (BareTotals){0};
     int code = mdb_txn_renew(store->reader);
+    if (!code && hashes) code = load_notebooks(store);
     if (!code) code = mdb_cursor_open(store->reader, store->articles, &cursor);
     if (code || !buffer) return code ? code : ENOMEM;
     while (!(code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
@@ -94,10 +133,7 @@ int bare_scan(BareStore *store, bool hashes, BareTotals *totals) {
         buffer = copy_out(&article, buffer, &capacity);
         if (!buffer) break;
         add(totals, &article);
-        if (hashes) {
-            add_hash(totals, article.title, article.title_count);
-            add_hash(totals, article.body, article.body_count);
-        }
+        if (hashes) add_hash(store, totals, &article);
     }
     free(buffer);
     mdb_cursor_close(cursor);
@@ -105,17 +141,19 @@ int bare_scan(BareStore *store, bool hashes, BareTotals *totals) {
     return code == MDB_NOTFOUND ? 0 : buffer ? code : ENOMEM;
 }
 
-int bare_get(BareStore *store, const BareID *ids, size_t count, BareTotals *totals) {
+int bare_get(
+    BareStore *store, const BareID *ids, size_t count, bool one_scope, BareTotals *totals) {
     size_t capacity = 1024;
     char *buffer = malloc(capacity);
     Article article;
     *totals = (BareTotals){0};
     int code = buffer ? 0 : ENOMEM;
+    if (!code && one_scope) code = mdb_txn_renew(store->reader);
     for (size_t index = 0; index < count && !code; index++) {
         uint8_t name[ID_COUNT];
         put_id(name, ids[index]);
         MDB_val key = {ID_COUNT, name}, value;
-        code = mdb_txn_renew(store->reader);
+        if (!one_scope) code = mdb_txn_renew(store->reader);
         if (code) break;
         code = mdb_get(store->reader, store->articles, &key, &value);
         if (!code && !decode(&value, ids[index], store->revision, &article)) code = MDB_CORRUPTED;
@@ -124,8 +162,9 @@ int bare_get(BareStore *store, const BareID *ids, size_t count, BareTotals *tota
             if (!buffer) code = ENOMEM;
             add(totals, &article);
         }
-        mdb_txn_reset(store->reader);
+        if (!one_scope) mdb_txn_reset(store->reader);
     }
+    if (one_scope) mdb_txn_reset(store->reader);
     free(buffer);
     return code;
 }
@@ -193,11 +232,13 @@ int bare_fetch(BareStore *store, BareTotals *totals, BareObjects **result) {
             code = ENOMEM;
         }
         if (code) break;
-        // The two properties are read from the struct, as they are from an object.
+        // The properties are read from the struct, as they are from an object.
         const KeptArticle *kept = objects->articles[objects->count - 1];
         totals->count++;
         totals->title_byte_count += kept->title_count;
+        totals->body_byte_count += kept->body_count;
         totals->rating_sum += kept->rating;
+        totals->created_sum += (int64_t)kept->created;
     }
     mdb_cursor_close(cursor);
     mdb_txn_reset(store->reader);

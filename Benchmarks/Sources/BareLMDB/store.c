@@ -57,9 +57,10 @@ static int prepare(BareStore *store, bool creates) {
     return code;
 }
 
-int bare_open(const char *path, bool creates, BareStore **result) {
+int bare_open(const char *path, bool creates, bool journals, BareStore **result) {
     BareStore *store = calloc(1, sizeof *store);
     if (!store) return ENOMEM;
+    store->journals = journals;
     store->random = 0x9E3779B97F4A7C15u;
     store->last_id.high = (uint64_t)time(NULL) * 1000 << 16 | 0x7000;
     store->last_id.low = (uint64_t)1 << 63;

@@ -195,20 +195,15 @@ static int put_head(BareStore *store, MDB_txn *transaction) {
 
 // MARK: Commits
 
-static int commit(BareStore *store, const Object *objects, size_t count) {
-    MDB_txn *transaction;
-    int code = mdb_txn_begin(store->environment, NULL, 0, &transaction);
-    if (code) return code;
-    code = put_journal(store, transaction, objects, count);
+// Everything of one commit but LMDB's own. The revision moves on; after a failure the store is of
+// no use.
+static int put_commit(
+    BareStore *store, MDB_txn *transaction, const Object *objects, size_t count) {
+    int code = store->journals ? put_journal(store, transaction, objects, count) : 0;
     if (!code) code = put_records(store, transaction, objects, count);
     if (!code) code = put_references(store, transaction, objects, count);
     if (!code) code = put_head(store, transaction);
-    if (code) {
-        mdb_txn_abort(transaction);
-        return code;
-    }
-    code = mdb_txn_commit(transaction);
-    if (!code) store->revision++;
+    store->revision++;
     return code;
 }
 
@@ -217,18 +212,39 @@ static BareID next_id(BareStore *store) {
     return store->last_id;
 }
 
-int bare_commit(BareStore *store, const BareArticle *articles, size_t count) {
+static Object make_object(BareStore *store, const BareArticle *article) {
+    return (Object){
+        .article = article,
+        .id = next_id(store),
+        .notebook = store->notebook_ids[article->notebook],
+        .entity = ARTICLE,
+    };
+}
+
+int put_article(BareStore *store, MDB_txn *transaction, const BareArticle *article) {
+    Object object = make_object(store, article);
+    return put_commit(store, transaction, &object, 1);
+}
+
+static int finish(MDB_txn *transaction, int code) {
+    if (!code) return mdb_txn_commit(transaction);
+    mdb_txn_abort(transaction);
+    return code;
+}
+
+int bare_commit(BareStore *store, const BareArticle *articles, size_t count, BareID *ids) {
+    MDB_txn *transaction;
     Object *objects = malloc(count * sizeof *objects);
     if (!objects) return ENOMEM;
-    for (size_t index = 0; index < count; index++) {
-        objects[index] = (Object){
-            .article = &articles[index],
-            .id = next_id(store),
-            .notebook = store->notebook_ids[articles[index].notebook],
-            .entity = ARTICLE,
-        };
+    // What threads share, ids and revision, is guarded by LMDB's lock of the writer.
+    int code = mdb_txn_begin(store->environment, NULL, 0, &transaction);
+    if (!code) {
+        for (size_t index = 0; index < count; index++) {
+            objects[index] = make_object(store, &articles[index]);
+            if (ids) ids[index] = objects[index].id;
+        }
+        code = finish(transaction, put_commit(store, transaction, objects, count));
     }
-    int code = commit(store, objects, count);
     free(objects);
     return code;
 }
@@ -236,18 +252,19 @@ int bare_commit(BareStore *store, const BareArticle *articles, size_t count) {
 int bare_commit_notebooks(BareStore *store, uint32_t count) {
     Object *objects = malloc(count * sizeof *objects);
     BareArticle name = {.title = "Notebook", .title_count = 8};
+    MDB_txn *transaction;
     store->notebook_ids = malloc(count * sizeof *store->notebook_ids);
-    if (!objects || !store->notebook_ids) {
-        free(objects);
-        return ENOMEM;
+    int code = objects && store->notebook_ids ? 0 : ENOMEM;
+    if (!code) code = mdb_txn_begin(store->environment, NULL, 0, &transaction);
+    if (!code) {
+        store->notebook_count = count;
+        for (uint32_t index = 0; index < count; index++) {
+            store->notebook_ids[index] = next_id(store);
+            objects[index] = (Object){
+                .article = &name, .id = store->notebook_ids[index], .entity = NOTEBOOK};
+        }
+        code = finish(transaction, put_commit(store, transaction, objects, count));
     }
-    store->notebook_count = count;
-    for (uint32_t index = 0; index < count; index++) {
-        store->notebook_ids[index] = next_id(store);
-        objects[index] = (Object){
-            .article = &name, .id = store->notebook_ids[index], .entity = NOTEBOOK};
-    }
-    int code = commit(store, objects, count);
     free(objects);
     return code;
 }

@@ -35,9 +35,9 @@ typedef struct {
 // What was read, to be compared with what Stet has read.
 typedef struct {
     uint64_t count;
-    uint64_t title_byte_count;
-    int64_t rating_sum;
-    uint64_t text_hash;  // over the texts of all objects; only made when it is asked for
+    uint64_t title_byte_count, body_byte_count;
+    int64_t rating_sum, created_sum;
+    uint64_t hash;  // over all properties of all objects; only made when it is asked for
 } BareTotals;
 
 const char *bare_lmdb_version(void);
@@ -51,14 +51,26 @@ void bare_trim_memory(void);
 bool bare_is_in_memory(const char *path);
 
 // Opens the store at `path`. A new one gets its tables and a head; one that Stet wrote can be read.
-int bare_open(const char *path, bool creates, BareStore **store);
+// Commits of a store that does not journal write the same but for the journal.
+int bare_open(const char *path, bool creates, bool journals, BareStore **store);
 void bare_close(BareStore *store);
 
 // Writes `count` notebooks in one commit. Call it once, before the first article.
 int bare_commit_notebooks(BareStore *store, uint32_t count);
 
-// Writes `count` articles in one durable commit.
-int bare_commit(BareStore *store, const BareArticle *articles, size_t count);
+// Writes `count` articles in one durable commit. Their ids go to `ids` unless it is null.
+int bare_commit(BareStore *store, const BareArticle *articles, size_t count, BareID *ids);
+
+// Writes each article in a durable commit, by so many threads, each with a transaction per article.
+int bare_commit_by_threads(
+    BareStore *store, const BareArticle *articles, size_t count, uint32_t threads);
+
+// The same, but the threads queue their articles for one writer, which puts all that wait into one
+// transaction, each with a revision and a journal entry of its own; a thread goes on when its
+// article is durable. When more than one waits, the writer waits up to 60 microseconds for as many
+// as it had the last time, as Stet's does.
+int bare_commit_grouped(
+    BareStore *store, const BareArticle *articles, size_t count, uint32_t threads);
 
 // Scans all articles: checks header, checksum and revision, copies both texts out into one buffer.
 int bare_scan(BareStore *store, bool hashes, BareTotals *totals);
@@ -69,7 +81,9 @@ typedef struct BareObjects BareObjects;
 int bare_fetch(BareStore *store, BareTotals *totals, BareObjects **objects);
 void bare_free(BareObjects *objects);
 
-// Reads articles by id, each in a read scope of its own, and copies both texts out into one buffer.
-int bare_get(BareStore *store, const BareID *ids, size_t count, BareTotals *totals);
+// Reads articles by id, in one read scope or each in one of its own, and copies both texts out into
+// one buffer.
+int bare_get(
+    BareStore *store, const BareID *ids, size_t count, bool one_scope, BareTotals *totals);
 
 #endif

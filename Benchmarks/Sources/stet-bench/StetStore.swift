@@ -18,14 +18,10 @@ extension Store {
         return (context, try context.fetch(Notebook.self))
     }
 
-    func totals(hashes: Bool = false) throws -> Totals {
+    func totals() throws -> Totals {
         var totals = Totals()
         for article in try context().fetch(Article.self) {
             totals.add(article)
-            if hashes {
-                totals.addHash(article.title)
-                totals.addHash(article.body)
-            }
         }
         return totals
     }

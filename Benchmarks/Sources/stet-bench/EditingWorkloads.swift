@@ -27,17 +27,17 @@ struct EditingWorkloads {
     private func set(_ measurements: inout Measurements) throws {
         let (context, articles) = try articles()
         let passes = 10
-        measurements.time("first set of a property", .stet, .nanoseconds, objects: pendingCount) {
+        measurements.time("first set of a property", .stet, objects: pendingCount) {
             for index in articles.indices { articles[index].rating = index % 6 }
         }
         measurements.time(
-            "later set of a property", .stet, .nanoseconds, objects: pendingCount * passes
+            "later set of a property", .stet, objects: pendingCount * passes
         ) {
             for pass in 0..<passes {
                 for index in articles.indices { articles[index].rating = (index + pass) % 6 }
             }
         }
-        measurements.time("rollback of all of them", .stet, .nanoseconds, objects: pendingCount) {
+        measurements.time("rollback of all of them", .stet, objects: pendingCount) {
             context.rollback()
         }
     }
@@ -45,11 +45,11 @@ struct EditingWorkloads {
     private func putBack(_ measurements: inout Measurements) throws {
         let (context, articles) = try pending(rating: 1)
         let snapshot = measurements.time(
-            "snapshot of the pending changes", .stet, .nanoseconds, objects: pendingCount
+            "snapshot of the pending changes", .stet, objects: pendingCount
         ) { context.snapshot() }
         for article in articles { article.rating = 2 }
         measurements.time(
-            "restore of the pending changes", .stet, .nanoseconds, objects: pendingCount
+            "restore of the pending changes", .stet, objects: pendingCount
         ) { context.restore(snapshot) }
         guard articles.allSatisfy({ $0.rating == 1 }) else {
             throw Failure("restore has not put the ratings back")
@@ -66,7 +66,7 @@ struct EditingWorkloads {
         for (index, article) in articles.enumerated() {
             article.title = "edited \(revision) \(index)"
         }
-        try measurements.time("save of edits", .stet, .nanoseconds, objects: pendingCount) {
+        try measurements.time("save of edits", .stet, objects: pendingCount) {
             _ = try context.save()
         }
     }
@@ -76,7 +76,7 @@ struct EditingWorkloads {
         articles[articles.count - 1].rating = 6
         let start = try WriteCounters.now()
         let isRefused = measurements.time(
-            "refused save of edits, restored", .stet, .nanoseconds, objects: pendingCount
+            "refused save of edits, restored", .stet, objects: pendingCount
         ) {
             do {
                 try context.save()

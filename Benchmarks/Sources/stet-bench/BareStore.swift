@@ -1,13 +1,13 @@
 import BareLMDB
 import Stet
 
-/// The other program: the store in C.
+/// The store in C.
 final class BareStore {
     private let handle: OpaquePointer
 
-    init(path: String, creates: Bool) throws {
+    init(path: String, creates: Bool, journals: Bool = true) throws {
         var handle: OpaquePointer?
-        try check(bare_open(path, creates, &handle))
+        try check(bare_open(path, creates, journals, &handle))
         self.handle = handle!
     }
 
@@ -17,8 +17,20 @@ final class BareStore {
         try check(bare_commit_notebooks(handle, UInt32(Samples.notebookCount)))
     }
 
-    func commit(_ range: Range<Int>, of samples: Samples) throws {
-        try check(bare_commit(handle, samples.bare.baseAddress! + range.lowerBound, range.count))
+    func commit(_ range: Range<Int>, of samples: Samples) throws -> [BareID] {
+        let articles = samples.bare.baseAddress! + range.lowerBound
+        return try [BareID](unsafeUninitializedCapacity: range.count) { buffer, count in
+            try check(bare_commit(handle, articles, range.count, buffer.baseAddress))
+            count = range.count
+        }
+    }
+
+    func commitSingly(
+        _ range: Range<Int>, of samples: Samples, writers: Int, grouped: Bool
+    ) throws {
+        let articles = samples.bare.baseAddress! + range.lowerBound
+        let commit = grouped ? bare_commit_grouped : bare_commit_by_threads
+        try check(commit(handle, articles, range.count, UInt32(writers)))
     }
 
     /// All articles, their texts copied into one buffer.
@@ -36,9 +48,9 @@ final class BareStore {
         return (Totals(totals), objects!)
     }
 
-    func get(_ ids: [BareID]) throws -> Totals {
+    func get(_ ids: [BareID], inOneScope: Bool) throws -> Totals {
         var totals = BareTotals()
-        try check(bare_get(handle, ids, ids.count, &totals))
+        try check(bare_get(handle, ids, ids.count, inOneScope, &totals))
         return Totals(totals)
     }
 }
@@ -57,38 +69,6 @@ extension BareID {
     }
 }
 
-/// What a program has read: both must have read the same.
-struct Totals: Equatable {
-    var count = 0
-    var titleByteCount = 0
-    var ratingSum = 0
-    /// FNV-1a over all texts; 0 unless it was asked for.
-    var textHash: UInt64 = 0
-
-    init() {}
-
-    fileprivate init(_ totals: BareTotals) {
-        count = Int(totals.count)
-        titleByteCount = Int(totals.title_byte_count)
-        ratingSum = Int(totals.rating_sum)
-        textHash = totals.text_hash
-    }
-
-    /// Reads two properties.
-    @inline(__always)
-    mutating func add(_ article: Article) {
-        count += 1
-        titleByteCount += article.title.utf8.count
-        ratingSum += article.rating
-    }
-
-    mutating func addHash(_ text: String) {
-        var hash = textHash == 0 ? 0xcbf2_9ce4_8422_2325 : textHash
-        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        textHash = hash
-    }
-}
-
 /// Why the run has ended early.
 struct Failure: Error, CustomStringConvertible {
     let description: String
@@ -96,7 +76,7 @@ struct Failure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Both programs must have done the same.
-func expectEqual<Value: Equatable>(_ stet: Value, _ bare: Value, _ what: String) throws {
-    guard stet == bare else { throw Failure("\(what): Stet has \(stet), bare LMDB has \(bare)") }
+/// A program must have done what it was asked to.
+func expectEqual<Value: Equatable>(_ found: Value, _ expected: Value, _ what: String) throws {
+    guard found == expected else { throw Failure("\(what): \(found) instead of \(expected)") }
 }

@@ -1,20 +1,22 @@
 /// What the command line asks for, and the sizes that follow from it.
 struct Options {
     static let usage = """
-        usage: slice [--quick] [--rounds N] [--directory PATH] [--only reading|editing|saving]
-          --quick      smaller sizes and two rounds: under a minute
+        usage: stet-bench [--quick] [--rounds N] [--directory PATH] [--only WORK]
+          --quick      smaller sizes and two rounds: under four minutes
           --rounds     how often the programs take turns, 5 unless said otherwise
           --directory  where the stores are made and removed again, on a real disk;
                        .build of the current directory unless said otherwise
-          --only       one group of workloads
+          --only       one workload, such as W2b, or one group: peers, reading, editing
         """
 
-    enum Group: String, CaseIterable { case reading, editing, saving }
+    enum Group: String, CaseIterable { case peers, reading, editing }
 
     var isQuick = false
     var rounds: Int?
     var directory = ".build"
     var groups = Group.allCases
+    var workloads = Workload.allCases
+    private var only: String?
 
     init(_ arguments: [String]) throws {
         var rest = arguments[...]
@@ -30,29 +32,42 @@ struct Options {
                 guard let path = rest.popFirst() else { throw Failure(Self.usage) }
                 directory = path
             case "--only":
-                guard let text = rest.popFirst(), let group = Group(rawValue: text) else {
-                    throw Failure(Self.usage)
-                }
-                groups = [group]
+                guard let text = rest.popFirst() else { throw Failure(Self.usage) }
+                try limit(to: text)
             default: throw Failure(Self.usage)
             }
         }
     }
 
-    /// A run of one group leaves the figures of the whole run alone.
-    var resultsName: String { groups.count == 1 ? "slice-\(groups[0].rawValue)" : "slice" }
+    private mutating func limit(to name: String) throws {
+        only = name
+        if let group = Group(rawValue: name) {
+            groups = [group]
+        } else if let workload = Workload(rawValue: name) {
+            groups = [.peers]
+            workloads = [workload]
+        } else {
+            throw Failure(Self.usage)
+        }
+    }
+
+    /// A run of a part leaves the figures of the whole run alone.
+    var resultsName: String { only.map { "only-\($0)" } ?? "latest" }
 
     var roundCount: Int { rounds ?? (isQuick ? 2 : 5) }
 
-    /// The articles of the store that is read.
-    var storedCount: Int { isQuick ? 100_000 : 200_000 }
+    /// The articles of the first commit, and of the store that is read.
+    var storedCount: Int { isQuick ? 50_000 : 200_000 }
+    /// How many of them are read by id.
+    var readCount: Int { isQuick ? 20_000 : 50_000 }
     /// The articles that are pending when a context is put back or a save refused.
     var pendingCount: Int { 10_000 }
-    /// The articles of one large commit.
-    var largeCommitCount: Int { isQuick ? 50_000 : 100_000 }
     /// The articles of a commit of middle size, and how many of those there are.
     var middleCommitCount: Int { 1_000 }
     var middleCommits: Int { isQuick ? 10 : 20 }
-    /// The commits of one article.
-    var smallCommits: Int { isQuick ? 500 : 1_000 }
+    /// The commits of one article: of one writer, of 16, of 64.
+    var smallCommits: Int { isQuick ? 250 : 1_000 }
+    var commitsBy16: Int { isQuick ? 640 : 3_200 }
+    var commitsBy64: Int { isQuick ? 1_280 : 6_400 }
+    var openCount: Int { isQuick ? 20 : 100 }
 }

@@ -1,0 +1,127 @@
+import BareLMDB
+import FoundationEssentials
+import Glibc
+import Stet
+
+// Stet beside bare LMDB in C and GRDB on the same work, in turn, in one run. Nothing here asserts a
+// time: machines are noisy. What is checked is that every program has read and written the same.
+
+@main
+enum Bench {
+    static func main() async {
+        do {
+            let options = try Options(Array(CommandLine.arguments.dropFirst()))
+            let goals = try Goal.read(from: "\(packageDirectory)/goals.json")
+            let measurements = try await withTemporaryDirectory(in: options.directory) {
+                try await run(options, $0)
+            }
+            let figures = measurements.figures
+            print(
+                "", table(of: figures), notes(options), table(of: goals, figures), separator: "\n")
+            for (program, reason) in measurements.failures {
+                print("FAILED: \(program.rawValue): \(reason)")
+            }
+            let path = "\(packageDirectory)/.results/\(options.resultsName).json"
+            try write(figures, to: path)
+            print("Figures: \(path)")
+        } catch {
+            var message = "\(error)\n"
+            _ = message.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            exit(1)
+        }
+    }
+
+    private static func notes(_ options: Options) -> String {
+        let workloads = options.groups.contains(.peers) ? options.workloads : []
+        let works = workloads.map { workload in
+            let name = workload.rawValue
+            let padding = String(repeating: " ", count: 5 - name.count)
+            return "\(name)\(padding)\(workload.description(options))"
+        }
+        return """
+
+            \(works.joined(separator: "\n"))
+
+            Stet's speed is the ratio of the medians: 1 is as fast as the program of the line, more
+            is faster. The only index is the one of an article's notebook, in every program: Stet has
+            no others yet. Every program's counts, sums and hashes were those of the data.
+            stet          inserts include making the objects; W2b, W2c: a task and a context per
+                          writer, asynchronous saves
+            lmdb          C that writes the records and references that Stet writes, with their
+                          checksums; W2b, W2c: each thread has its own transactions
+            lmdb-journal  the same with the journal, without SHA-256 (zeros stand where the digests
+                          would, a cheap counter where the random salts would); W2b, W2c: one writer
+                          takes what waits into one transaction. Neither validates anything
+            lmdb-structs  C that makes a struct and two texts of malloc of each record
+            grdb          DatabasePool, WAL, synchronous = FULL, records by hand, fetchOne(key:)
+            grdb-tuned    the same with a cache of 64 MiB, and the file mapped
+            grdb-cached   grdb-tuned that reads with a cached prepared statement
+            grdb-undo     grdb with triggers that fill an undo log; -tuned: grdb-tuned with them
+            LMDB: \(String(cString: bare_lmdb_version()))
+
+            """
+    }
+
+    private static func run(_ options: Options, _ directory: String) async throws -> Measurements {
+        print("Making the data ...")
+        let samples = Samples(count: PeerWorkloads.sampleCount(options))
+        var measurements = Measurements()
+        if options.groups.contains(.peers) {
+            let workloads = PeerWorkloads(options, samples, directory: directory)
+            for round in rounds(options, "Peers") {
+                try await workloads.run(round: round, &measurements)
+            }
+        }
+        if options.groups.contains(.reading) {
+            let workloads = try ReadingWorkloads(options, samples, directory: directory)
+            for round in rounds(options, "Reading") {
+                try workloads.run(round: round, &measurements)
+            }
+        }
+        if options.groups.contains(.editing) {
+            let workloads = try EditingWorkloads(options, samples, directory: directory)
+            for round in rounds(options, "Editing") {
+                try workloads.run(round: round, &measurements)
+            }
+            workloads.close()
+        }
+        return measurements
+    }
+
+    /// Says when each begins.
+    private static func rounds(_ options: Options, _ name: String) -> some Sequence<Int> {
+        (0..<options.roundCount).lazy.map { round in
+            print("\(name), round \(round + 1) of \(options.roundCount)")
+            return round
+        }
+    }
+
+    /// The directory of Package.swift.
+    private static var packageDirectory: String {
+        #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
+    }
+}
+
+/// Runs `body` with a new directory on a real disk, and removes it.
+private func withTemporaryDirectory<Result>(
+    in parent: String, _ body: (String) async throws -> Result
+) async throws -> Result {
+    let directory = "\(parent)/stet-bench-\(getpid())"
+    try FileManager.default.createDirectory(
+        atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    // A sync costs nothing there, and a durable commit says nothing.
+    guard !bare_is_in_memory(directory) else {
+        throw Failure("\(parent) is in memory; name a directory on a disk with --directory")
+    }
+    return try await body(directory)
+}
+
+/// Removes a store and what LMDB or SQLite keeps beside it.
+func removeStore(_ path: String) throws {
+    for file in [path, path + "-lock", path + "-wal", path + "-shm"] {
+        guard unlink(file) == 0 || errno == ENOENT else {
+            throw Failure("\(file) cannot be removed: errno \(errno)")
+        }
+    }
+}

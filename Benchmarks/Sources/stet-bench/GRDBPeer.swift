@@ -1,0 +1,160 @@
+import Foundation
+import GRDB
+import Synchronization
+
+// Dates are numbers here, as in Stet; GRDB's own texts would cost it more.
+
+/// GRDB on SQLite as its documentation recommends, with records written by hand.
+final class GRDBPeer: Peer {
+    struct Kind: OptionSet {
+        let rawValue: Int
+        /// A cache of 64 MiB, and the file mapped.
+        static let tuned = Kind(rawValue: 1)
+        /// A prepared statement for reads by id.
+        static let cached = Kind(rawValue: 2)
+        /// Triggers that fill an undo log.
+        static let undo = Kind(rawValue: 4)
+    }
+
+    private let path: String
+    private let samples: Samples
+    private let kind: Kind
+    private var pool: DatabasePool
+    private var ids: [Int64] = []
+
+    init(_ path: String, _ samples: Samples, _ kind: Kind) throws {
+        self.path = path
+        self.samples = samples
+        self.kind = kind
+        pool = try Self.openPool(path, kind)
+        try pool.write { database in
+            try createTables(database)
+            if kind.contains(.undo) { try createUndoLog(database) }
+            for _ in 0..<Samples.notebookCount {
+                try database.execute(sql: "INSERT INTO notebook (name) VALUES ('Notebook')")
+            }
+        }
+    }
+
+    private static func openPool(_ path: String, _ kind: Kind) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.prepareDatabase { database in
+            guard kind.contains(.tuned) else { return }
+            try database.execute(sql: "PRAGMA cache_size = -65536; PRAGMA mmap_size = 1073741824")
+        }
+        let pool = try DatabasePool(path: path, configuration: configuration)
+        // GRDB's own choice loses the last commits in a power cut.
+        try pool.writeWithoutTransaction { database in
+            try database.execute(sql: "PRAGMA synchronous = FULL")
+            try expectEqual(
+                try Int.fetchOne(database, sql: "PRAGMA synchronous"), 2, "PRAGMA synchronous")
+            try expectEqual(
+                try String.fetchOne(database, sql: "PRAGMA journal_mode"), "wal",
+                "PRAGMA journal_mode")
+        }
+        return pool
+    }
+
+    func commit(_ range: Range<Int>) throws {
+        try pool.write { database in
+            for sample in samples.values[range] {
+                var article = ArticleRecord(sample)
+                try article.insert(database)
+            }
+        }
+    }
+
+    /// Each writer is a thread.
+    func commitSingly(_ range: Range<Int>, writers: Int) throws {
+        let failure = FirstFailure()
+        let group = DispatchGroup()
+        for share in range.shares(writers) {
+            let samples = samples.values[share]
+            group.enter()
+            Thread.detachNewThread { [pool] in
+                defer { group.leave() }
+                failure.note {
+                    for sample in samples {
+                        try pool.write { database in
+                            var article = ArticleRecord(sample)
+                            try article.insert(database)
+                        }
+                    }
+                }
+            }
+        }
+        group.wait()
+        try failure.check()
+    }
+
+    func prepareReads(_ positions: [Int]) {
+        ids = positions.map { Int64($0 + 1) }
+    }
+
+    func read(inOneScope: Bool) throws -> Totals {
+        var totals = Totals()
+        if inOneScope {
+            try pool.read { database in
+                for id in ids { totals.addAll(try fetch(id, database)) }
+            }
+        } else {
+            for id in ids { totals.addAll(try pool.read { try fetch(id, $0) }) }
+        }
+        return totals
+    }
+
+    private func fetch(_ id: Int64, _ database: Database) throws -> ArticleRecord? {
+        guard kind.contains(.cached) else { return try ArticleRecord.fetchOne(database, key: id) }
+        let statement = try database.cachedStatement(sql: ArticleRecord.selectByID)
+        return try ArticleRecord.fetchOne(statement, arguments: [id])
+    }
+
+    func openAndRead() throws -> (Duration, Totals) {
+        let start = ContinuousClock.now
+        let pool = try Self.openPool(path, kind)
+        var totals = Totals()
+        totals.addAll(try pool.read { try fetch(ids[0], $0) })
+        let time = start.duration(to: .now)
+        try pool.close()
+        return (time, totals)
+    }
+
+    func check() throws -> Totals {
+        try pool.read { database in
+            var totals = Totals()
+            let articles = try ArticleRecord.fetchCursor(database)
+            while let article = try articles.next() {
+                totals.addAll(article)
+                totals.addHash(
+                    title: article.title, body: article.body, rating: article.rating,
+                    created: article.created, notebook: Int(article.notebook) - 1)
+            }
+            if kind.contains(.undo) {
+                let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM undolog")
+                try expectEqual(count, totals.count + Samples.notebookCount, "the undo log")
+            }
+            return totals
+        }
+    }
+
+    func open() throws { pool = try Self.openPool(path, kind) }
+
+    func close() throws { try pool.close() }
+}
+
+/// What threads have met.
+private final class FirstFailure: Sendable {
+    private let error = Mutex<(any Error)?>(nil)
+
+    func note(_ body: () throws -> Void) {
+        do {
+            try body()
+        } catch let met {
+            error.withLock { $0 = $0 ?? met }
+        }
+    }
+
+    func check() throws {
+        if let met = error.withLock({ $0 }) { throw met }
+    }
+}

@@ -1,0 +1,40 @@
+import FoundationEssentials
+
+/// What Stet should reach in one workload, from `goals.json`; one of the last three is there.
+struct Goal: Decodable {
+    let workload: String
+    /// The program that Stet is compared with.
+    let program: String?
+    /// Stet's speed as a part of the other program's, at least.
+    let ratio: Double?
+    /// How much more than the other program's Stet's figure may be.
+    let excess: Double?
+    /// What Stet's figure may be.
+    let limit: Double?
+
+    static func read(from path: String) throws -> [Goal] {
+        try JSONDecoder().decode([Goal].self, from: Data(contentsOf: URL(filePath: path)))
+    }
+
+    var sentence: String {
+        if let ratio { return "speed at least \(number(ratio))" }
+        if let excess { return "at most \(number(excess)) more" }
+        return "at most \(number(limit ?? 0))"
+    }
+
+    /// What is there of what is wanted; nil when one of the two programs has no figure.
+    func outcome(_ figures: [Figure]) -> (value: Double?, isReached: Bool) {
+        func figure(_ program: String) -> Figure? {
+            figures.first { $0.workload == workload && $0.program == program }
+        }
+        guard let stet = figure(Program.stet.rawValue) else { return (nil, false) }
+        if let limit { return (stet.median, stet.median <= limit) }
+        guard let other = program.flatMap(figure) else { return (nil, false) }
+        if let excess {
+            let value = stet.median - other.median
+            return (value, value <= excess)
+        }
+        guard let ratio, let value = speed(of: stet, beside: other) else { return (nil, false) }
+        return (value, value >= ratio)
+    }
+}

@@ -1,0 +1,203 @@
+import BareLMDB
+import Stet
+
+/// The same work by all programs, each on a store of its own.
+///
+/// Per round each workload goes round the programs before the next begins, so that what disturbs
+/// the machine for a while disturbs all of them.
+struct PeerWorkloads {
+    private let options: Options
+    private let samples: Samples
+    private let directory: String
+    private let positions: [Int]
+    private let expectedReads: Totals
+
+    init(_ options: Options, _ samples: Samples, directory: String) {
+        self.options = options
+        self.samples = samples
+        self.directory = directory
+        var random = SplitMix64(state: 2)
+        let shuffled = Array(0..<options.storedCount).shuffled(using: &random)
+        positions = Array(shuffled.prefix(options.readCount))
+        expectedReads = Totals(positions.map { samples.values[$0] })
+    }
+
+    /// How many samples a round takes.
+    static func sampleCount(_ options: Options) -> Int {
+        options.storedCount + options.middleCommitCount * options.middleCommits
+            + options.smallCommits + options.commitsBy16 + options.commitsBy64
+    }
+
+    /// One round; who begins changes from round to round.
+    func run(round: Int, _ measurements: inout Measurements) async throws {
+        let programs = Program.allCases.filter { !$0.workloads.isEmpty }
+        let first = round % programs.count
+        var turns = Turns()
+        for program in programs[first...] + programs[..<first] {
+            let path = "\(directory)/\(program.rawValue).store"
+            try removeStore(path)
+            turns.begin(program) { try makePeer(program, path) }
+        }
+        var next = 0
+        for workload in Workload.allCases {
+            // The first is where the others' objects come from.
+            guard options.workloads.contains(workload) || workload == .insertAll else { continue }
+            let range = next..<next + insertCount(workload)
+            next = range.upperBound
+            for (program, peer) in turns.peers {
+                await turns.attempt(program) {
+                    try await run(workload, program, peer, range, &measurements)
+                }
+            }
+        }
+        for (program, peer) in turns.peers {
+            turns.attempt(program) { try check(peer, count: next) }
+        }
+        measurements.drop(turns.failures)
+        for program in programs { try removeStore("\(directory)/\(program.rawValue).store") }
+    }
+
+    private func makePeer(_ program: Program, _ path: String) throws -> any Peer {
+        switch program {
+        case .stet: try StetPeer(path, samples)
+        case .lmdb: try BarePeer(path, samples, journals: false)
+        case .lmdbJournal, .lmdbStructs: try BarePeer(path, samples, journals: true)
+        case .grdb: try GRDBPeer(path, samples, [])
+        case .grdbCached: try GRDBPeer(path, samples, [.tuned, .cached])
+        case .grdbTuned: try GRDBPeer(path, samples, [.tuned])
+        case .grdbUndo: try GRDBPeer(path, samples, [.undo])
+        case .grdbUndoTuned: try GRDBPeer(path, samples, [.undo, .tuned])
+        }
+    }
+
+    private func insertCount(_ workload: Workload) -> Int {
+        switch workload {
+        case .insertAll: options.storedCount
+        case .insertThousands: options.middleCommitCount * options.middleCommits
+        case .insertSingly: options.smallCommits
+        case .insertBy16: options.commitsBy16
+        case .insertBy64: options.commitsBy64
+        case .readInOneScope, .readInScopes, .open: 0
+        }
+    }
+
+    private func run(
+        _ workload: Workload, _ program: Program, _ peer: any Peer, _ range: Range<Int>,
+        _ measurements: inout Measurements
+    ) async throws {
+        let isAsked = program.workloads.contains(workload) && options.workloads.contains(workload)
+        // The objects to be read must be there in any case.
+        guard isAsked || workload == .insertAll else {
+            return try insertUnmeasured(range, peer)
+        }
+        bare_trim_memory()
+        let value = try await measure(workload, peer, range) { name, unit, count in
+            measurements.add(count, unit, name, program)
+        }
+        if isAsked { measurements.add(value, workload.unit, workload.rawValue, program) }
+        if workload == .insertAll { try peer.prepareReads(positions) }
+    }
+
+    /// What others are measured at, so that all stores hold the same in the end.
+    private func insertUnmeasured(_ range: Range<Int>, _ peer: any Peer) throws {
+        if !range.isEmpty { try peer.commit(range) }
+    }
+
+    private func measure(
+        _ workload: Workload, _ peer: any Peer, _ range: Range<Int>,
+        _ count: (String, Unit, Double) -> Void
+    ) async throws -> Double {
+        let clock = ContinuousClock()
+        switch workload {
+        case .insertAll:
+            return try rate(range.count, clock.measure { try peer.commit(range) })
+        case .insertThousands:
+            let step = options.middleCommitCount
+            let time = try clock.measure {
+                for start in stride(from: range.lowerBound, to: range.upperBound, by: step) {
+                    try peer.commit(start..<start + step)
+                }
+            }
+            return rate(range.count, time)
+        case .insertSingly:
+            let before = try WriteCounters.now()
+            let time = try clock.measure {
+                for position in range { try peer.commit(position..<position + 1) }
+            }
+            let after = try WriteCounters.now()
+            let commits = Double(range.count)
+            count(Workload.pages, .pages, after.pages(since: before) / commits)
+            count(
+                Workload.writeCalls, .calls, Double(after.callCount - before.callCount) / commits)
+            return rate(range.count, time)
+        case .insertBy16, .insertBy64:
+            let writers = workload == .insertBy16 ? 16 : 64
+            let time = try await clock.measure {
+                try await peer.commitSingly(range, writers: writers)
+            }
+            return rate(range.count, time)
+        case .readInOneScope, .readInScopes:
+            var totals = Totals()
+            let time = try clock.measure {
+                totals = try peer.read(inOneScope: workload == .readInOneScope)
+            }
+            try expectEqual(totals, expectedReads, "what was read")
+            return rate(positions.count, time)
+        case .open:
+            return try open(peer)
+        }
+    }
+
+    private func rate(_ count: Int, _ time: Duration) -> Double {
+        Double(count) / (time / .seconds(1))
+    }
+
+    private func open(_ peer: any Peer) throws -> Double {
+        try peer.close()
+        var time = Duration.zero
+        let expected = Totals([samples.values[positions[0]]])
+        for _ in 0..<options.openCount {
+            let (duration, totals) = try peer.openAndRead()
+            try expectEqual(totals, expected, "what was read after opening")
+            time += duration
+        }
+        try peer.open()
+        return time / .milliseconds(1) / Double(options.openCount)
+    }
+
+    private func check(_ peer: any Peer, count: Int) throws {
+        try peer.close()
+        try peer.open()
+        var expected = Totals(samples.values[..<count])
+        for sample in samples.values[..<count] { expected.addHash(of: sample) }
+        try expectEqual(try peer.check(), expected, "what is stored in the end")
+        try peer.close()
+    }
+}
+
+/// The programs of one round; who fails is out, and the others go on.
+private struct Turns {
+    private(set) var peers: [(program: Program, peer: any Peer)] = []
+    private(set) var failures: [Program: String] = [:]
+
+    mutating func begin(_ program: Program, _ make: () throws -> any Peer) {
+        do {
+            peers.append((program, try make()))
+        } catch {
+            fail(program, error)
+        }
+    }
+
+    mutating func attempt(_ program: Program, _ body: () throws -> Void) {
+        do { try body() } catch { fail(program, error) }
+    }
+
+    mutating func attempt(_ program: Program, _ body: () async throws -> Void) async {
+        do { try await body() } catch { fail(program, error) }
+    }
+
+    private mutating func fail(_ program: Program, _ error: any Error) {
+        failures[program] = "\(error)"
+        peers.removeAll { $0.program == program }
+    }
+}

@@ -1,0 +1,105 @@
+import Stet
+
+/// The program that all this is about.
+final class StetPeer: Peer {
+    private let path: String
+    private let samples: Samples
+    private var store: Store
+    private var context: ManagedContext
+    private var notebooks: [Notebook]
+    private let notebookIDs: [ObjectID]
+    private var ids: [ObjectID] = []
+
+    init(_ path: String, _ samples: Samples) throws {
+        self.path = path
+        self.samples = samples
+        store = try Store.open(path)
+        try store.commitNotebooks()
+        (context, notebooks) = try store.contextWithNotebooks()
+        notebookIDs = notebooks.map(\.id)
+    }
+
+    func commit(_ range: Range<Int>) throws {
+        context.insert(samples.values[range], into: notebooks)
+        try context.save()
+    }
+
+    /// Each writer is a task with a context of its own, which finds its notebooks by id.
+    func commitSingly(_ range: Range<Int>, writers: Int) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for share in range.shares(writers) {
+                let samples = samples.values[share]
+                group.addTask { [store, notebookIDs] in
+                    let context = store.context()
+                    for sample in samples {
+                        let id = notebookIDs[sample.notebook]
+                        guard let notebook = try context.object(Notebook.self, id: id) else {
+                            throw Failure("a notebook is missing")
+                        }
+                        context.insert(Article(sample, in: notebook))
+                        try await context.save()
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    func prepareReads(_ positions: [Int]) throws {
+        let all = try store.context().fetch(Article.self).map(\.id)
+        ids = positions.map { all[$0] }
+    }
+
+    func read(inOneScope: Bool) throws -> Totals {
+        var totals = Totals()
+        if inOneScope {
+            let context = store.context()
+            for id in ids { totals.addAll(try context.object(Article.self, id: id)) }
+        } else {
+            for id in ids { totals.addAll(try store.context().object(Article.self, id: id)) }
+        }
+        return totals
+    }
+
+    func openAndRead() throws -> (Duration, Totals) {
+        let start = ContinuousClock.now
+        let store = try Store.open(path)
+        var totals = Totals()
+        totals.addAll(try store.context().object(Article.self, id: ids[0]))
+        let time = start.duration(to: .now)
+        store.close()
+        return (time, totals)
+    }
+
+    func check() throws -> Totals {
+        let positions = Dictionary(
+            uniqueKeysWithValues: notebookIDs.enumerated().map { ($1, $0) })
+        var totals = Totals()
+        for article in try context.fetch(Article.self) {
+            totals.addAll(article)
+            guard let id = article.notebook?.id, let notebook = positions[id] else {
+                throw Failure("an article has no notebook")
+            }
+            totals.addHash(
+                title: article.title, body: article.body, rating: article.rating,
+                created: article.created.timeIntervalSinceReferenceDate, notebook: notebook)
+        }
+        return totals
+    }
+
+    func open() throws {
+        store = try Store.open(path)
+        (context, notebooks) = try store.contextWithNotebooks()
+    }
+
+    func close() { store.close() }
+}
+
+extension Range<Int> {
+    /// As many parts of it, as equal as can be.
+    func shares(_ count: Int) -> [Range<Int>] {
+        (0..<count).map { index in
+            lowerBound + self.count * index / count..<lowerBound + self.count * (index + 1) / count
+        }
+    }
+}

@@ -1,0 +1,86 @@
+/// The work that all programs are given; see `describe` for what each is.
+enum Workload: String, CaseIterable {
+    case insertAll = "W1"
+    case insertThousands = "W1k"
+    case readInOneScope = "W3"
+    case readInScopes = "W3'"
+    case insertSingly = "W2"
+    case insertBy16 = "W2b"
+    case insertBy64 = "W2c"
+    case open = "W12"
+
+    /// Counted while W2 runs.
+    static let pages = "W2 pages"
+    static let writeCalls = "W2 write calls"
+
+    var unit: Unit {
+        switch self {
+        case .insertAll, .insertThousands: .objects
+        case .insertSingly, .insertBy16, .insertBy64: .commits
+        case .readInOneScope, .readInScopes: .reads
+        case .open: .milliseconds
+        }
+    }
+
+    func description(_ options: Options) -> String {
+        switch self {
+        case .insertAll: "insert \(options.storedCount) in one durable commit"
+        case .insertThousands: "insert 1000 per durable commit, \(options.middleCommits) commits"
+        case .readInOneScope: "\(options.readCount) random reads by id in one read scope"
+        case .readInScopes: "the same, one read scope per read"
+        case .insertSingly: "\(options.smallCommits) durable commits of one insert, one thread"
+        case .insertBy16: "\(options.commitsBy16) durable commits of one insert, 16 writers"
+        case .insertBy64: "\(options.commitsBy64) durable commits of one insert, 64 writers"
+        case .open: "open a store of \(options.storedCount) and more, and one read"
+        }
+    }
+}
+
+/// The programs that are compared.
+enum Program: String, CaseIterable {
+    case stet
+    case lmdb
+    case lmdbJournal = "lmdb-journal"
+    case grdb
+    case grdbCached = "grdb-cached"
+    case grdbTuned = "grdb-tuned"
+    case grdbUndo = "grdb-undo"
+    case grdbUndoTuned = "grdb-undo-tuned"
+    /// Beside the fetch of all objects only.
+    case lmdbStructs = "lmdb-structs"
+
+    /// What it is asked to do: an undo log does not change reads, nor do cached statements writes.
+    var workloads: Set<Workload> {
+        switch self {
+        case .stet, .lmdb, .lmdbJournal, .grdb, .grdbTuned: Set(Workload.allCases)
+        case .grdbCached: [.readInOneScope, .readInScopes]
+        case .grdbUndo, .grdbUndoTuned:
+            [.insertAll, .insertThousands, .insertSingly, .insertBy16, .insertBy64]
+        case .lmdbStructs: []
+        }
+    }
+}
+
+/// A program with a store of its own, which lasts for one round.
+protocol Peer: AnyObject {
+    /// Inserts samples in one durable commit.
+    func commit(_ range: Range<Int>) throws
+
+    /// Inserts samples in a durable commit each; every writer has its share of them.
+    func commitSingly(_ range: Range<Int>, writers: Int) async throws
+
+    /// Looks up what `read` will need to read the objects that were inserted first.
+    func prepareReads(_ positions: [Int]) throws
+    func read(inOneScope: Bool) throws -> Totals
+
+    /// Opens the closed store, reads one object, and closes it again.
+    ///
+    /// - Returns: how long it took up to the end of the read, and that object's totals.
+    func openAndRead() throws -> (Duration, Totals)
+
+    /// Reads everything that is stored.
+    func check() throws -> Totals
+
+    func open() throws
+    func close() throws
+}
