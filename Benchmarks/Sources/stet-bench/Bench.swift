@@ -24,9 +24,9 @@ enum Bench {
             let path = "\(packageDirectory)/.results/\(options.resultsName).json"
             try write(figures, to: path)
             print("Figures: \(path)")
+            if !measurements.failures.isEmpty { exit(1) }
         } catch {
-            var message = "\(error)\n"
-            _ = message.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            say("\(error)")
             exit(1)
         }
     }
@@ -63,7 +63,7 @@ enum Bench {
     }
 
     private static func run(_ options: Options, _ directory: String) async throws -> Measurements {
-        print("Making the data ...")
+        say("Making the data ...")
         let samples = Samples(count: PeerWorkloads.sampleCount(options))
         var measurements = Measurements()
         if options.groups.contains(.peers) {
@@ -91,7 +91,7 @@ enum Bench {
     /// Says when each begins.
     private static func rounds(_ options: Options, _ name: String) -> some Sequence<Int> {
         (0..<options.roundCount).lazy.map { round in
-            print("\(name), round \(round + 1) of \(options.roundCount)")
+            say("\(name), round \(round + 1) of \(options.roundCount)")
             return round
         }
     }
@@ -115,6 +115,12 @@ private func withTemporaryDirectory<Result>(
         throw Failure("\(parent) is in memory; name a directory on a disk with --directory")
     }
     return try await body(directory)
+}
+
+/// What is to be seen while the run lasts, apart from the tables that it prints.
+private func say(_ text: String) {
+    var line = text + "\n"
+    _ = line.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }
 
 /// Removes a store and what LMDB or SQLite keeps beside it.

@@ -67,7 +67,7 @@ struct Options {
     var middleCommits: Int { isQuick ? 10 : 20 }
     /// The commits of one article: of one writer, of 16, of 64.
     var smallCommits: Int { isQuick ? 250 : 1_000 }
-    var commitsBy16: Int { isQuick ? 640 : 3_200 }
-    var commitsBy64: Int { isQuick ? 1_280 : 6_400 }
+    var commitsBy16: Int { isQuick ? 640 : 1_600 }
+    var commitsBy64: Int { isQuick ? 1_280 : 3_200 }
     var openCount: Int { isQuick ? 20 : 100 }
 }
