@@ -137,11 +137,10 @@ extension ManagedContext {
         try store.file.read { reader in
             var next = revision.next
             while next <= head {
-                try reader.commit(next).forEachChange { change in
-                    guard table(ofEntity: change.entity).object(change.id) != nil else { return }
-                    changed[change.id] = ChangedObject(
-                        entity: change.entity, id: change.id, revision: next,
-                        isDeleted: change.kind == .delete)
+                try reader.forEachTouchedObject(of: next) { entity, id, kind in
+                    guard table(ofEntity: entity).object(id) != nil else { return }
+                    changed[id] = ChangedObject(
+                        entity: entity, id: id, revision: next, isDeleted: kind == .delete)
                 }
                 next = next.next
             }

@@ -144,11 +144,30 @@ package struct StoreReader: ~Copyable {
 
     // MARK: Journal
 
+    /// Calls `body` with the object of each change of a commit, and with its kind.
+    ///
+    /// The entry is not compared with its digest, and no value is decoded: for those who only ask
+    /// which objects were touched, and read these from their records.
+    package func forEachTouchedObject(
+        of revision: Revision, _ body: (_ entity: Int, ObjectID, ChangeKind) throws -> Void
+    ) throws {
+        try unverifiedCommit(revision).forEachChange { change in
+            guard file.schema.entities.indices.contains(change.entity - 1) else {
+                throw DecodingFailure("a change of entity \(change.entity), which does not exist")
+            }
+            try body(change.entity, change.id, change.kind)
+        }
+    }
+
+    private func unverifiedCommit(_ revision: Revision) throws -> Commit {
+        let (envelope, body) = try file.journal.entry(revision, in: transaction)
+        return try Commit(
+            envelope: envelope, body: body, schema: file.schema, store: file.storeID)
+    }
+
     /// The commit with this number.
     package func commit(_ revision: Revision) throws -> Commit {
-        let (envelope, body) = try file.journal.entry(revision, in: transaction)
-        let commit = try Commit(
-            envelope: envelope, body: body, schema: file.schema, store: file.storeID)
+        let commit = try unverifiedCommit(revision)
         try commit.validate()
         return commit
     }
