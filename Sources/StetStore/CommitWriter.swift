@@ -69,7 +69,7 @@ extension StoreFile {
 
     private func canGrow() -> Bool {
         guard (try? environment.grow()) ?? false else { return false }
-        logger.info("The map was full, and has grown.")
+        logger.debug("The map was full, and has grown.")
         return true
     }
 
