@@ -97,7 +97,14 @@ extension Environment {
     /// When it throws, the environment is failed: every later transaction throws the same error
     /// until it is closed and opened by its user.
     func reopen() throws(LMDBError) {
-        try reserved { handle throws(LMDBError) in try openAgain(&handle) }
+        do {
+            try reserved { handle throws(LMDBError) in try openAgain(&handle) }
+        } catch {
+            // Also where it was not even tried: nobody may wait for it any longer.
+            state.withLock { $0.failure = $0.failure ?? error }
+            state.notify()
+            throw error
+        }
     }
 
     private func openAgain(_ handle: inout OpaquePointer?) throws(LMDBError) {

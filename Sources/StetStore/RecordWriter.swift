@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// Encodes the bodies of records, one after the other, into one run of bytes.
 ///
 /// Used by the code that `@Model` writes.
@@ -169,5 +171,21 @@ public struct RecordReader {
             return .none
         }
         return ObjectID(bytes: bytes)
+    }
+}
+
+extension RecordWriter {
+    /// Writes the values of all properties, in the order of their slots.
+    package mutating func write(_ values: [Value]) {
+        for (slot, value) in values.enumerated() {
+            switch value {
+            case .null: writeNull(slot: slot)
+            case .string(let text): write(string: text, slot: slot)
+            case .data(let data): data.withUnsafeBytes { write(bytes: $0, slot: slot) }
+            case .uuid(let uuid): write(id: ObjectID(uuid), slot: slot)
+            case .reference(let id): write(id: id, slot: slot)
+            default: write(word: value.inlineWord ?? 0, slot: slot)
+            }
+        }
     }
 }

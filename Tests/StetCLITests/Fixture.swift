@@ -99,18 +99,3 @@ extension ObjectID {
         ObjectID(high: 0x0190_0000_0000_7000, low: 1 << 63 | UInt64(number))
     }
 }
-
-extension RecordWriter {
-    fileprivate mutating func write(_ values: [Value]) {
-        for (slot, value) in values.enumerated() {
-            switch value {
-            case .null: writeNull(slot: slot)
-            case .string(let text): write(string: text, slot: slot)
-            case .data(let data): data.withUnsafeBytes { write(bytes: $0, slot: slot) }
-            case .uuid(let uuid): write(id: ObjectID(uuid), slot: slot)
-            case .reference(let id): write(id: id, slot: slot)
-            default: write(word: value.inlineWord ?? 0, slot: slot)
-            }
-        }
-    }
-}

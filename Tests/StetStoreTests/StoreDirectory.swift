@@ -132,21 +132,6 @@ extension ObjectID {
     }
 }
 
-extension RecordWriter {
-    mutating func write(_ values: [Value]) {
-        for (slot, value) in values.enumerated() {
-            switch value {
-            case .null: writeNull(slot: slot)
-            case .string(let text): write(string: text, slot: slot)
-            case .data(let data): data.withUnsafeBytes { write(bytes: $0, slot: slot) }
-            case .uuid(let uuid): write(id: ObjectID(uuid), slot: slot)
-            case .reference(let id): write(id: id, slot: slot)
-            default: write(word: value.inlineWord ?? 0, slot: slot)
-            }
-        }
-    }
-}
-
 /// A body with these values.
 func encodedBody(_ values: [Value]) -> [UInt8] {
     var writer = RecordWriter()
