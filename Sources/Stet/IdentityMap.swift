@@ -20,12 +20,20 @@ struct IdentityMap: ~Copyable {
     /// A probe longer than this shows ids that the runs do not suit.
     private static let probeLimit = 512
 
+    /// What an empty map looks through; never written to.
+    nonisolated(unsafe) private static let noSlots = allocate(1)
+    private static let smallestCapacity = 16
+
     init() {
-        slots = Self.allocate(16)
-        mask = 15
+        slots = Self.noSlots
+        mask = 0
     }
 
-    deinit { slots.deallocate() }
+    deinit { deallocate(slots) }
+
+    private func deallocate(_ slots: UnsafeMutablePointer<Slot>) {
+        if slots != Self.noSlots { slots.deallocate() }
+    }
 
     private static func allocate(_ capacity: Int) -> UnsafeMutablePointer<Slot> {
         let slots = UnsafeMutablePointer<Slot>.allocate(capacity: capacity)
@@ -60,7 +68,7 @@ struct IdentityMap: ~Copyable {
 
     /// Enters an object; the one that is there already under its id, which then stays.
     mutating func insert(_ id: ObjectID, _ object: UnsafeRawPointer) -> UnsafeRawPointer? {
-        if (count + 1) * 4 > (mask + 1) * 3 { grow(to: (mask + 1) * 2) }
+        if (count + 1) * 4 > (mask + 1) * 3 { grow(to: max((mask + 1) * 2, Self.smallestCapacity)) }
         if let present = place(id, object) { return present }
         count += 1
         return nil
@@ -87,7 +95,7 @@ struct IdentityMap: ~Copyable {
 
     /// Makes room for so many objects in all.
     mutating func reserve(_ expected: Int) {
-        var capacity = mask + 1
+        var capacity = max(mask + 1, Self.smallestCapacity)
         while expected * 4 > capacity * 3 { capacity *= 2 }
         if capacity > mask + 1 { grow(to: capacity) }
     }
@@ -100,7 +108,7 @@ struct IdentityMap: ~Copyable {
         for index in 0..<oldCount {
             if let object = old[index].object { place(old[index].id, object) }
         }
-        old.deallocate()
+        deallocate(old)
     }
 
     /// Removes an id; nothing happens when it is not there.
@@ -123,6 +131,7 @@ struct IdentityMap: ~Copyable {
     }
 
     func forEach(_ body: (UnsafeRawPointer) -> Void) {
+        if count == 0 { return }
         for index in 0...mask {
             if let object = slots[index].object { body(object) }
         }
@@ -198,4 +207,14 @@ public final class ObjectTable {
     }
 
     var liveCount: Int { map.count }
+
+    /// In no order.
+    var liveObjects: [any Model] {
+        func objects<M: Model>(_ type: M.Type) -> [any Model] {
+            var objects: [any Model] = []
+            map.forEach { objects.append(Unmanaged<M>.fromOpaque($0).takeUnretainedValue()) }
+            return objects
+        }
+        return objects(modelType)
+    }
 }

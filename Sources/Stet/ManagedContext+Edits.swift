@@ -21,6 +21,7 @@ extension ManagedContext {
                 note(.foreignObject, object, "belongs to another context")
             } else if object.isDeleted, object.hasChanges {
                 touch(object)
+                mayReferToUninserted = true
                 object._$state.flags.remove(.deleted)
             } else if object.isDeleted {
                 note(.deletedObjectEdited, object, "was inserted after it had been deleted")
@@ -54,6 +55,8 @@ extension ManagedContext {
 
     /// Inserts what pending objects refer to and nobody has inserted.
     func insertReachable() {
+        guard mayReferToUninserted else { return }
+        mayReferToUninserted = false
         var index = 0
         while index < pending.count {
             let object = pending[index].object

@@ -126,8 +126,15 @@ extension ManagedContext {
 
     /// The objects that are alive in this context and that commits after its revision changed, each
     /// once, with its last change.
+    ///
+    /// - Complexity: O(commits since its revision) or O(live objects), whichever are fewer.
     func changedObjects(through head: Revision) throws -> [ChangedObject] {
         guard head > revision || !overtaken.isEmpty else { return [] }
+        if liveObjectCount < Int(clamping: head.number &- revision.number) {
+            return try store.file.read { reader in
+                try tables.flatMap { try $0?.changedObjects(reader, through: head) ?? [] }
+            }
+        }
         var changed: [ObjectID: ChangedObject] = [:]
         for change in overtaken {
             let object = table(ofEntity: change.entity).object(change.id)
@@ -192,6 +199,21 @@ extension ObjectTable {
     ) throws -> M {
         let made = try M._$make(id, record.body, self, record.revision)
         return Unmanaged<M>.fromOpaque(made).takeRetainedValue()
+    }
+
+    /// The live objects whose records have another revision at `head`.
+    func changedObjects(
+        _ reader: borrowing StoreReader, through head: Revision
+    ) throws -> [ManagedContext.ChangedObject] {
+        var changed: [ManagedContext.ChangedObject] = []
+        for object in liveObjects where object._$revision != .zero {
+            let now = try reader.withRecord(ofEntity: entity, object.id, asOf: head) { $0.revision }
+            if now == object._$revision || (now == nil && object.isDeleted) { continue }
+            changed.append(
+                ManagedContext.ChangedObject(
+                    entity: entity, id: object.id, revision: now ?? head, isDeleted: now == nil))
+        }
+        return changed
     }
 
     func reload<M: Model>(

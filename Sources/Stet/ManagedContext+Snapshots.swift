@@ -60,6 +60,7 @@ extension ManagedContext {
 
     func putBack(_ snapshot: Snapshot) {
         while let last = validSnapshots.last, last > snapshot.number { validSnapshots.removeLast() }
+        mayReferToUninserted = true
         let isPrefix =
             snapshot.entries.count <= pending.count
             && snapshot.entries.indices.allSatisfy {
@@ -176,6 +177,7 @@ extension ManagedContext {
         revert(entry)
         moveEnds(of: object, from: now, to: wasInserted ? [:] : references(of: object))
         if wasInserted {
+            mayReferToUninserted = true
             // Who refers to it holds it from now on, and inserts it again when saved.
             for referrer in inverseEnds.added(to: object.id) {
                 table(ofEntity: referrer.entity).object(referrer.source)?

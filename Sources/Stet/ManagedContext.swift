@@ -32,6 +32,8 @@ public final class ManagedContext {
 
     var pending: [PendingObject] = []
     var inverseEnds = InverseEnds()
+    /// False when no pending object refers to one that nobody has inserted.
+    var mayReferToUninserted = false
     /// Edits that were refused: reported by the next save.
     var misuse: [Violation] = []
     /// A read inside an accessor failed: every later call that can throw throws it.
@@ -56,20 +58,19 @@ public final class ManagedContext {
     var lastSnapshot: UInt64 = 0
     var willCommitObservers = ContextObservers<(ChangeSet) throws -> Void>()
     var didCommitObservers = ContextObservers<(Commit) -> Void>()
-    private var tables: [ObjectTable] = []
+    /// In the order of entity numbers; made when they are needed.
+    private(set) var tables: [ObjectTable?] = []
 
     init(store: Store, author: String?, scope: String?, revision: Revision) {
         self.store = store
         self.author = author
         self.scope = scope
         self.revision = revision
-        tables = store.modelTypes.enumerated().map { index, type in
-            ObjectTable(context: self, modelType: type, entity: index + 1)
-        }
+        tables = Array(repeating: nil, count: store.modelTypes.count)
     }
 
     deinit {
-        for table in tables { table.detachAll() }
+        for case let table? in tables { table.detachAll() }
     }
 
     /// True while anything was inserted, edited or deleted and not saved, even if it comes to
@@ -103,16 +104,22 @@ public final class ManagedContext {
     ///
     /// - Precondition: the store was opened with the model.
     func table<M: Model>(for type: M.Type) -> ObjectTable {
-        guard let table = tables.first(where: { $0.modelType == type }) else {
+        guard let index = store.modelTypes.firstIndex(where: { $0 == type }) else {
             preconditionFailure(
                 "\(M.self) is not a model of this store: name it in Store.open(at:for:)")
         }
+        return table(ofEntity: index + 1)
+    }
+
+    func table(ofEntity entity: Int) -> ObjectTable {
+        if let table = tables[entity - 1] { return table }
+        let table = ObjectTable(
+            context: self, modelType: store.modelTypes[entity - 1], entity: entity)
+        tables[entity - 1] = table
         return table
     }
 
-    func table(ofEntity entity: Int) -> ObjectTable { tables[entity - 1] }
-
-    var liveObjectCount: Int { tables.reduce(0) { $0 + $1.liveCount } }
+    var liveObjectCount: Int { tables.reduce(0) { $0 + ($1?.liveCount ?? 0) } }
 
     // MARK: Pending changes
 

@@ -53,7 +53,9 @@ extension Model {
         guard owner._$willChange() else { return nil }
         let id = value?.id ?? .none
         context.referenceChanges(from: storage.id, to: id, in: owner, slot: slot)
-        return Reference(id: id, target: value?._$state.table == nil ? value : nil)
+        guard let value, value._$state.table == nil else { return Reference(id: id) }
+        context.mayReferToUninserted = true
+        return Reference(id: id, target: value)
     }
 
     public static func _optionalValue<M: Model>(

@@ -6,13 +6,17 @@ extension NetChanges {
     /// Rules are asked of the stored bytes, so that no object is needed.
     package borrowing func violations() throws -> [Violation] {
         var violations: [Violation] = []
+        var current: (number: Int, entity: Entity)?
+        var ruled: [(slot: Int, property: Property)] = []
         for item in items where item.kind != .delete {
-            let slots = schema.entities[item.entity - 1].ruledSlots
-            if slots.isEmpty { continue }
-            let entity = schema.entities[item.entity - 1]
+            if current?.number != item.entity {
+                let entity = schema.entities[item.entity - 1]
+                current = (item.entity, entity)
+                ruled = entity.ruledSlots.map { ($0, entity.properties[$0]) }
+            }
+            guard !ruled.isEmpty, let entity = current?.entity else { continue }
             let body = try RecordBody(body(item.after), of: entity)
-            for slot in slots {
-                let property = entity.properties[slot]
+            for (slot, property) in ruled {
                 let cell = try body.cell(slot)
                 for rule in property.rules {
                     guard let broken = rule.broken(by: cell, property) else { continue }

@@ -72,24 +72,50 @@ public struct Schema: Hashable, Sendable {
 
 /// The description of a model: its name and its properties, in the order of their slots.
 public struct Entity: Hashable, Sendable {
-    /// The name of the model's class.
-    public let name: String
-    /// In the order of declaration; the slot of a property is its index.
-    public let properties: [Property]
-    /// The slots of the references.
-    package let referenceSlots: [Int]
-    /// The slots of the properties with rules.
-    let ruledSlots: [Int]
-    /// The slots of the properties with a stamp.
-    package let stampedSlots: [Int]
+    /// Behind one reference: what is taken apart for each record is copied for each record.
+    private final class Contents: Sendable {
+        let name: String
+        let properties: [Property]
+        let referenceSlots: [Int]
+        let ruledSlots: [Int]
+        let stampedSlots: [Int]
+
+        init(name: String, properties: [Property]) {
+            self.name = name
+            self.properties = properties
+            referenceSlots = properties.indices.filter { properties[$0].type == .reference }
+            ruledSlots = properties.indices.filter { !properties[$0].rules.isEmpty }
+            stampedSlots = properties.indices.filter { properties[$0].stamp != nil }
+        }
+    }
+    private let contents: Contents
 
     /// An entity with these properties.
     public init(name: String, properties: [Property]) {
-        self.name = name
-        self.properties = properties
-        referenceSlots = properties.indices.filter { properties[$0].type == .reference }
-        ruledSlots = properties.indices.filter { !properties[$0].rules.isEmpty }
-        stampedSlots = properties.indices.filter { properties[$0].stamp != nil }
+        contents = Contents(name: name, properties: properties)
+    }
+
+    /// The name of the model's class.
+    public var name: String { contents.name }
+    /// In the order of declaration; the slot of a property is its index.
+    public var properties: [Property] { contents.properties }
+    /// The slots of the references.
+    package var referenceSlots: [Int] { contents.referenceSlots }
+    /// The slots of the properties with rules.
+    var ruledSlots: [Int] { contents.ruledSlots }
+    /// The slots of the properties with a stamp.
+    package var stampedSlots: [Int] { contents.stampedSlots }
+
+    /// True when both have the same name and the same properties.
+    public static func == (one: Entity, other: Entity) -> Bool {
+        one.contents === other.contents
+            || (one.name == other.name && one.properties == other.properties)
+    }
+
+    /// By name and properties.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(name)
+        hasher.combine(properties)
     }
 
     /// The slot of the property with this name.

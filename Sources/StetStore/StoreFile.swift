@@ -181,7 +181,7 @@ package struct Head: Hashable, Sendable {
     package var time = -Double.infinity
     package var schemaRevision: UInt32 = 1
 
-    static let key = "head"
+    static let key: StaticString = "head"
 
     static func read(in transaction: borrowing ReadTransaction) throws -> Head {
         guard let value = try transaction.get(Self.key, in: .unnamed) else {
@@ -241,8 +241,8 @@ struct StoreTables {
     /// Tables other than those of records, with some to spare for later formats.
     static let fixedCount = 8
     private static let referencesName = "references"
-    private static let identityKey = "stet"
-    private static let schemaKey = "schema"
+    private static let identityKey: StaticString = "stet"
+    private static let schemaKey: StaticString = "schema"
     private static let magic: UInt32 = 0x5445_5453
     static let format: UInt16 = 1
 
@@ -259,7 +259,7 @@ struct StoreTables {
 
     /// Refuses what is not a store by what `read` gives for a key of the unnamed table.
     static func checkIdentity(_ path: String, _ read: (String) throws -> [UInt8]?) throws {
-        guard let value = try read(identityKey) else { throw notAStore(path) }
+        guard let value = try read("\(identityKey)") else { throw notAStore(path) }
         _ = try value.withUnsafeBytes { try identity(decoding: $0, path) }
     }
 
@@ -331,7 +331,7 @@ struct StoreTables {
 
     /// The schema, from what `read` gives for a key of the unnamed table.
     static func schema(_ read: (String) throws -> [UInt8]?) throws -> Schema {
-        guard let value = try read(schemaKey) else {
+        guard let value = try read("\(schemaKey)") else {
             throw DecodingFailure("its schema is missing")
         }
         return try value.withUnsafeBytes { try Schema(decoding: $0) }
@@ -350,13 +350,19 @@ struct StoreTables {
 
 extension ReadTransaction {
     /// The value of a key of text.
-    func get(_ key: String, in table: Table) throws -> UnsafeRawBufferPointer? {
-        try Array(key.utf8).withUnsafeBytes { bytes in try get(bytes, in: table) }
+    func get(_ key: StaticString, in table: Table) throws -> UnsafeRawBufferPointer? {
+        try get(key.bytes, in: table)
     }
 }
 
 extension WriteTransaction {
-    func put(_ value: UnsafeRawBufferPointer, for key: String, in table: Table) throws {
-        try Array(key.utf8).withUnsafeBytes { bytes in try put(value, for: bytes, in: table) }
+    func put(_ value: UnsafeRawBufferPointer, for key: StaticString, in table: Table) throws {
+        try put(value, for: key.bytes, in: table)
+    }
+}
+
+extension StaticString {
+    fileprivate var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: utf8Start, count: utf8CodeUnitCount)
     }
 }
