@@ -13,7 +13,7 @@ extension ManagedContext {
         }
     }
 
-    private func nullify<M: Model>(
+    func nullify<M: Model>(
         _ referrer: InverseEnds.Referrer, _ object: M, _ target: ObjectID
     ) {
         guard object._$willChange() else { return }

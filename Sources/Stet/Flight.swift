@@ -43,7 +43,7 @@ final class PendingSave {
     let id: CommitID?
     let onFailure: FailureBehavior
     /// What is edited by hand; behind it come the objects that delete rules and hooks edit.
-    let editedCount: Int
+    var editedCount: Int
     /// What a failure goes back to; nil means the last saved state.
     var start: ManagedContext.Snapshot?
     /// What each preparation begins with; nil without hooks.

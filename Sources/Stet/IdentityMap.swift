@@ -166,9 +166,9 @@ public final class ObjectTable {
         return find(modelType)
     }
 
-    func insert<M: Model>(_ object: M) {
-        let present = map.insert(object.id, Unmanaged.passUnretained(object).toOpaque())
-        precondition(present == nil, "two objects of \(M.self) with the id \(object.id)")
+    /// False when there is another object with its id.
+    func insert<M: Model>(_ object: M) -> Bool {
+        map.insert(object.id, Unmanaged.passUnretained(object).toOpaque()) == nil
     }
 
     /// Enters an object that was made from its record; the one that is alive already, if any.

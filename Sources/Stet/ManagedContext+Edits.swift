@@ -33,9 +33,12 @@ extension ManagedContext {
             return []
         }
         let table = table(for: M.self)
+        guard table.insert(object) else {
+            note(.foreignObject, object, "has the id of another object of this context")
+            return []
+        }
         object._$state.table = table
         object._$state.flags = [.inserted]
-        table.insert(object)
         register(object)
         touch(object)
         var visitor = ReferenceVisitor(mode: .all)

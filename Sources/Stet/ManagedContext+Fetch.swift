@@ -75,105 +75,6 @@ extension ManagedContext {
             return nil
         }
     }
-
-    /// Moves the context to the last commit, and with it every live object.
-    ///
-    /// Pending changes stay, unless an object with pending changes was changed by another commit:
-    /// then nothing moves. A context whose save had an unknown outcome gives its pending changes up
-    /// once the outcome is known, and shows what is stored.
-    ///
-    /// - Throws: `ConflictError`, naming each such object; `StoreError`; `UnknownOutcomeError`;
-    ///   `LaterChangesError` when an asynchronous save that was on its way failed and took pending
-    ///   changes with it.
-    /// - Complexity: O(changes since this context's revision).
-    public func refresh() throws {
-        checkNotSaving("refresh()")
-        precondition(
-            editDepth == 0, "refresh() inside edit(_:_:): what the edit began with would be gone")
-        try landFlight()
-        if let unknown = failure as? UnknownOutcomeError {
-            guard store.outcome(of: unknown.commit) != .unknown else { throw unknown }
-            rollBackEverything()
-        }
-        try moveToHead()
-    }
-
-    func moveToHead() throws {
-        let head = try store.file.read { reader in try reader.head().revision }
-        let changed = try changedObjects(through: head)
-        let conflicts = changed.compactMap { change -> Conflict? in
-            guard let object = table(ofEntity: change.entity).object(change.id), object.hasChanges
-            else { return nil }
-            return Conflict(
-                entity: object._$entityName, object: change.id, base: object._$revision,
-                current: change.isDeleted ? nil : change.revision)
-        }
-        guard conflicts.isEmpty else {
-            throw ConflictError(reason: .changed, conflicts: conflicts, rejected: changes)
-        }
-        try move(to: head, changed)
-        failure = nil
-        validSnapshots = []
-    }
-
-    /// An object that another commit changed.
-    struct ChangedObject {
-        let entity: Int
-        let id: ObjectID
-        let revision: Revision
-        let isDeleted: Bool
-    }
-
-    /// The objects that are alive in this context and that commits after its revision changed, each
-    /// once, with its last change.
-    ///
-    /// - Complexity: O(commits since its revision) or O(live objects), whichever are fewer.
-    func changedObjects(through head: Revision) throws -> [ChangedObject] {
-        guard head > revision || !overtaken.isEmpty else { return [] }
-        if liveObjectCount < Int(clamping: head.number &- revision.number) {
-            return try store.file.read { reader in
-                try tables.flatMap { try $0?.changedObjects(reader, through: head) ?? [] }
-            }
-        }
-        var changed: [ObjectID: ChangedObject] = [:]
-        for change in overtaken {
-            let object = table(ofEntity: change.entity).object(change.id)
-            // One that was read again since is not behind.
-            if let object, object._$revision < change.revision { changed[change.id] = change }
-        }
-        try store.file.read { reader in
-            var next = revision.next
-            while next <= head {
-                try reader.forEachTouchedObject(of: next) { entity, id, kind in
-                    guard table(ofEntity: entity).object(id) != nil else { return }
-                    changed[id] = ChangedObject(
-                        entity: entity, id: id, revision: next, isDeleted: kind == .delete)
-                }
-                next = next.next
-            }
-        }
-        return changed.values.sorted { $0.id < $1.id }
-    }
-
-    /// Shows the changed objects as they are at `head`.
-    ///
-    /// Objects with pending changes are left alone until they have none any more.
-    func move(to head: Revision, _ changed: [ChangedObject]) throws {
-        var left: [ChangedObject] = []
-        try store.file.read { reader in
-            for change in changed {
-                let table = table(ofEntity: change.entity)
-                guard let object = table.object(change.id) else { continue }
-                if object.hasChanges {
-                    left.append(change)
-                } else {
-                    try table.reload(object, reader, asOf: head)
-                }
-            }
-        }
-        overtaken = left
-        revision = head
-    }
 }
 
 extension ObjectTable {
@@ -199,33 +100,6 @@ extension ObjectTable {
     ) throws -> M {
         let made = try M._$make(id, record.body, self, record.revision)
         return Unmanaged<M>.fromOpaque(made).takeRetainedValue()
-    }
-
-    /// The live objects whose records have another revision at `head`.
-    func changedObjects(
-        _ reader: borrowing StoreReader, through head: Revision
-    ) throws -> [ManagedContext.ChangedObject] {
-        var changed: [ManagedContext.ChangedObject] = []
-        for object in liveObjects where object._$revision != .zero {
-            let now = try reader.withRecord(ofEntity: entity, object.id, asOf: head) { $0.revision }
-            if now == object._$revision || (now == nil && object.isDeleted) { continue }
-            changed.append(
-                ManagedContext.ChangedObject(
-                    entity: entity, id: object.id, revision: now ?? head, isDeleted: now == nil))
-        }
-        return changed
-    }
-
-    func reload<M: Model>(
-        _ object: M, _ reader: borrowing StoreReader, asOf revision: Revision
-    ) throws {
-        let isThere = try reader.withRecord(ofEntity: entity, object.id, asOf: revision) { record in
-            object._$snapshot = try M._$decode(object.id, record.body)
-            object._$state.revision = record.revision
-            object._$state.flags.remove(.deleted)
-            return true
-        }
-        if isThere == nil { object._$state.flags.insert(.deleted) }
     }
 }
 

@@ -12,6 +12,7 @@ extension ManagedContext {
             let pending: PendingObject
             let current: AnyObject
             let flags: ModelState.Flags
+            let revision: Revision
         }
 
         fileprivate let context: ManagedContext
@@ -19,6 +20,8 @@ extension ManagedContext {
         fileprivate let entries: [Entry]
         fileprivate let inverseEnds: InverseEnds
         fileprivate let misuse: [Violation]
+        /// How often the context had merged.
+        fileprivate let mergeCount: Int
 
         /// True when `restore` no longer accepts it.
         public var isVoid: Bool { !context.validSnapshots.contains(number) }
@@ -34,9 +37,10 @@ extension ManagedContext {
             context: self, number: lastSnapshot,
             entries: pending.map { entry in
                 Snapshot.Entry(
-                    pending: entry, current: entry.object._$capture(), flags: entry.object._$flags)
+                    pending: entry, current: entry.object._$capture(),
+                    flags: entry.object._$flags, revision: entry.object._$revision)
             },
-            inverseEnds: inverseEnds, misuse: misuse)
+            inverseEnds: inverseEnds, misuse: misuse, mergeCount: mergeCount)
     }
 
     /// Puts the pending changes back to what they were when the snapshot was taken: what was edited
@@ -61,8 +65,9 @@ extension ManagedContext {
     func putBack(_ snapshot: Snapshot) {
         while let last = validSnapshots.last, last > snapshot.number { validSnapshots.removeLast() }
         mayReferToUninserted = true
+        let isMerged = snapshot.mergeCount != mergeCount
         let isPrefix =
-            snapshot.entries.count <= pending.count
+            !isMerged && snapshot.entries.count <= pending.count
             && snapshot.entries.indices.allSatisfy {
                 pending[$0].object === snapshot.entries[$0].pending.object
             }
@@ -78,6 +83,7 @@ extension ManagedContext {
         }
         for entry in snapshot.entries where entry.pending.object._$context === self {
             entry.pending.object._$putBack(entry.current, entry.flags.rawValue)
+            if isMerged { overtake(entry.pending.object, entry.revision) }
         }
         #if STET_FAULTS
             let planted = store.file.planted
@@ -86,6 +92,14 @@ extension ManagedContext {
             inverseEnds = snapshot.inverseEnds
         #endif
         misuse = snapshot.misuse
+    }
+
+    /// Lets an object be behind again: its pending changes are those from before a merge.
+    private func overtake<M: Model>(_ object: M, _ revision: Revision) {
+        let now = object._$state.revision
+        guard now != revision, let entity = object._$state.table?.entity else { return }
+        object._$state.revision = revision
+        overtaken.append(ChangedObject(entity: entity, id: object.id, revision: now))
     }
 
     /// Makes other objects the pending ones; those that are no longer among them are reverted.
@@ -109,7 +123,8 @@ extension ManagedContext {
         guard object._$state.table == nil else { return }
         let table = table(for: M.self)
         object._$state.table = table
-        table.insert(object)
+        let isAlone = table.insert(object)
+        precondition(isAlone, "two objects of \(M.self) with the id \(object.id)")
     }
 
     /// Takes one object out of the pending changes, with the values it had before.
@@ -172,7 +187,7 @@ extension ManagedContext {
         let index = Int(object._$state.pendingIndex)
         guard index >= 0 else { return }
         let entry = pending[index]
-        let wasInserted = object.isInserted
+        let wasInserted = object._$isNew
         let now = references(of: object)
         revert(entry)
         moveEnds(of: object, from: now, to: wasInserted ? [:] : references(of: object))
@@ -191,13 +206,13 @@ extension ManagedContext {
         }
     }
 
-    private func references<M: Model>(of object: M) -> [Int: ObjectID] {
+    func references<M: Model>(of object: M) -> [Int: ObjectID] {
         var visitor = ReferenceVisitor(mode: .all)
         object._$visitReferences(&visitor)
         return Dictionary(uniqueKeysWithValues: visitor.references.map { ($0.slot, $0.target) })
     }
 
-    private func moveEnds<M: Model>(
+    func moveEnds<M: Model>(
         of object: M, from old: [Int: ObjectID], to new: [Int: ObjectID]
     ) {
         let entity = table(for: M.self).entity

@@ -23,6 +23,10 @@ public final class ManagedContext {
     /// The revision that its objects show.
     public internal(set) var revision: Revision
 
+    /// What becomes of pending changes to objects that others have saved meanwhile; `.fail` unless
+    /// said otherwise.
+    public var mergePolicy = MergePolicy.fail
+
     /// An object with changes that are not saved, and what it was before.
     struct PendingObject {
         let object: any Model
@@ -51,6 +55,8 @@ public final class ManagedContext {
     var turnWaiters: [TurnWaiter] = []
     /// Objects whose pending changes kept them from following the store.
     var overtaken: [ChangedObject] = []
+    /// How often pending changes were merged with those of others.
+    var mergeCount = 0
     /// How many `edit` calls are running.
     var editDepth = 0
     /// The snapshots that can be restored, oldest first.

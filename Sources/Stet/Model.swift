@@ -163,11 +163,16 @@ extension Model {
     public func _$revert(_ memento: AnyObject) {
         _$restore(memento)
         _$state.pendingIndex = -1
-        if _$state.flags.contains(.inserted) {
+        if !_$state.flags.contains(.inserted) {
+            _$state.flags = []
+        } else if _$state.revision == .zero {
             _$state.table?.forget(_$state.id)
             _$state.table = nil
+            _$state.flags = []
+        } else {
+            // Others have deleted it, and a merge has inserted it again.
+            _$state.flags = .deleted
         }
-        _$state.flags = []
     }
 
     /// Values and uninserted targets, in a box.

@@ -253,45 +253,24 @@ extension ManagedContext {
     /// Makes the context follow a store that has moved, so that the save can be prepared again.
     ///
     /// Objects that only delete rules and hooks have edited follow the store; what was edited by
-    /// hand and changed by others is a conflict.
+    /// hand and changed by others is merged.
     ///
-    /// - Throws: `ConflictError` when the change set was based on what others have changed.
+    /// - Throws: `ConflictError` where the merge policy does not decide.
     func follow(_ refusal: CommitRefusal, _ save: PendingSave) throws {
         guard let encoded = save.encoded else { return }
-        let edited = Set(pending[..<save.editedCount].map { $0.object.id })
-        var conflicts: [Conflict] = []
-        for reason in refusal.reasons {
-            guard reason != .schemaChanged else {
-                throw StoreError.migratedElsewhere(path: store.path)
-            }
-            if let conflict = conflict(reason, encoded.base, edited) { conflicts.append(conflict) }
-        }
-        guard conflicts.isEmpty else {
-            throw ConflictError(
-                reason: .changed, conflicts: conflicts, rejected: try encoded.changeSet())
+        if refusal.reasons.contains(.schemaChanged) {
+            throw StoreError.migratedElsewhere(path: store.path)
         }
         if let start = save.hooksBeginning { putBack(start) }
         while pending.count > save.editedCount, let last = pending.last?.object { rollBack(last) }
-        try moveToHead()
-    }
-
-    /// The conflict that a reason of the writer stands for; nil when preparing again mends it.
-    private func conflict(
-        _ reason: CommitRefusal.Reason, _ revision: Revision, _ edited: Set<ObjectID>
-    ) -> Conflict? {
-        let schema = store.file.schema
-        switch reason {
-        case .objectChanged(let entity, let id, let base, let now):
-            guard edited.contains(id) else { return nil }
-            return Conflict(
-                entity: schema.entities[entity - 1].name, object: id, base: base, current: now)
-        case .targetMissing(let key):
-            let property = schema.entities[key.sourceEntity - 1].properties[key.slot]
-            return Conflict(
-                entity: property.target ?? "", object: key.target, base: revision, current: nil)
-        // The delete rules see the new referrer after a refresh.
-        case .stillReferenced, .schemaChanged: return nil
+        let missing = refusal.reasons.compactMap { reason -> ReferenceKey? in
+            // The delete rules see a new referrer after the move.
+            guard case .targetMissing(let reference) = reason else { return nil }
+            return reference
         }
+        try moveToHead(missing: missing) { try encoded.changeSet() }
+        save.editedCount = pending.count
+        if save.hooksBeginning != nil { save.hooksBeginning = snapshot() }
     }
 
     /// Waits for the writer, and takes over what it has committed; nil when the save is to be

@@ -12,6 +12,7 @@ public final class Store: Sendable {
     /// In the order of entity numbers.
     let modelTypes: [any Model.Type]
     let configuration: StoreConfiguration
+    let repeatedEdits = RepeatedEdits()
 
     private init(
         file: StoreFile, modelTypes: [any Model.Type], configuration: StoreConfiguration

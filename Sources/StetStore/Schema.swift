@@ -185,6 +185,11 @@ public struct Property: Hashable, Sendable {
         self.normalizers = normalizers
         self.stamp = stamp
     }
+
+    /// True when a value is of the property's type; nil is one of them when it is optional.
+    package func accepts(_ value: Value) -> Bool {
+        value == .null ? isOptional : value.type == type
+    }
 }
 
 /// What a value is changed to before it is validated.

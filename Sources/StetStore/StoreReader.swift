@@ -62,12 +62,23 @@ package struct StoreReader: ~Copyable {
         return (header, UnsafeRawBufferPointer(rebasing: value[RecordLayout.headerByteCount...]))
     }
 
-    /// Walks the object's chain of changes back from its present state to `revision`.
     private func withEarlierRecord<Result>(
         _ header: RecordHeader, _ stored: UnsafeRawBufferPointer,
         _ entity: Int, _ id: ObjectID, _ revision: Revision,
         _ body: (Record) throws -> Result
     ) throws -> Result? {
+        let earlier = try earlierState(header, stored, entity, id, revision)
+        guard let state = earlier.state else { return nil }
+        return try state.withUnsafeBytes {
+            try body(Record(revision: earlier.revision, body: $0))
+        }
+    }
+
+    /// Walks the object's chain of changes back from its present state to `revision`.
+    private func earlierState(
+        _ header: RecordHeader, _ stored: UnsafeRawBufferPointer,
+        _ entity: Int, _ id: ObjectID, _ revision: Revision
+    ) throws -> (revision: Revision, state: [UInt8]?) {
         let description = file.schema.entities[entity - 1]
         var state: [UInt8]? = header.isTombstone ? nil : Array(stored)
         var last = header.revision
@@ -84,8 +95,19 @@ package struct StoreReader: ~Copyable {
             }
             last = previous
         }
-        guard let state else { return nil }
-        return try state.withUnsafeBytes { try body(Record(revision: last, body: $0)) }
+        return (last, state)
+    }
+
+    /// The last change of an object at or before a revision; nil when it has never existed there.
+    ///
+    /// - Complexity: as `withRecord`.
+    package func lastChange(
+        ofEntity entity: Int, _ id: ObjectID, asOf revision: Revision
+    ) throws -> (revision: Revision, isDeleted: Bool)? {
+        guard let (header, stored) = try stored(entity, id) else { return nil }
+        if header.revision <= revision { return (header.revision, header.isTombstone) }
+        let earlier = try earlierState(header, stored, entity, id, revision)
+        return earlier.revision > .zero ? (earlier.revision, earlier.state == nil) : nil
     }
 
     /// The records of an entity, those of deleted objects included.

@@ -15,7 +15,14 @@ import Testing
         #expect(error.reason == .changed)
         #expect(
             error.conflicts == [
-                Conflict(entity: "Notebook", object: notebook.id, base: 1, current: 2)
+                Conflict(
+                    entity: "Notebook", object: notebook.id, base: 1, current: 2,
+                    properties: [
+                        PropertyConflict(
+                            entity: "Notebook", object: notebook.id, property: "name",
+                            base: .string("Swift"), mine: .string("mine"),
+                            theirs: .string("theirs"))
+                    ])
             ])
         #expect(error.rejected.changes.map(\.id) == [article.id, notebook.id])
         #expect(notebook.name == "Swift" && article.rating == 0 && context.revision == 1)

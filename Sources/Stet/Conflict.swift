@@ -1,0 +1,117 @@
+public import StetStore
+
+/// A save was refused because the store has moved: somebody else saved what this save was based on.
+///
+/// Nothing was written, and the context was put back.
+public struct ConflictError: Error, Sendable {
+    /// Why the save was given up.
+    public struct Reason: RawRepresentable, Hashable, Sendable {
+        /// The name of the reason.
+        public let rawValue: String
+
+        /// A reason with this name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// An object of the change set was changed, or something that it refers to was deleted.
+        public static let changed = Reason(rawValue: "changed")
+        /// The save was prepared 8 times and the store had moved each time.
+        public static let contention = Reason(rawValue: "contention")
+    }
+
+    /// Why the save was given up.
+    public let reason: Reason
+    /// The objects that were changed by others.
+    public let conflicts: [Conflict]
+    /// What would have been saved.
+    public let rejected: ChangeSet
+
+    package init(reason: Reason, conflicts: [Conflict], rejected: ChangeSet) {
+        self.reason = reason
+        self.conflicts = conflicts
+        self.rejected = rejected
+    }
+}
+
+extension ConflictError: CustomStringConvertible {
+    /// One line per conflict.
+    public var description: String {
+        let lines = conflicts.map(\.description)
+        return
+            ([reason == .contention ? "The store kept moving while this was saved." : ""] + lines)
+            .filter { !$0.isEmpty }.joined(separator: "\n")
+    }
+}
+
+/// An object with pending changes that was saved elsewhere since this context read it.
+public struct Conflict: Sendable, Hashable, Codable {
+    /// The entity of the object.
+    public let entity: String
+    /// The object.
+    public let object: ObjectID
+    /// The revision of the object that the change set was based on.
+    public let base: Revision
+    /// The revision of its last change now; nil when it has been deleted.
+    public let current: Revision?
+    /// Every property that either side has changed, in the order of declaration; empty when one
+    /// side has deleted the object.
+    public let properties: [PropertyConflict]
+
+    package init(
+        entity: String, object: ObjectID, base: Revision, current: Revision?,
+        properties: [PropertyConflict] = []
+    ) {
+        self.entity = entity
+        self.object = object
+        self.base = base
+        self.current = current
+        self.properties = properties
+    }
+}
+
+/// The three values of one property of an object that was changed on both sides.
+public struct PropertyConflict: Sendable, Hashable, Codable {
+    /// The entity of the object.
+    public let entity: String
+    /// The object.
+    public let object: ObjectID
+    /// The name of the property.
+    public let property: String
+    /// The value that both sides began with; `.null` for an object that both have inserted.
+    public let base: Value
+    /// The pending value of this context.
+    public let mine: Value
+    /// The value that is stored now.
+    public let theirs: Value
+
+    /// True when both sides have changed the property, and not to the same value.
+    public var isContested: Bool { mine != base && theirs != base && mine != theirs }
+
+    package init(
+        entity: String, object: ObjectID, property: String, base: Value, mine: Value, theirs: Value
+    ) {
+        self.entity = entity
+        self.object = object
+        self.property = property
+        self.base = base
+        self.mine = mine
+        self.theirs = theirs
+    }
+}
+
+extension Conflict: CustomStringConvertible {
+    /// What happened to the object, and what to do; then a line for each property that both sides
+    /// have changed.
+    public var description: String {
+        let what = current.map { "changed by commit \($0)" } ?? "deleted"
+        let contested = properties.filter(\.isContested).map { "\n  \($0)" }
+        return "\(entity) \(object) was \(what) since it was read at commit \(base); "
+            + "refresh the context and edit again, or set its merge policy" + contested.joined()
+    }
+}
+
+extension PropertyConflict: CustomStringConvertible {
+    /// The three values.
+    public var description: String {
+        "\(property) was \(base): here \(mine), in the store \(theirs)"
+    }
+}

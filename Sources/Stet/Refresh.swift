@@ -1,0 +1,142 @@
+import StetStore
+
+// How a context follows the store.
+
+extension ManagedContext {
+    /// Moves the context to the last commit, and with it every live object.
+    ///
+    /// Pending changes stay. Where others have changed an object that has some, the context's merge
+    /// policy decides; with `.fail` nothing moves. A context whose save had an unknown outcome
+    /// gives its pending changes up once the outcome is known, and shows what is stored.
+    ///
+    /// - Throws: `ConflictError`, naming each object that could not be merged; what a policy's
+    ///   closure threw; `StoreError`; `UnknownOutcomeError`; `LaterChangesError` when an
+    ///   asynchronous save that was on its way failed and took pending changes with it.
+    /// - Complexity: O(changes since this context's revision).
+    public func refresh() throws {
+        checkNotSaving("refresh()")
+        precondition(
+            editDepth == 0, "refresh() inside edit(_:_:): what the edit began with would be gone")
+        try landFlight()
+        if let unknown = failure as? UnknownOutcomeError {
+            guard store.outcome(of: unknown.commit) != .unknown else { throw unknown }
+            rollBackEverything()
+        }
+        try moveToHead()
+    }
+
+    /// Moves to the last commit, with what is pending merged; nothing has moved when it throws a
+    /// conflict.
+    ///
+    /// `missing` are pending references to what others have deleted, `rejected` is what would have
+    /// been saved.
+    func moveToHead(
+        missing: [ReferenceKey] = [], rejected: (() throws -> ChangeSet)? = nil
+    ) throws {
+        let head = try store.file.read { reader in try reader.head().revision }
+        let changed = try changedObjects(through: head)
+        var merges = Merges()
+        try store.file.read { reader in
+            for change in changed { try merge(change, reader, asOf: head, into: &merges) }
+        }
+        for reference in missing { try merge(missing: reference, into: &merges) }
+        guard merges.conflicts.isEmpty else {
+            throw ConflictError(
+                reason: .changed, conflicts: merges.conflicts,
+                rejected: try rejected?() ?? changes)
+        }
+        for apply in merges.applications { apply() }
+        if !merges.applications.isEmpty { mergeCount += 1 }
+        try move(to: head, changed)
+        failure = nil
+        validSnapshots = []
+    }
+
+    /// An object that another commit changed, and the revision of its last change.
+    struct ChangedObject {
+        let entity: Int
+        let id: ObjectID
+        let revision: Revision
+    }
+
+    /// The objects that are alive in this context and that commits after its revision changed, each
+    /// once, with its last change.
+    ///
+    /// - Complexity: O(commits since its revision) or O(live objects), whichever are fewer.
+    func changedObjects(through head: Revision) throws -> [ChangedObject] {
+        guard head > revision || !overtaken.isEmpty else { return [] }
+        if liveObjectCount < Int(clamping: head.number &- revision.number) {
+            return try store.file.read { reader in
+                try tables.flatMap { try $0?.changedObjects(reader, through: head) ?? [] }
+            }
+        }
+        var changed: [ObjectID: ChangedObject] = [:]
+        for change in overtaken {
+            let object = table(ofEntity: change.entity).object(change.id)
+            // One that was read again since is not behind.
+            if let object, object._$revision < change.revision { changed[change.id] = change }
+        }
+        try store.file.read { reader in
+            var next = revision.next
+            while next <= head {
+                try reader.forEachTouchedObject(of: next) { entity, id, _ in
+                    guard table(ofEntity: entity).object(id) != nil else { return }
+                    changed[id] = ChangedObject(entity: entity, id: id, revision: next)
+                }
+                next = next.next
+            }
+        }
+        return changed.values.sorted { $0.id < $1.id }
+    }
+
+    /// Shows the changed objects as they are at `head`.
+    ///
+    /// Objects with pending changes are left alone: they have been merged, or are behind until they
+    /// have none any more.
+    func move(to head: Revision, _ changed: [ChangedObject]) throws {
+        var left: [ChangedObject] = []
+        try store.file.read { reader in
+            for change in changed {
+                let table = table(ofEntity: change.entity)
+                guard let object = table.object(change.id) else { continue }
+                if object.hasChanges {
+                    if object._$revision < change.revision { left.append(change) }
+                } else {
+                    try table.reload(object, reader, asOf: head, change.revision)
+                }
+            }
+        }
+        overtaken = left
+        revision = head
+    }
+}
+
+extension ObjectTable {
+    /// The live objects whose last change at `head` is another than the one that they show.
+    func changedObjects(
+        _ reader: borrowing StoreReader, through head: Revision
+    ) throws -> [ManagedContext.ChangedObject] {
+        var changed: [ManagedContext.ChangedObject] = []
+        for object in liveObjects {
+            let last = try reader.lastChange(ofEntity: entity, object.id, asOf: head)
+            guard let last, last.revision > object._$revision else { continue }
+            changed.append(
+                ManagedContext.ChangedObject(
+                    entity: entity, id: object.id, revision: last.revision))
+        }
+        return changed
+    }
+
+    func reload<M: Model>(
+        _ object: M, _ reader: borrowing StoreReader, asOf revision: Revision,
+        _ lastChange: Revision
+    ) throws {
+        let isThere = try reader.withRecord(ofEntity: entity, object.id, asOf: revision) { record in
+            object._$snapshot = try M._$decode(object.id, record.body)
+            object._$state.flags.remove(.deleted)
+            return true
+        }
+        if isThere == nil { object._$state.flags.insert(.deleted) }
+        object._$state.revision = lastChange
+    }
+}
