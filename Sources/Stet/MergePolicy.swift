@@ -60,6 +60,7 @@ public struct MergePolicy: Sendable {
     ///   - model: whose property it is.
     ///   - property: as a field of the model's snapshot.
     ///   - reducer: makes one value of three.
+    /// - Returns: the policy with the reducer.
     public func merging<M: Model, V: StoredValue>(
         _ model: M.Type, _ property: KeyPath<M.Snapshot, V>, by reducer: MergeReducer<V>
     ) -> MergePolicy {
