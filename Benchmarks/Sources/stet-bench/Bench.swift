@@ -52,6 +52,11 @@ enum Bench {
             lmdb-journal  the same with the journal, without SHA-256 (zeros stand where the digests
                           would, a cheap counter where the random salts would); W2b, W2c: one writer
                           takes what waits into one transaction. Neither validates anything
+            W13           what a refused save does last: 10,000 edits put back, per object; written by
+                          it; and as a share of the good save
+            W14           snapshot and restore of 10,000 edits, per object
+            W18           the heap of live unchanged objects, less that of an array of their values
+            W19           reads by id in a context 10,000 commits behind, beside a fresh one
             lmdb-structs  C that makes a struct and two texts of malloc of each record
             grdb          DatabasePool, WAL, synchronous = FULL, records by hand, fetchOne(key:)
             grdb-tuned    the same with a cache of 64 MiB, and the file mapped
@@ -82,6 +87,13 @@ enum Bench {
             let workloads = try EditingWorkloads(options, samples, directory: directory)
             for round in rounds(options, "Editing") {
                 try workloads.run(round: round, &measurements)
+            }
+            workloads.close()
+        }
+        if options.groups.contains(.contexts) {
+            let workloads = try ContextWorkloads(options, samples, directory: directory)
+            for round in rounds(options, "Contexts") {
+                try await workloads.run(round: round, &measurements)
             }
             workloads.close()
         }

@@ -4,6 +4,12 @@ import Stet
 ///
 /// Bare LMDB has nothing like it.
 struct EditingWorkloads {
+    /// What a refused save does last.
+    private static let rollback = "W13"
+    private static let rollbackShare = "W13 share"
+    private static let bytesWritten = "W13 bytes"
+    private static let snapshotAndRestore = "W14"
+
     private let store: Store
     private let pendingCount: Int
 
@@ -37,20 +43,21 @@ struct EditingWorkloads {
                 for index in articles.indices { articles[index].rating = (index + pass) % 6 }
             }
         }
-        measurements.time("rollback of all of them", .stet, objects: pendingCount) {
+        measurements.time(Self.rollback, .stet, objects: pendingCount) {
             context.rollback()
         }
     }
 
     private func putBack(_ measurements: inout Measurements) throws {
         let (context, articles) = try pending(rating: 1)
-        let snapshot = measurements.time(
-            "snapshot of the pending changes", .stet, objects: pendingCount
-        ) { context.snapshot() }
+        let clock = ContinuousClock()
+        var snapshot = context.snapshot()
+        let taking = clock.measure { snapshot = context.snapshot() }
         for article in articles { article.rating = 2 }
-        measurements.time(
-            "restore of the pending changes", .stet, objects: pendingCount
-        ) { context.restore(snapshot) }
+        let restoring = clock.measure { context.restore(snapshot) }
+        measurements.add(
+            (taking + restoring) / .nanoseconds(1) / Double(pendingCount), .nanoseconds,
+            Self.snapshotAndRestore, .stet)
         guard articles.allSatisfy({ $0.rating == 1 }) else {
             throw Failure("restore has not put the ratings back")
         }
@@ -66,9 +73,13 @@ struct EditingWorkloads {
         for (index, article) in articles.enumerated() {
             article.title = "edited \(revision) \(index)"
         }
-        try measurements.time("save of edits", .stet, objects: pendingCount) {
-            _ = try context.save()
-        }
+        let clock = ContinuousClock()
+        let saving = try clock.measure { _ = try context.save() }
+        measurements.add(
+            saving / .nanoseconds(1) / Double(pendingCount), .nanoseconds, "save of edits", .stet)
+        for article in articles { article.rating = 1 }
+        let rollback = clock.measure { context.rollback() }
+        measurements.add(rollback / saving * 100, .percent, Self.rollbackShare, .stet)
     }
 
     private func saveRefused(_ measurements: inout Measurements) throws {
@@ -84,7 +95,7 @@ struct EditingWorkloads {
             } catch { return error is ValidationError }
         }
         let written = try WriteCounters.now().byteCount - start.byteCount
-        measurements.add(Double(written), .bytes, "bytes written by a refused save", .stet)
+        measurements.add(Double(written), .bytes, Self.bytesWritten, .stet)
         guard isRefused, !context.hasChanges else {
             throw Failure("an invalid save was not refused, or its edits stayed")
         }

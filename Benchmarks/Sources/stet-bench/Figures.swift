@@ -21,13 +21,16 @@ enum Unit: String {
     case pages = "pages/commit"
     case calls = "writes/commit"
     case bytes = "bytes"
+    case bytesPerObject = "bytes/object"
+    case percent = "%"
+    case timesFresh = "× fresh"
 
     /// True when a smaller value is a faster program; nil for counts.
     var isTime: Bool? {
         switch self {
         case .milliseconds, .nanoseconds: true
         case .objects, .commits, .reads: false
-        case .pages, .calls, .bytes: nil
+        case .pages, .calls, .bytes, .bytesPerObject, .percent, .timesFresh: nil
         }
     }
 }

@@ -6,10 +6,11 @@ struct Options {
           --rounds     how often the programs take turns, 5 unless said otherwise
           --directory  where the stores are made and removed again, on a real disk;
                        .build of the current directory unless said otherwise
-          --only       one workload, such as W2b, or one group: peers, reading, editing
+          --only       one workload, such as W2b, or one group: peers, reading, editing,
+                       contexts
         """
 
-    enum Group: String, CaseIterable { case peers, reading, editing }
+    enum Group: String, CaseIterable { case peers, reading, editing, contexts }
 
     var isQuick = false
     var rounds: Int?
@@ -60,6 +61,8 @@ struct Options {
     var storedCount: Int { isQuick ? 50_000 : 200_000 }
     /// How many of them are read by id.
     var readCount: Int { isQuick ? 20_000 : 50_000 }
+    /// How many commits a context is behind.
+    var commitsBehind: Int { isQuick ? 1_000 : 10_000 }
     /// The articles that are pending when a context is put back or a save refused.
     var pendingCount: Int { 10_000 }
     /// The articles of a commit of middle size, and how many of those there are.

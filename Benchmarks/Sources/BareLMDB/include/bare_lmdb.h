@@ -86,4 +86,7 @@ void bare_free(BareObjects *objects);
 int bare_get(
     BareStore *store, const BareID *ids, size_t count, bool one_scope, BareTotals *totals);
 
+/* What malloc has given out and not got back. */
+size_t bare_heap_byte_count(void);
+
 #endif
