@@ -10,8 +10,11 @@ extension ManagedContext {
     ///
     /// - Complexity: O(objects inserted).
     public func insert(_ object: some Model) {
+        guard mayEdit(object) else { return }
+        let position = pending.count
         var queue = insertOne(object)
         while let next = queue.popLast() { queue += insertOne(next) }
+        callDidInsert(from: position)
     }
 
     /// Inserts one object; the objects to insert after it.
@@ -88,7 +91,8 @@ extension ManagedContext {
         guard context === self else {
             return note(.foreignObject, object, "belongs to another context")
         }
-        if object.isDeleted { return }
+        guard !object.isDeleted, mayEdit(object), callWillDelete(of: object), !object.isDeleted
+        else { return }
         if !object.hasChanges { register(object) }
         touch(object)
         object._$state.flags.insert(.deleted)

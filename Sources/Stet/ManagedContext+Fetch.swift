@@ -43,6 +43,9 @@ extension ManagedContext {
             }
         }
         var objects = unsafeBitCast(found, to: [M].self)
+        if M._$hasDidFetch {
+            for object in objects { callDidFetch(of: object) }
+        }
         if let flight {
             // Saved as far as this context is concerned, but not at its revision.
             for (entry, flags) in zip(flight.entries, flight.flags) where flags.contains(.inserted)
@@ -59,9 +62,7 @@ extension ManagedContext {
 
     /// The object with an id, deleted ones included.
     func load<M: Model>(_ id: ObjectID, as type: M.Type) throws -> M? {
-        let table = table(for: type)
-        if let object = table.object(id, as: type) { return object }
-        return try table.read(id, as: type)
+        try table(for: type).load(id, as: type)
     }
 
     /// What a reference's accessor does: never throws.
@@ -78,7 +79,14 @@ extension ManagedContext {
 }
 
 extension ObjectTable {
-    func read<M: Model>(_ id: ObjectID, as type: M.Type) throws -> M? {
+    /// The object with an id, made from its record where it is not alive.
+    func load<M: Model>(_ id: ObjectID, as type: M.Type) throws -> M? {
+        guard let object = try object(id, as: type) ?? read(id, as: type) else { return nil }
+        if M._$hasDidFetch { context.callDidFetch(of: object) }
+        return object
+    }
+
+    private func read<M: Model>(_ id: ObjectID, as type: M.Type) throws -> M? {
         try context.store.file.read { reader in
             try reader.withRecord(ofEntity: entity, id, asOf: context.revision) { record in
                 try make(id, record, as: type)
@@ -89,7 +97,7 @@ extension ObjectTable {
     /// The object with an id, whatever its class.
     func load(_ id: ObjectID) throws -> (any Model)? {
         func load<M: Model>(_ type: M.Type) throws -> (any Model)? {
-            try object(id, as: type) ?? read(id, as: type)
+            try self.load(id, as: type)
         }
         return try load(modelType)
     }

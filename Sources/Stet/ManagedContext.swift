@@ -47,6 +47,7 @@ public final class ManagedContext {
     /// True while a save or a validation runs code of users, which may edit but not save or go
     /// back.
     var isSaving = false
+    var hooks = RunningHooks()
     /// The asynchronous save that the writer has.
     var flight: PendingSave?
     /// True while an asynchronous save has its turn.
@@ -99,6 +100,7 @@ public final class ManagedContext {
 
     /// Traps when a hook, validator or observer of a save calls what cannot run inside of it.
     func checkNotSaving(_ call: StaticString) {
+        checkNotInHook(call)
         precondition(
             !isSaving,
             "\(call) during a save: willSave, validators and willCommit observers may not call it")
@@ -142,6 +144,7 @@ public final class ManagedContext {
             note(.deletedObjectEdited, object, "was edited after it had been deleted")
             return false
         }
+        guard mayEdit(object) else { return false }
         if !object.hasChanges { register(object) }
         touch(object)
         return true

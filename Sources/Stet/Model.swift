@@ -22,18 +22,70 @@ where
     /// They run before a save, on the isolation of the context, and see values, not objects.
     static var validators: Validators<Self> { get }
 
-    /// Called before a save for each object that changed, on the isolation of the context.
+    /// What `didInsert` gives: nothing, in a model that implements it.
+    associatedtype _DidInsert
+    /// What `willSave` gives: nothing, in a model that implements it.
+    associatedtype _WillSave
+    /// What `willDelete` gives: nothing, in a model that implements it.
+    associatedtype _WillDelete
+    /// What `didFetch` gives: nothing, in a model that implements it.
+    associatedtype _DidFetch
+
+    /// Called once when the object has been inserted into a context, by `insert` or because an
+    /// object refers to it; write `func didInsert() { … }`.
+    ///
+    /// The object is in its context, as is everything that can be reached from it, so that defaults
+    /// can be taken from there (`author = context?.author`). What it changes is part of the
+    /// insertion, and goes with it when that is rolled back; only an object that is inserted again
+    /// then hears of it again. Fetching an object, and restoring one, is no insertion.
+    ///
+    /// It may edit, insert and delete: hooks may make hooks run to a depth of 64, beyond which the
+    /// next save is refused. It traps where it saves, refreshes, rolls back, restores or begins an
+    /// `edit`.
+    @discardableResult
+    func didInsert() -> _DidInsert
+
+    /// Called before a save for each object that changed, on the isolation of the context; write
+    /// `func willSave() { … }`.
     ///
     /// What it changes is part of the save. It may be called again, at most 8 times in all, when
-    /// the object changes again. Does nothing unless the model says so.
-    func willSave()
+    /// the object changes again; an object that changes in every round is an error that names it.
+    /// It is not called for deleted objects.
+    ///
+    /// It may edit, insert and delete. It traps where it saves, validates, refreshes, rolls back,
+    /// restores or begins an `edit`.
+    @discardableResult
+    func willSave() -> _WillSave
+
+    /// Called once for each deletion, at once, before the object is marked as deleted; write `func
+    /// willDelete() { … }`.
+    ///
+    /// The object can still be read and edited, and what it refers to is still there. What it
+    /// changes goes when the deletion is rolled back. An object whose deletion was taken back hears
+    /// of the next one again.
+    ///
+    /// It may edit, insert and delete, also in a cycle: deleting an object whose deletion has begun
+    /// does nothing. Hooks may make hooks run to a depth of 64, beyond which the next save is
+    /// refused. It traps where it saves, refreshes, rolls back, restores or begins an `edit`.
+    @discardableResult
+    func willDelete() -> _WillDelete
+
+    /// Called once when the object has been made from its record; write `func didFetch() { … }`.
+    ///
+    /// It is part of a read, at any place where an object is read, and may do nothing but set
+    /// `@Transient` properties and read. What it edits, inserts or deletes is refused, and a
+    /// violation at the next save, but for objects that have pending changes already. Of the
+    /// objects that it reads, `didFetch` is called after it has returned. It is not called when an
+    /// object that is alive follows the store. It traps where it saves, refreshes, rolls back,
+    /// restores or begins an `edit`.
+    @discardableResult
+    func didFetch() -> _DidFetch
 
     var _$state: ModelState { get set }
     var _$snapshot: Snapshot { get set }
     static var _$description: ModelDescription<Self> { get }
     static var _$name: String { get }
     static var _$propertyCount: Int { get }
-    static var _$hasWillSave: Bool { get }
     init(_$snapshot: Snapshot, state: consuming ModelState)
     func _$visitReferences(_ visitor: inout ReferenceVisitor)
     func _$mutateReferences(_ mutation: ReferenceMutation)
@@ -98,9 +150,6 @@ extension Model {
     /// No rules in code.
     public static var validators: Validators<Self> { Validators() }
 
-    /// Does nothing.
-    public func willSave() {}
-
     /// Two objects are equal when they are the same instance.
     public static func == (one: Self, other: Self) -> Bool { one === other }
 
@@ -141,6 +190,7 @@ extension Model {
             _$snapshot: Snapshot(_$id: id, reader: &reader),
             state: ModelState(id: id, table: table, revision: revision))
         if reader.isDamaged { throw ObjectTable.damage(id, _$name) }
+        if _$hasDidFetch { object._$state.flags = .fetched }
         let pointer = Unmanaged.passUnretained(object).toOpaque()
         if let present = table.insert(id, pointer) {
             // A default value of a property has fetched the same object meanwhile.

@@ -20,6 +20,8 @@ public struct ModelState: ~Copyable {
         @usableFromInline static var deleted: Flags { Flags(rawValue: 4) }
         /// Pending, and its next edit must be noticed: set while a save settles.
         @usableFromInline static var resting: Flags { Flags(rawValue: 8) }
+        /// Made from its record, and `didFetch` has not been called yet.
+        @usableFromInline static var fetched: Flags { Flags(rawValue: 16) }
         /// Its next edit needs a look.
         @usableFromInline static var guarded: Flags { Flags(rawValue: 4 | 8) }
     }

@@ -160,7 +160,7 @@ extension ManagedContext {
 
     /// Steps 1 to 7 up to the writer's queue; nil when there was nothing to write.
     private func submit(_ save: PendingSave) throws -> Submission? {
-        if save.hooksBeginning == nil, store.modelTypes.contains(where: { $0._$hasWillSave }) {
+        if save.hooksBeginning == nil, store.modelTypes.contains(where: { $0._$hasEditingHook }) {
             // Hooks may count what they do: they see the pending changes anew in each preparation.
             save.hooksBeginning = snapshot()
         }

@@ -121,13 +121,6 @@ extension DeclGroupSyntax {
         return properties
     }
 
-    /// True when the class itself implements the hook.
-    var declaresWillSave: Bool {
-        memberBlock.members.contains {
-            $0.decl.as(FunctionDeclSyntax.self)?.name.text == "willSave"
-        }
-    }
-
     /// `public ` or `package ` when the class is, else nothing.
     var accessPrefix: String {
         for modifier in modifiers {

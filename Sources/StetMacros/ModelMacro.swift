@@ -14,8 +14,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         let properties = model.modelProperties
         for property in properties { ModelMisuse.reportOptions(of: property, context) }
         return ModelMembers(
-            name: model.name.text, access: model.accessPrefix, properties: properties,
-            hasWillSave: model.declaresWillSave
+            name: model.name.text, access: model.accessPrefix, properties: properties
         ).all
     }
 
@@ -47,7 +46,6 @@ struct ModelMembers {
     let name: String
     let access: String
     let properties: [PropertyDeclaration]
-    let hasWillSave: Bool
 
     var all: [DeclSyntax] {
         [
@@ -55,7 +53,6 @@ struct ModelMembers {
             snapshotType, snapshotProperty, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
             "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
-            "\(raw: access)static var _$hasWillSave: Bool { \(raw: hasWillSave) }",
             description, visit, mutate, encode, normalize, stamp,
         ]
     }

@@ -43,6 +43,8 @@ public struct Violation: Sendable, Hashable, Codable {
         public static let unsettled = Code(3)
         /// A `willCommit` observer edited an object.
         public static let editedDuringCommit = Code(4)
+        /// `didFetch` edited an object.
+        public static let editedDuringFetch = Code(5)
     }
 
     /// What kind of thing is wrong.
