@@ -15,16 +15,21 @@
 ///     init(title: String) { self.title = title }
 /// }
 /// ```
+///
+/// - Parameter options: what the class is beyond that, `.observable`; written out, for the macro
+///   reads the text.
 @attached(
     member,
-    names: named(_$state), named(Snapshot), named(_$snapshot), named(init(_$snapshot:state:)),
+    names: named(_$state), named(_$registrar), named(Snapshot), named(_$snapshot),
+    named(init(_$snapshot:state:)),
     named(_$description), named(_$name), named(_$propertyCount),
     named(_$visitReferences), named(_$mutateReferences), named(_$encode(into:)),
     named(_$normalize(since:)), named(_$stamp(_:isInsert:))
 )
 @attached(memberAttribute)
-@attached(extension, conformances: Model)
-public macro Model() = #externalMacro(module: "StetMacros", type: "ModelMacro")
+@attached(extension, conformances: Model, ObservableModel)
+public macro Model(_ options: ModelOption...) =
+    #externalMacro(module: "StetMacros", type: "ModelMacro")
 
 /// Adds rules, normalisation or stamps to an attribute of a model.
 @attached(peer)
@@ -40,4 +45,5 @@ public macro Transient() = #externalMacro(module: "StetMacros", type: "Transient
 /// Written by `@Model` on each property; not for use by hand.
 @attached(accessor, names: named(init), named(get), named(set))
 @attached(peer, names: prefixed(_))
-public macro _Stored(_ slot: Int) = #externalMacro(module: "StetMacros", type: "StoredMacro")
+public macro _Stored(_ slot: Int, isObserved: Bool = false) =
+    #externalMacro(module: "StetMacros", type: "StoredMacro")

@@ -25,7 +25,7 @@ extension ManagedContext {
             } else if object.isDeleted, object.hasChanges {
                 touch(object)
                 mayReferToUninserted = true
-                object._$state.flags.remove(.deleted)
+                object._$setDeleted(false)
             } else if object.isDeleted {
                 note(.deletedObjectEdited, object, "was inserted after it had been deleted")
             }
@@ -95,7 +95,7 @@ extension ManagedContext {
         else { return }
         if !object.hasChanges { register(object) }
         touch(object)
-        object._$state.flags.insert(.deleted)
+        object._$setDeleted(true)
     }
 
     /// The objects that refer to an object now, saved or not, in ascending order of id.
@@ -132,6 +132,12 @@ extension ManagedContext {
 }
 
 extension Model {
+    func _$setDeleted(_ isDeleted: Bool) {
+        let flags = _$state.flags
+        _$show(
+            flags: (isDeleted ? flags.union(.deleted) : flags.subtracting(.deleted)).rawValue)
+    }
+
     var _$context: ManagedContext? { _$state.table?.context }
 
     /// True when the property in a slot refers to an object now; false where the index is ahead of

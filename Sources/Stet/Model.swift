@@ -94,6 +94,7 @@ where
     func _$stamp(_ date: Date, isInsert: Bool)
 
     // With defaults that are compiled anew for each model.
+    func _$show(flags: UInt32)
     func _$capture() -> AnyObject
     func _$restore(_ memento: AnyObject)
     func _$normalize(sinceMemento memento: AnyObject?)
@@ -201,11 +202,17 @@ extension Model {
         return UnsafeRawPointer(Unmanaged.passRetained(object).toOpaque())
     }
 
+    /// Sets the flags; `isDeleted` may become another.
+    @inlinable
+    public func _$show(flags: UInt32) {
+        _$state.flags = ModelState.Flags(rawValue: flags)
+    }
+
     /// Brings back the values and flags of a snapshot.
     @inlinable
     public func _$putBack(_ memento: AnyObject, _ flags: UInt32) {
         _$restore(memento)
-        _$state.flags = ModelState.Flags(rawValue: flags)
+        _$show(flags: flags)
     }
 
     /// Brings back the values from before the pending changes; an inserted object is in no context.
@@ -214,14 +221,14 @@ extension Model {
         _$restore(memento)
         _$state.pendingIndex = -1
         if !_$state.flags.contains(.inserted) {
-            _$state.flags = []
+            _$show(flags: 0)
         } else if _$state.revision == .zero {
             _$state.table?.forget(_$state.id)
             _$state.table = nil
-            _$state.flags = []
+            _$show(flags: 0)
         } else {
             // Others have deleted it, and a merge has inserted it again.
-            _$state.flags = .deleted
+            _$show(flags: ModelState.Flags.deleted.rawValue)
         }
     }
 

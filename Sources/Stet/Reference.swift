@@ -106,4 +106,10 @@ public enum ReferenceMutation {
     case adopt([any Model])
     /// The reference in this slot becomes nil.
     case clear(slot: Int)
+
+    /// True when the property in a slot shows another value then.
+    public func isShown(by slot: Int) -> Bool {
+        if case .clear(slot) = self { return true }
+        return false
+    }
 }

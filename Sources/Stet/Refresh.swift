@@ -133,10 +133,10 @@ extension ObjectTable {
     ) throws {
         let isThere = try reader.withRecord(ofEntity: entity, object.id, asOf: revision) { record in
             object._$snapshot = try M._$decode(object.id, record.body)
-            object._$state.flags.remove(.deleted)
+            object._$setDeleted(false)
             return true
         }
-        if isThere == nil { object._$state.flags.insert(.deleted) }
+        if isThere == nil { object._$setDeleted(true) }
         object._$state.revision = lastChange
     }
 }

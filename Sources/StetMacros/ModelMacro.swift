@@ -11,10 +11,13 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         guard ModelMisuse.report(in: declaration, at: node, context),
             let model = declaration.as(ClassDeclSyntax.self)
         else { return [] }
+        ModelOptions.report(node, declaration, context)
+        ModelMisuse.reportHooks(of: declaration, context)
         let properties = model.modelProperties
         for property in properties { ModelMisuse.reportOptions(of: property, context) }
         return ModelMembers(
-            name: model.name.text, access: model.accessPrefix, properties: properties
+            name: model.name.text, access: model.accessPrefix, properties: properties,
+            isObservable: ModelOptions(node).isObservable
         ).all
     }
 
@@ -28,7 +31,8 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
             let name = variable.singleName,
             let property = declaration.modelProperties.first(where: { $0.name == name })
         else { return [] }
-        return ["@Stet._Stored(\(raw: property.slot))"]
+        let observed = ModelOptions(node).isObservable ? ", isObserved: true" : ""
+        return ["@Stet._Stored(\(raw: property.slot)\(raw: observed))"]
     }
 
     static func expansion(
@@ -36,8 +40,14 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
         in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
-        guard !protocols.isEmpty, declaration.is(ClassDeclSyntax.self) else { return [] }
-        return [try ExtensionDeclSyntax("extension \(type.trimmed): Stet.Model {}")]
+        guard declaration.is(ClassDeclSyntax.self) else { return [] }
+        // Those that the class does not declare by itself.
+        var names = protocols.map(\.trimmedDescription)
+        if !ModelOptions(node).isObservable { names.removeAll { $0.hasSuffix("ObservableModel") } }
+        return try names.map { name in
+            let name = name.hasSuffix("ObservableModel") ? "ObservableModel" : "Model"
+            return try ExtensionDeclSyntax("extension \(type.trimmed): Stet.\(raw: name) {}")
+        }
     }
 }
 
@@ -46,15 +56,29 @@ struct ModelMembers {
     let name: String
     let access: String
     let properties: [PropertyDeclaration]
+    let isObservable: Bool
 
     var all: [DeclSyntax] {
-        [
+        registrar + [
             "\(raw: access)final var _$state = Stet.ModelState()",
             snapshotType, snapshotProperty, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
             "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
             description, visit, mutate, encode, normalize, stamp,
         ]
+    }
+
+    private var registrar: [DeclSyntax] {
+        isObservable ? ["\(raw: access)final let _$registrar = Stet.ObjectRegistrar()"] : []
+    }
+
+    /// A statement that changes a property, told to observers where there can be any.
+    private func shown(
+        _ property: PropertyDeclaration, if isOther: String, _ statement: String
+    ) -> String {
+        guard isObservable else { return statement }
+        return
+            "_$registrar.show(self, \\.\(property.reference), isOther: \(isOther)) { \(statement) }"
     }
 
     /// One line per property, joined.
@@ -93,7 +117,7 @@ struct ModelMembers {
         Snapshot(_$id: id\(raw: properties.map { ", \($0.name): \($0.typeName)._snapshotValue(\($0.storage))" }.joined()))
         }
         set {
-        \(raw: lines { "\($0.storage) = \($0.typeName)._storage(from: newValue.\($0.reference))" })
+        \(raw: lines { shown($0, if: "\($0.typeName)._snapshotValue(\($0.storage)) != newValue.\($0.reference)", "\($0.storage) = \($0.typeName)._storage(from: newValue.\($0.reference))") })
         }
         }
         """
@@ -133,7 +157,7 @@ struct ModelMembers {
     private var mutate: DeclSyntax {
         """
         \(raw: access)final func _$mutateReferences(_ mutation: Stet.ReferenceMutation) {
-        \(raw: lines { "\($0.typeName)._mutate(&\($0.storage), slot: \($0.slot), mutation)" })
+        \(raw: lines { shown($0, if: "mutation.isShown(by: \($0.slot))", "\($0.typeName)._mutate(&\($0.storage), slot: \($0.slot), mutation)") })
         }
         """
     }
@@ -149,8 +173,15 @@ struct ModelMembers {
     private var normalize: DeclSyntax {
         let trims = lines { property in
             guard property.hasOption("trimmed") else { return nil }
+            let trim =
+                isObservable
+                ? "var trimmed = \(property.storage); Stet._trim(&trimmed); "
+                    + shown(
+                        property, if: "trimmed != \(property.storage)",
+                        "\(property.storage) = trimmed")
+                : "Stet._trim(&\(property.storage))"
             return "if base == nil || base?.\(property.reference) != \(property.storage) "
-                + "{ Stet._trim(&\(property.storage)) }"
+                + "{ \(trim) }"
         }
         return """
             \(raw: access)final func _$normalize(since base: Snapshot?) {
@@ -165,7 +196,8 @@ struct ModelMembers {
                 return nil
             }
             let isInsertOnly = option.argument?.hasSuffix("insert") ?? false
-            let assignment = "\(property.storage) = \(property.typeName)(_stamp: date)"
+            let assignment = shown(
+                property, if: "true", "\(property.storage) = \(property.typeName)(_stamp: date)")
             return isInsertOnly ? "if isInsert { \(assignment) }" : assignment
         }
         return """

@@ -23,6 +23,7 @@ struct StoredMacro: AccessorMacro, PeerMacro {
             case .argumentList(let arguments)? = node.arguments,
             let slot = arguments.first?.expression.trimmedDescription
         else { return [] }
+        let isObserved = arguments.count > 1
         let type = property.typeName
         let storage = property.storage
         return [
@@ -34,13 +35,13 @@ struct StoredMacro: AccessorMacro, PeerMacro {
             """,
             """
             get {
-            \(raw: type)._value(of: \(raw: storage), in: self)
+            \(raw: isObserved ? "_$registrar.access(self, \\.\(property.reference))\nreturn " : "")\(raw: type)._value(of: \(raw: storage), in: self)
             }
             """,
             """
             set {
             guard let storage = \(raw: type)._storage(assigning: newValue, replacing: \(raw: storage), in: self, slot: \(raw: slot)) else { return }
-            \(raw: storage) = storage
+            \(raw: isObserved ? "_$registrar.show(self, \\.\(property.reference)) { \(storage) = storage }" : "\(storage) = storage")
             }
             """,
         ]

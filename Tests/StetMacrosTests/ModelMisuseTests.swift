@@ -105,6 +105,45 @@ import Testing
         #expect(messages("@Model final class Article { \(source) }") == [])
     }
 
+    @Test(arguments: [
+        (
+            "@Model(.observed) final class A {}",
+            "@Model has no option '.observed': it must be written out, and there is '.observable'"
+        ),
+        (
+            "@Model(options) final class A {}",
+            "@Model has no option 'options': it must be written out, and there is '.observable'"
+        ),
+        (
+            "@Observable @Model final class A {}",
+            "@Observable does not see what a context puts back: write @Model(.observable)"
+        ),
+        (
+            "@Model final class A { func willSave() throws {} }",
+            "This would not be called: a hook is 'func willSave()'"
+        ),
+        (
+            "@Model final class A { static func didInsert() {} }",
+            "This would not be called: a hook is 'func didInsert()'"
+        ),
+    ])
+    func anOptionOrHookThatIsNoneIsExplained(source: String, message: String) {
+        #expect(messages(source) == [message])
+    }
+
+    @Test func optionsAndHooksAreAccepted() {
+        #expect(
+            messages(
+                """
+                @Model(.observable) final class A {
+                    func didInsert() {}
+                    func willSave() {}
+                    func willDelete() {}
+                    func didFetch() {}
+                }
+                """) == [])
+    }
+
     @Test func attributesInTheWrongPlaceAreReported() {
         #expect(
             messages("struct A { @Attribute(.trimmed) let title: String = \"\" }")

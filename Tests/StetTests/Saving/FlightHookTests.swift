@@ -33,6 +33,17 @@ import Testing
     }
 }
 
+/// A model whose insertion is counted by what refers to it.
+@Model private final class Entry {
+    var entries: Int = 0
+    var book: Entry?
+    var target: Entry?
+
+    init() {}
+
+    func didInsert() { book?.entries += 1 }
+}
+
 @MainActor @Suite struct FlightHookTests {
     private let directory = TemporaryDirectory()
 
@@ -81,6 +92,29 @@ import Testing
         #expect(object.count == 2)
         let fresh = store.context()
         #expect(try fresh.object(Prepared.self, id: referrer.id)?.other == nil)
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test func whatDidInsertChangesInASaveIsChangedOnceWhenTheSaveIsPreparedAgain() async throws {
+        let store = try Store.open(at: directory.file(), for: Entry.self)
+        let context = store.context()
+        let (book, target) = (Entry(), Entry())
+        context.insert(book)
+        context.insert(target)
+        try await context.save()
+        let other = store.context()
+        let referrer = Entry()
+        referrer.target = try other.object(Entry.self, id: target.id)
+        other.insert(referrer)
+        try await other.save()
+        context.delete(target)
+        // Inserted by the save, because the book refers to it.
+        let entry = Entry()
+        entry.book = book
+        book.target = entry
+        let commit = try #require(try await context.save())
+        #expect(book.entries == 1 && entry.context === context)
+        #expect(commit.changeSet.changes.map(\.kind).filter { $0 == .insert }.count == 1)
         #expect(try store.verify().problems == [])
     }
 }

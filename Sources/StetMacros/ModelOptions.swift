@@ -1,0 +1,73 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxMacros
+
+/// The options of `@Model`, as they are written.
+struct ModelOptions {
+    let isObservable: Bool
+
+    init(_ node: AttributeSyntax) {
+        isObservable = Self.expressions(node).contains { Self.name($0) == "observable" }
+    }
+
+    private static func expressions(_ node: AttributeSyntax) -> [ExprSyntax] {
+        guard case .argumentList(let arguments)? = node.arguments else { return [] }
+        return arguments.map(\.expression)
+    }
+
+    private static func name(_ expression: ExprSyntax) -> String {
+        expression.as(MemberAccessExprSyntax.self)?.declName.baseName.text ?? ""
+    }
+
+    /// Reports options that do not exist, and attributes that an option stands for.
+    static func report(
+        _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax,
+        _ context: some MacroExpansionContext
+    ) {
+        for expression in expressions(node) where name(expression) != "observable" {
+            context.report(
+                Misuse(
+                    "option",
+                    "@Model has no option '\(expression.trimmedDescription)': it must be written "
+                        + "out, and there is '.observable'"), at: expression)
+        }
+        for element in declaration.attributes {
+            guard let attribute = element.as(AttributeSyntax.self),
+                let name = attribute.attributeName.trimmedDescription.split(separator: ".").last,
+                name == "Observable"
+            else { continue }
+            context.report(
+                Misuse(
+                    "observable",
+                    "@Observable does not see what a context puts back: write @Model(.observable)"),
+                at: attribute)
+        }
+    }
+}
+
+extension ModelMisuse {
+    private static let hooks: Set<String> = ["didInsert", "willSave", "willDelete", "didFetch"]
+
+    /// Reports what looks like a hook and would not be called.
+    static func reportHooks(
+        of declaration: some DeclGroupSyntax, _ context: some MacroExpansionContext
+    ) {
+        for member in declaration.memberBlock.members {
+            guard let function = member.decl.as(FunctionDeclSyntax.self),
+                hooks.contains(function.name.text)
+            else { continue }
+            let signature = function.signature
+            let isStatic = function.modifiers.contains {
+                [.keyword(.static), .keyword(.class)].contains($0.name.tokenKind)
+            }
+            guard
+                isStatic || signature.effectSpecifiers != nil || signature.returnClause != nil
+                    || !signature.parameterClause.parameters.isEmpty
+            else { continue }
+            let name = function.name.text
+            context.report(
+                Misuse("hook", "This would not be called: a hook is 'func \(name)()'"),
+                at: function.name)
+        }
+    }
+}

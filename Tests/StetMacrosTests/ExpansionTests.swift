@@ -1,0 +1,94 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacroExpansion
+import SwiftSyntaxMacros
+import SwiftSyntaxMacrosGenericTestSupport
+import Testing
+
+@testable import StetMacros
+
+/// What `@Model` writes, word for word.
+@Suite struct ExpansionTests {
+    private func expand(_ source: String) -> [String] {
+        let macros: [String: MacroSpec] = [
+            "Model": MacroSpec(
+                type: ModelMacro.self, conformances: ["Stet.Model", "Stet.ObservableModel"]),
+            "_Stored": MacroSpec(type: StoredMacro.self),
+        ]
+        return Parser.expand(source, macros, BasicMacroExpansionContext())
+            .split(separator: "\n").map { line in
+                line.split(separator: " ").joined(separator: " ")
+            }
+    }
+
+    private static let note = """
+        final class Note {
+            @Attribute(.trimmed) var title: String
+            @Attribute(.stamped(.insert)) var made: Date
+        }
+        """
+
+    @Test func observationIsAllThatTheOptionAdds() {
+        let plain = expand("@Model \(Self.note)")
+        let observable = expand("@Model(.observable) \(Self.note)")
+        #expect(
+            observable.filter { !plain.contains($0) } == [
+                "@Stet._Stored(0, isObserved: true) var title: String",
+                "@Stet._Stored(1, isObserved: true) var made: Date",
+                "final let _$registrar = Stet.ObjectRegistrar()",
+                "_$registrar.show(self, \\.title, isOther: "
+                    + "String._snapshotValue(_title) != newValue.title) {",
+                "_$registrar.show(self, \\.made, isOther: "
+                    + "Date._snapshotValue(_made) != newValue.made) {",
+                "_$registrar.show(self, \\.title, isOther: mutation.isShown(by: 0)) {",
+                "_$registrar.show(self, \\.made, isOther: mutation.isShown(by: 1)) {",
+                "var trimmed = _title;",
+                "Stet._trim(&trimmed);",
+                "_$registrar.show(self, \\.title, isOther: trimmed != _title) {",
+                "_title = trimmed",
+                "_$registrar.show(self, \\.made, isOther: true) {",
+                "extension Note: Stet.ObservableModel {",
+            ])
+        #expect(
+            plain.filter { !observable.contains($0) } == [
+                "@Stet._Stored(0) var title: String",
+                "@Stet._Stored(1) var made: Date",
+                "Stet._trim(&_title)",
+            ])
+    }
+
+    @Test func theAccessorsOfAPlainModelReadAndSetTheStorage() {
+        #expect(
+            expand("class Note { @_Stored(3) var title: String }") == [
+                "class Note { var title: String {",
+                "@storageRestrictions(initializes: _title)",
+                "init(initialValue) {",
+                "_title = String._initialStorage(initialValue)",
+                "}",
+                "get {",
+                "String._value(of: _title, in: self)",
+                "}",
+                "set {",
+                "guard let storage = String._storage(assigning: newValue, replacing: _title, "
+                    + "in: self, slot: 3) else {",
+                "return",
+                "}",
+                "_title = storage",
+                "}",
+                "}",
+                "private final var _title: Stet._StorageOf<String>",
+                "}",
+            ])
+    }
+
+    @Test func theAccessorsOfAnObservableModelTellWhoReadsAndWhatChanges() {
+        let plain = expand("class Note { @_Stored(3) var title: String }")
+        let observable = expand("class Note { @_Stored(3, isObserved: true) var title: String }")
+        #expect(
+            observable.filter { !plain.contains($0) } == [
+                "_$registrar.access(self, \\.title)",
+                "return String._value(of: _title, in: self)",
+                "_$registrar.show(self, \\.title) {",
+            ])
+    }
+}
