@@ -54,7 +54,9 @@ struct RunningHooks {
     var depth = 0
     /// Objects whose deletion has begun.
     var deleting: Set<ObjectIdentifier> = []
-    /// Objects that were made while `didFetch` of another ran.
+    /// Reads of the store that are open, in which objects are made.
+    var readDepth = 0
+    /// Objects that were made while `didFetch` of another ran, or inside another read.
     var fetched: [any Model] = []
 }
 
@@ -99,15 +101,31 @@ extension ManagedContext {
         return false
     }
 
+    /// Reads the store to make objects, which evaluates the default values of their properties.
+    func reading<Result>(
+        _ body: (borrowing StoreReader) throws -> Result
+    ) throws -> Result {
+        hooks.readDepth += 1
+        defer {
+            hooks.readDepth -= 1
+            if !hooks.fetched.isEmpty { callDidFetch() }
+        }
+        return try store.file.read(body)
+    }
+
     /// Calls `didFetch` when the object was made from its record and nobody has called it yet.
     ///
-    /// Outside of a read of the store. Of what a `didFetch` reads, it is called when that one has
-    /// returned, so that a long chain of references needs no deep stack.
+    /// Inside another read, and inside another `didFetch`, it waits for the end of that: no read of
+    /// the store is open, and a long chain of references needs no deep stack.
     func callDidFetch<M: Model>(of object: M) {
         guard object._$state.flags.contains(.fetched) else { return }
         object._$state.flags.remove(.fetched)
         hooks.fetched.append(object)
-        guard hooks.current != .didFetch else { return }
+        callDidFetch()
+    }
+
+    private func callDidFetch() {
+        guard hooks.current != .didFetch, hooks.readDepth == 0 else { return }
         var index = 0
         run(.didFetch) {
             while index < hooks.fetched.count {
@@ -130,6 +148,10 @@ extension ManagedContext {
 
     /// Traps when a hook calls what would take the changes away that it is part of.
     func checkNotInHook(_ call: StaticString) {
+        precondition(
+            hooks.readDepth == 0,
+            "\(call) inside a read: default values of a model's properties are evaluated for every "
+                + "object that is read, and may not call it")
         guard let hook = hooks.current else { return }
         preconditionFailure(
             "\(call) inside \(hook.rawValue)(): a hook may read and, but for didFetch, edit; "

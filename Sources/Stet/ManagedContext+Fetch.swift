@@ -25,7 +25,7 @@ extension ManagedContext {
         // The buffers of arrays of objects are alike; a concrete one is filled without looking up
         // the type of each element.
         var found: [AnyObject] = []
-        try store.file.read { reader in
+        try reading { reader in
             let count = try reader.recordCount(ofEntity: table.entity)
             let mayBeAlive = table.liveCount > 0
             found.reserveCapacity(count)
@@ -87,7 +87,7 @@ extension ObjectTable {
     }
 
     private func read<M: Model>(_ id: ObjectID, as type: M.Type) throws -> M? {
-        try context.store.file.read { reader in
+        try context.reading { reader in
             try reader.withRecord(ofEntity: entity, id, asOf: context.revision) { record in
                 try make(id, record, as: type)
             }

@@ -1,4 +1,5 @@
 import StetStore
+import StetTestSupport
 import Testing
 
 @testable import Stet
@@ -29,6 +30,21 @@ enum Forbidden: String, CaseIterable, Codable {
         case .rollbackOfOne: "rollback(_:)"
         case .restore: "restore(_:)"
         }
+    }
+}
+
+/// A model whose default value reads or saves.
+@Model private final class Eager {
+    var title: String = ""
+    var diary: Diary?
+    @Transient var seen = Eager.onMake?() ?? 0
+    init() {}
+    @TaskLocal static var make: Make?
+    static var onMake: (() -> Int)? { make?.body }
+
+    struct Make: Sendable {
+        // Called by the task that has set it.
+        nonisolated(unsafe) let body: () -> Int
     }
 }
 
@@ -83,5 +99,45 @@ enum Forbidden: String, CaseIterable, Codable {
             }
         }
         expectTrap("\(forbidden.message) inside didFetch()", result)
+    }
+
+    @Test func aDefaultValueThatSavesTraps() async {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            let directory = TemporaryDirectory()
+            let store = try Store.open(at: directory.file(), for: Eager.self, Diary.self)
+            let context = store.context()
+            context.insert(Eager())
+            try context.save()
+            let other = store.context()
+            let save = Eager.Make {
+                _ = try? other.save()
+                return 1
+            }
+            try Eager.$make.withValue(save) { _ = try other.fetch(Eager.self) }
+        }
+        expectTrap("save(_:) inside a read", result)
+    }
+
+    @Test func didFetchOfWhatADefaultValueReadsWaitsForTheEndOfTheRead() throws {
+        let directory = TemporaryDirectory()
+        let store = try Store.open(at: directory.file(), for: Eager.self, Diary.self)
+        let context = store.context()
+        context.insert(Eager())
+        context.insert(Diary("a"))
+        try context.save()
+        let other = store.context()
+        nonisolated(unsafe) var kept: [Diary] = []
+        var callsInside: [[String]] = []
+        let fetch = Eager.Make {
+            kept = (try? other.fetch(Diary.self)) ?? []
+            callsInside = kept.map(\.calls)
+            return kept.count
+        }
+        let eager = try Eager.$make.withValue(fetch) { try other.fetch(Eager.self) }
+        #expect(eager.map(\.seen) == [1])
+        #expect(callsInside == [[]])
+        #expect(kept.map(\.calls) == [["didFetch"]])
     }
 }
