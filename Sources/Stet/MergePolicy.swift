@@ -45,6 +45,7 @@ public struct MergePolicy: Sendable {
     ///
     /// - Parameter resolve: gets the three values; called on the isolation of the context, more
     ///   than once when the store keeps moving.
+    /// - Returns: a policy that asks it.
     public static func custom(
         _ resolve: @escaping @Sendable (_ conflict: PropertyConflict) throws -> Value
     ) -> MergePolicy {
