@@ -144,6 +144,7 @@ struct IdentityMap: ~Copyable {
 public final class ObjectTable {
     /// The context owns the table and outlives it.
     unowned(unsafe) let context: ManagedContext
+    let contextID: ObjectIdentifier
     let modelType: any Model.Type
     /// The entity's number in the store.
     let entity: Int
@@ -151,6 +152,7 @@ public final class ObjectTable {
 
     init(context: ManagedContext, modelType: any Model.Type, entity: Int) {
         self.context = context
+        contextID = ObjectIdentifier(context)
         self.modelType = modelType
         self.entity = entity
     }

@@ -21,7 +21,7 @@
 @attached(
     member,
     names: named(_$state), named(_$registrar), named(Snapshot), named(_$snapshot),
-    named(init(_$snapshot:state:)),
+    named(_$assign(_:)), named(init(_$snapshot:state:)),
     named(_$description), named(_$name), named(_$propertyCount),
     named(_$visitReferences), named(_$mutateReferences), named(_$encode(into:)),
     named(_$normalize(since:)), named(_$stamp(_:isInsert:))

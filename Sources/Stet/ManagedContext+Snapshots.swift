@@ -81,7 +81,7 @@ extension ManagedContext {
         } else {
             replacePending(with: snapshot.entries)
         }
-        for entry in snapshot.entries where entry.pending.object._$context === self {
+        for entry in snapshot.entries where entry.pending.object._$belongs(to: self) {
             entry.pending.object._$putBack(entry.current, entry.flags.rawValue)
             if isMerged { overtake(entry.pending.object, entry.revision) }
         }
@@ -225,6 +225,11 @@ extension ManagedContext {
 }
 
 extension Model {
+    /// Without counting references to the context.
+    func _$belongs(to context: ManagedContext) -> Bool {
+        _$state.table?.contextID == ObjectIdentifier(context)
+    }
+
     var _$flags: ModelState.Flags { _$state.flags }
     var _$pendingIndex: Int32 { _$state.pendingIndex }
     func _$setPendingIndex(_ index: Int32) { _$state.pendingIndex = index }

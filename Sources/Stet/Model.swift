@@ -82,7 +82,8 @@ where
     func didFetch() -> _DidFetch
 
     var _$state: ModelState { get set }
-    var _$snapshot: Snapshot { get set }
+    var _$snapshot: Snapshot { get }
+    func _$assign(_ snapshot: Snapshot)
     static var _$description: ModelDescription<Self> { get }
     static var _$name: String { get }
     static var _$propertyCount: Int { get }
@@ -244,7 +245,7 @@ extension Model {
     @inlinable
     public func _$restore(_ memento: AnyObject) {
         let memento = unsafeDowncast(memento, to: Memento<Snapshot>.self)
-        _$snapshot = memento.snapshot
+        _$assign(memento.snapshot)
         if !memento.targets.isEmpty { _$mutateReferences(.adopt(memento.targets)) }
     }
 
@@ -259,6 +260,32 @@ extension Model {
     public static func _$encode(_ memento: AnyObject, into writer: inout RecordWriter) {
         unsafeDowncast(memento, to: Memento<Snapshot>.self).snapshot._$encode(into: &writer)
     }
+}
+
+/// Gives a stored property a value, unless it has the same bytes: comparing them is cheaper than
+/// counting references anew.
+///
+/// Used by the code that `@Model` writes.
+@inlinable
+public func _assign<Storage>(_ place: inout Storage, _ value: Storage) {
+    let isSame = withUnsafeBytes(of: place) { old in
+        withUnsafeBytes(of: value) { new in
+            var offset = 0
+            while offset &+ 8 <= MemoryLayout<Storage>.size {
+                let one = old.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                if one != new.loadUnaligned(fromByteOffset: offset, as: UInt64.self) {
+                    return false
+                }
+                offset &+= 8
+            }
+            while offset < MemoryLayout<Storage>.size {
+                if old[offset] != new[offset] { return false }
+                offset &+= 1
+            }
+            return true
+        }
+    }
+    if !isSame { place = value }
 }
 
 /// The values of an object at a moment, with the objects it refers to that are in no context and

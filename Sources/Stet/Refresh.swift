@@ -132,7 +132,7 @@ extension ObjectTable {
         _ lastChange: Revision
     ) throws {
         let isThere = try reader.withRecord(ofEntity: entity, object.id, asOf: revision) { record in
-            object._$snapshot = try M._$decode(object.id, record.body)
+            object._$assign(try M._$decode(object.id, record.body))
             object._$setDeleted(false)
             return true
         }

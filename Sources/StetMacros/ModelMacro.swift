@@ -61,7 +61,7 @@ struct ModelMembers {
     var all: [DeclSyntax] {
         registrar + [
             "\(raw: access)final var _$state = Stet.ModelState()",
-            snapshotType, snapshotProperty, initializer,
+            snapshotType, snapshotProperty, assignment, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
             "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
             description, visit, mutate, encode, normalize, stamp,
@@ -113,14 +113,24 @@ struct ModelMembers {
     private var snapshotProperty: DeclSyntax {
         """
         \(raw: access)final var _$snapshot: Snapshot {
-        get {
         Snapshot(_$id: id\(raw: properties.map { ", \($0.name): \($0.typeName)._snapshotValue(\($0.storage))" }.joined()))
         }
-        set {
-        \(raw: lines { shown($0, if: "\($0.typeName)._snapshotValue(\($0.storage)) != newValue.\($0.reference)", "\($0.storage) = \($0.typeName)._storage(from: newValue.\($0.reference))") })
-        }
-        }
         """
+    }
+
+    private var assignment: DeclSyntax {
+        let assignments = lines { property in
+            let value = "snapshot.\(property.reference)"
+            return shown(
+                property,
+                if: "\(property.typeName)._snapshotValue(\(property.storage)) != \(value)",
+                "Stet._assign(&\(property.storage), \(property.typeName)._storage(from: \(value)))")
+        }
+        return """
+            \(raw: access)final func _$assign(_ snapshot: Snapshot) {
+            \(raw: assignments)
+            }
+            """
     }
 
     private var initializer: DeclSyntax {

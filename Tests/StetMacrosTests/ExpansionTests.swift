@@ -37,9 +37,9 @@ import Testing
                 "@Stet._Stored(1, isObserved: true) var made: Date",
                 "final let _$registrar = Stet.ObjectRegistrar()",
                 "_$registrar.show(self, \\.title, isOther: "
-                    + "String._snapshotValue(_title) != newValue.title) {",
+                    + "String._snapshotValue(_title) != snapshot.title) {",
                 "_$registrar.show(self, \\.made, isOther: "
-                    + "Date._snapshotValue(_made) != newValue.made) {",
+                    + "Date._snapshotValue(_made) != snapshot.made) {",
                 "_$registrar.show(self, \\.title, isOther: mutation.isShown(by: 0)) {",
                 "_$registrar.show(self, \\.made, isOther: mutation.isShown(by: 1)) {",
                 "var trimmed = _title;",
