@@ -48,7 +48,6 @@ let package = Package(
             name: "Stet",
             dependencies: [
                 "StetStore", "StetMacros",
-                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ]

@@ -1,6 +1,5 @@
 import CLMDB
 import Glibc
-import Synchronization
 
 /// An LMDB environment: one data file, its lock file, and the memory map over it.
 ///
@@ -73,7 +72,7 @@ package final class Environment: Sendable {
     package let configuration: Configuration
     let state: Monitor<State>
     private let forkGeneration = ProcessFork.generation
-    private let attachment = Mutex(Attachment())
+    private let attachment = Monitor(Attachment())
     private static let idleReadLimit = 8
 
     #if STET_FAULTS

@@ -1,6 +1,5 @@
 import CLMDB
 import Glibc
-import Synchronization
 
 /// The environments that this process has open, by device and inode.
 ///
@@ -20,7 +19,7 @@ final class EnvironmentRegistry: Sendable {
         var registrations: [FileIdentity: Registration] = [:]
     }
 
-    private let open = Mutex(State())
+    private let open = Monitor(State())
 
     /// What stands in the way of opening a file, or the environment that is open.
     private enum Found {

@@ -1,5 +1,4 @@
 #if STET_FAULTS
-    import Synchronization
 
     /// Makes LMDB calls of one environment fail on request, and carries the planted bugs that the
     /// tests must catch.
@@ -16,7 +15,7 @@
             var armed: [LMDBError.Operation: Failure] = [:]
             var planted: Set<String> = []
         }
-        private let state = Mutex(State())
+        private let state = Monitor(State())
 
         package init() {}
 

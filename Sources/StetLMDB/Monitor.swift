@@ -6,10 +6,11 @@ import Glibc
 /// sanitizer does not know it on Linux.
 ///
 /// State: `value`, guarded by `mutex`.
+@usableFromInline
 package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached under `mutex` only
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var value: Value
+    @usableFromInline var value: Value
 
     /// A monitor of a value that nobody else holds.
     package init(_ value: sending Value) {
@@ -28,14 +29,20 @@ package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached
     /// Runs `body` while no other thread is inside.
     ///
     /// It must not come back to the same monitor.
-    @inline(__always)
+    @inlinable
     package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
+        lock()
+        defer { unlock() }
         return try body(&value)
     }
+
+    @usableFromInline
+    func lock() { pthread_mutex_lock(mutex) }
+
+    @usableFromInline
+    func unlock() { pthread_mutex_unlock(mutex) }
 
     /// Runs `body`, and again after each `notify()`, until it answers something.
     package func wait<Result>(until body: (inout Value) -> Result?) -> Result {

@@ -1,7 +1,6 @@
 import DequeModule
 import Metrics
 import StetLMDB
-import Synchronization
 
 /// Tells observers in this process of commits, in order.
 ///
@@ -25,10 +24,10 @@ package final class CommitFeed: Sendable {
         var nextWaiter: UInt64 = 0
         var isEnded = false
     }
-    private let state: Mutex<State>
+    private let state: Monitor<State>
 
     init(head: Revision) {
-        state = Mutex(State(head: head))
+        state = Monitor(State(head: head))
     }
 
     /// The last revision that was published.

@@ -1,6 +1,6 @@
 import Glibc
 public import FoundationEssentials
-import Synchronization
+import StetLMDB
 
 /// The identity of an object for life: given when the object is created, never temporary, never
 /// reused, the same after undo, export and import.
@@ -104,7 +104,7 @@ final class ObjectIDGenerator: Sendable {
         var lower: UInt64 = 0
         var entropy = EntropyBlock()
     }
-    private let state = Mutex(State())
+    private let state = Monitor(State())
 
     func next() -> ObjectID {
         var now = timespec()

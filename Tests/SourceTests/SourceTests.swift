@@ -9,7 +9,7 @@ import Testing
         "StetLMDB": ["CLMDB"],
         "StetStore": ["StetLMDB", "Crypto", "DequeModule", "Logging", "Metrics"],
         "StetServiceLifecycle": ["Stet", "ServiceLifecycle"],
-        "Stet": ["DequeModule", "Logging", "Metrics", "Observation", "StetStore"],
+        "Stet": ["Logging", "Metrics", "Observation", "StetStore"],
         "StetCLI": ["StetStore", "ArgumentParser"],
         "StetMacros": [
             "SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder",

@@ -1,6 +1,5 @@
 import Foundation
 import StetLMDB
-import Synchronization
 import Testing
 
 struct EnvironmentTests {
@@ -126,7 +125,7 @@ struct EnvironmentTests {
     @Test func openingWhileAnotherThreadLetsGoOfTheFileIsNeverRefused() throws {
         let path = try directory.get().file()
         try Environment.open(at: path, .small()).close()
-        let failures = Mutex<[String]>([])
+        let failures = Monitor<[String]>([])
         onThreads(4) { _ in
             for _ in 0..<500 {
                 do {

@@ -1,6 +1,5 @@
 import Foundation
 import StetLMDB
-import Synchronization
 import Testing
 
 struct FullAndFailingTests {
@@ -98,7 +97,7 @@ struct FullAndFailingTests {
         try environment.write { transaction in
             for key in keys { try transaction.set(key, bytes(0), in: table) }
         }
-        let problems = Mutex<[String]>([])
+        let problems = Monitor<[String]>([])
         onThreads(5) { thread in
             do {
                 var last = 0
@@ -130,7 +129,7 @@ struct FullAndFailingTests {
         let environment = try directory.open()
         let table = try environment.makeTable()
         try environment.write { try $0.set([1], bytes(0), in: table) }
-        let problems = Mutex<[String]>([])
+        let problems = Monitor<[String]>([])
         onThreads(4) { _ in
             for _ in 0..<100 {
                 do {

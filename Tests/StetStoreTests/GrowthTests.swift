@@ -24,7 +24,7 @@ struct GrowthTests {
         let file = try open(initial: 1 << 20, largest: 1 << 30)
         #expect(try file.environment.statistics().mapByteCount == 1 << 20)
         let isDone = Atomic(false)
-        let problems = Mutex<[String]>([])
+        let problems = Monitor<[String]>([])
         onThreads(4) { thread in
             do {
                 if thread == 0 {
@@ -107,7 +107,7 @@ struct GrowthTests {
     }
 
     @Test func aReadThatStaysOpenHoldsPagesBackAndIsNamedWithItsAge() throws {
-        let now = Mutex(Duration.seconds(100))
+        let now = Monitor(Duration.seconds(100))
         var configuration = StoreFile.Configuration()
         configuration.mapByteCount = 4 << 20
         configuration.uptime = { now.withLock { $0 } }

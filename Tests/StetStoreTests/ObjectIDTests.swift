@@ -1,7 +1,7 @@
 import Foundation
+import StetLMDB
 import StetStore
 import StetTestSupport
-import Synchronization
 import Testing
 
 struct ObjectIDTests {
@@ -23,7 +23,7 @@ struct ObjectIDTests {
     }
 
     @Test func idsOfManyThreadsAreUniqueAndAscendInEachThread() {
-        let all = Mutex<[[ObjectID]]>([])
+        let all = Monitor<[[ObjectID]]>([])
         let group = DispatchGroup()
         for _ in 0..<6 {
             group.enter()

@@ -1,5 +1,5 @@
+import StetLMDB
 import Foundation
-import Synchronization
 
 /// Runs `body` on a thread of its own that Linux lets reach only the files that user 65534 may
 /// reach, as root may do; for other users the thread keeps its own rights.
@@ -56,5 +56,5 @@ private func onThread<Value: Sendable>(
 }
 
 private final class Outcome<Value: Sendable>: Sendable {
-    let value = Mutex<Result<Value, any Error>?>(nil)
+    let value = Monitor<Result<Value, any Error>?>(nil)
 }

@@ -104,7 +104,7 @@
 
         @Test func readersOnlyWaitWhileTheFileIsOpenedAgain() throws {
             let file = file
-            let problems = Mutex<[String]>([])
+            let problems = Monitor<[String]>([])
             let isDone = Atomic(false)
             onThreads(4) { thread in
                 do {

@@ -1,7 +1,6 @@
 import Foundation
 import StetLMDB
 import StetStore
-import Synchronization
 import Testing
 
 struct WriterTests {
@@ -225,7 +224,7 @@ struct WriterTests {
         for round in 0..<10 {
             let directory = try StoreDirectory()
             let file = try directory.openUnsynced()
-            let acknowledged = Mutex(0)
+            let acknowledged = Monitor(0)
             onThreads(6) { thread in
                 for number in 0..<40 {
                     if thread < 2, number == 3 * round { return file.close() }

@@ -1,8 +1,9 @@
 import Foundation
 import Stet
+import StetLMDB
+import StetStore
 import StetTestModels
 import StetTestSupport
-import Synchronization
 
 /// A store of the test domain in a directory of its own, with a clock that the test sets.
 final class Scratch: Sendable {
@@ -23,7 +24,7 @@ final class Scratch: Sendable {
     private let clock: SharedSeconds
 
     private final class SharedSeconds: Sendable {
-        let value = Mutex(1_000.0)
+        let value = Monitor(1_000.0)
     }
 
     /// The time of the next save.

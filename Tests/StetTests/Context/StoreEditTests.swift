@@ -1,6 +1,7 @@
 @testable import Stet
 import StetTestModels
-import Synchronization
+import StetLMDB
+import StetStore
 import Testing
 
 /// `store.edit`: a fresh context, run, save, again on a conflict.
@@ -43,7 +44,7 @@ import Testing
 
     @Test func aConflictRunsTheClosureAgainOnAFreshContext() async throws {
         let (scratch, id) = try await saved()
-        let runs = Mutex<[ObjectIdentifier?]>([])
+        let runs = Monitor<[ObjectIdentifier?]>([])
         let store = scratch.store
         try await store.edit { context in
             let article = try #require(try context.object(Article.self, id: id))
@@ -65,7 +66,7 @@ import Testing
     @Test(arguments: [0, 2]) func theLastConflictIsThrown(retries: Int) async throws {
         let (scratch, id) = try await saved()
         let store = scratch.store
-        let runs = Mutex(0)
+        let runs = Monitor(0)
         let conflict: @Sendable (ManagedContext) throws -> Void = { context in
             let article = try #require(try context.object(Article.self, id: id))
             runs.withLock { $0 += 1 }

@@ -9,7 +9,6 @@ import StetServiceLifecycle
 import StetStore
 import StetTestModels
 import StetTestSupport
-import Synchronization
 import Testing
 
 /// Metrics, logs and the life of a store in a service group.
@@ -67,7 +66,7 @@ struct ObservabilityTests {
     }
 
     @Test func readsThatAreStuckAreMeasuredAndLogged() throws {
-        let now = Mutex(Duration.seconds(100))
+        let now = Monitor(Duration.seconds(100))
         let opened = try open { now.withLock { $0 } }
         try save(opened)
         try opened.file.read { _ in
@@ -136,7 +135,7 @@ struct ObservabilityTests {
 /// A service that saves until it is told to stop.
 private final class StoreUser: Service {
     let store: Store
-    let saved = Mutex(0)
+    let saved = Monitor(0)
 
     init(store: Store) { self.store = store }
 
@@ -152,7 +151,7 @@ private final class StoreUser: Service {
 
 /// What was logged: level, message and metadata of each line.
 private final class RecordedLog: Sendable {
-    private let recorded = Mutex<[String]>([])
+    private let recorded = Monitor<[String]>([])
 
     var lines: [String] { recorded.withLock { $0 } }
 

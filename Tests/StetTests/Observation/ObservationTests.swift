@@ -1,8 +1,8 @@
 import Foundation
 import Observation
+import StetLMDB
 import StetStore
 import StetTestSupport
-import Synchronization
 import Testing
 
 @testable import Stet
@@ -67,7 +67,7 @@ import Testing
     }
 
     private final class Told: Sendable {
-        let names = Mutex<Set<String>>([])
+        let names = Monitor<Set<String>>([])
     }
 
     @Test func anEditTellsOfItsProperty() {

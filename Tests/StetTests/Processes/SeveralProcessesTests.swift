@@ -4,7 +4,6 @@ import StetLMDB
 import StetStore
 import StetTestModels
 import StetTestSupport
-import Synchronization
 import Testing
 
 /// One store, several processes.
@@ -171,7 +170,7 @@ import Testing
     }
 
     @Test func aProcessThatIsKilledWhileItReadsIsForgottenByTheIdleWriter() throws {
-        let now = Mutex(Duration.seconds(1_000))
+        let now = Monitor(Duration.seconds(1_000))
         let store = try open { now.withLock { $0 } }
         _ = try saveOne(store)
         let child = try RunningChild(["read", path])

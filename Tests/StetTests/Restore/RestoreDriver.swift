@@ -4,7 +4,6 @@
     import StetLMDB
     import StetTestModels
     import StetTestSupport
-    import Synchronization
 
     /// Makes random edits over a graph, lets saves fail at every stage, and compares what the
     /// context shows with the oracle.
@@ -27,7 +26,7 @@
         struct Refused: Error {}
 
         final class Clock: Sendable {
-            let time = Mutex(1_000.0)
+            let time = Monitor(1_000.0)
             func now() -> Date { Date(timeIntervalSinceReferenceDate: time.withLock { $0 }) }
         }
 
