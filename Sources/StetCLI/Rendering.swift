@@ -4,13 +4,7 @@ import StetStore
 // How values, changes and commits look, as text and as JSON.
 
 /// A time in ISO 8601, to the millisecond; outside of the years 1 to 9999 the seconds since 2001.
-func timeText(_ seconds: Double) -> String {
-    guard seconds > -63_113_904_000, seconds < 252_423_993_600 else {
-        return "\(seconds) s since 2001"
-    }
-    return Date(timeIntervalSinceReferenceDate: seconds).formatted(
-        Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-}
+func timeText(_ seconds: Double) -> String { timeText(seconds, withMilliseconds: true) }
 
 extension String {
     /// The text with control characters escaped, so that a value cannot steer a terminal.
@@ -37,7 +31,7 @@ extension Value {
         switch self {
         case .string(let value): "\"\(value.visible)\""
         case .date(let value): timeText(value.timeIntervalSinceReferenceDate)
-        default: description
+        default: description.visible
         }
     }
 
@@ -52,7 +46,22 @@ extension Value {
         case .data(let value): .string(value.base64EncodedString())
         case .uuid(let value): .string(value.uuidString.lowercased())
         case .reference(let id): .string(id.description)
+        case .uint(let value): .number(value)
+        // By its own digits: as a double it would have more than it was written with.
+        case .float(let value): .double(Double("\(value)") ?? Double(value))
+        case .decimal(let value): .string("\(value)")
+        case .url(let value): .string(value.absoluteString)
+        case .list(let values): .array(values.map(\.json))
+        case .dictionary(let values):
+            .object(
+                Dictionary(values.map { ($0.keyText, $1.json) }, uniquingKeysWith: { $1 }))
+        case .codable(let text): .string(text)
         }
+    }
+
+    /// The value as the name of a member.
+    private var keyText: String {
+        if case .string(let text) = self { text } else { description }
     }
 }
 

@@ -72,9 +72,13 @@ package struct NetChanges: ~Copyable {
         return start..<bodies.buffer.count
     }
 
-    /// True when two bodies have the same bytes.
+    /// The values that could not be written.
+    var failures: [RecordWriter.Failure] { bodies.failures }
+
+    /// True when two bodies have the same bytes, and all values are in them.
     package func areEqual(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
         body(one).hasSameBytes(as: body(other))
+            && !failures.contains { [one.lowerBound, other.lowerBound].contains($0.start) }
     }
 
     package mutating func append(_ item: Item) {

@@ -105,14 +105,9 @@ extension Value {
     }
 
     private init(_ cell: Cell, type: ValueType) throws(DecodingFailure) {
-        switch (cell, type) {
-        case (.word(let word), _) where type.isInline: self = Value(inlineWord: word, type: type)
-        case (.bytes(let bytes), .string): self = .string(String(decoding: bytes, as: UTF8.self))
-        case (.bytes(let bytes), .data): self = .data(Data(bytes))
-        case (.bytes(let bytes), .uuid) where bytes.count == 16:
-            self = .uuid(ObjectID(bytes: bytes).uuid)
-        case (.bytes(let bytes), .reference) where bytes.count == 16:
-            self = .reference(ObjectID(bytes: bytes))
+        switch cell {
+        case .word(let word) where type.isInline: try self.init(inlineWord: word, type: type)
+        case .bytes(let bytes) where !type.isInline: try self.init(tailBytes: bytes, type: type)
         default: throw DecodingFailure("a value that is no \(type)")
         }
     }

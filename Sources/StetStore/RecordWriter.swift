@@ -9,6 +9,16 @@ public struct RecordWriter: ~Copyable {
     @usableFromInline package var start = 0
     /// Where its slots begin.
     @usableFromInline package var slots = 0
+    /// The values that could not be written.
+    package private(set) var failures: [Failure] = []
+
+    /// A value that cannot be stored.
+    package struct Failure: Sendable {
+        /// Where its body begins.
+        package let start: Int
+        package let slot: Int
+        package let reason: EncodingFailure
+    }
 
     package init(capacity: Int = 1_024) {
         buffer = ByteBuffer(capacity: capacity)
@@ -177,15 +187,40 @@ public struct RecordReader {
 extension RecordWriter {
     /// Writes the values of all properties, in the order of their slots.
     package mutating func write(_ values: [Value]) {
-        for (slot, value) in values.enumerated() {
-            switch value {
-            case .null: writeNull(slot: slot)
-            case .string(let text): write(string: text, slot: slot)
-            case .data(let data): data.withUnsafeBytes { write(bytes: $0, slot: slot) }
-            case .uuid(let uuid): write(id: ObjectID(uuid), slot: slot)
-            case .reference(let id): write(id: id, slot: slot)
-            default: write(word: value.inlineWord ?? 0, slot: slot)
+        for (slot, value) in values.enumerated() { write(value, slot: slot) }
+    }
+
+    /// Writes a value of any type; one that cannot be stored is a failure, and null until then.
+    package mutating func write(_ value: Value, slot: Int) {
+        switch value {
+        case .null: writeNull(slot: slot)
+        case .string(let text): write(string: text, slot: slot)
+        case .data(let data): data.withUnsafeBytes { write(bytes: $0, slot: slot) }
+        case .uuid(let uuid): write(id: ObjectID(uuid), slot: slot)
+        case .reference(let id): write(id: id, slot: slot)
+        default:
+            if let word = value.inlineWord { return write(word: word, slot: slot) }
+            do throws(EncodingFailure) {
+                let bytes = try value.tailBytes()
+                bytes.withUnsafeBytes { write(bytes: $0, slot: slot) }
+            } catch {
+                fail(error, slot: slot)
             }
         }
+    }
+
+    /// Notes that a value cannot be stored; the body must not be saved.
+    package mutating func fail(_ reason: EncodingFailure, slot: Int) {
+        writeNull(slot: slot)
+        failures.append(Failure(start: start, slot: slot, reason: reason))
+    }
+}
+
+extension RecordReader {
+    /// The value in a slot, of a type whose values stand in the tail.
+    package mutating func value(
+        slot: Int, type: ValueType
+    ) throws(DecodingFailure) -> Value {
+        try Value(tailBytes: bytes(slot: slot), type: type)
     }
 }

@@ -5,7 +5,7 @@ extension NetChanges {
     ///
     /// Rules are asked of the stored bytes, so that no object is needed.
     package borrowing func violations() throws -> [Violation] {
-        var violations: [Violation] = []
+        var violations = unstorable()
         var current: (number: Int, entity: Entity)?
         var ruled: [(slot: Int, property: Property)] = []
         for item in items where item.kind != .delete {
@@ -19,7 +19,7 @@ extension NetChanges {
             for (slot, property) in ruled {
                 let cell = try body.cell(slot)
                 for rule in property.rules {
-                    guard let broken = rule.broken(by: cell, property) else { continue }
+                    guard let broken = try rule.broken(by: cell, property) else { continue }
                     violations.append(
                         Violation(
                             code: broken.code, entity: entity.name, object: item.id,
@@ -31,11 +31,31 @@ extension NetChanges {
     }
 }
 
+extension NetChanges {
+    /// The values that have no stored form.
+    private borrowing func unstorable() -> [Violation] {
+        if failures.isEmpty { return [] }
+        var failures = Dictionary(grouping: failures, by: \.start)
+        return items.flatMap { item -> [Violation] in
+            let entity = schema.entities[item.entity - 1]
+            return [item.before, item.after].filter { !$0.isEmpty }.flatMap { body in
+                (failures.removeValue(forKey: body.lowerBound) ?? []).map { failure in
+                    let property = entity.properties[failure.slot].name
+                    return Violation(
+                        code: .unstorable, entity: entity.name, object: item.id,
+                        property: property, slot: failure.slot,
+                        message: "\(property) \(failure.reason)")
+                }
+            }
+        }
+    }
+}
+
 extension Rule {
     /// Code and message when a stored value breaks the rule; nil when it does not.
     fileprivate func broken(
         by cell: Cell?, _ property: Property
-    ) -> (code: Violation.Code, message: String)? {
+    ) throws -> (code: Violation.Code, message: String)? {
         guard let cell else {
             return self == .required ? (.required, "\(property.name) is required") : nil
         }
@@ -46,9 +66,8 @@ extension Rule {
         case .length(let minimum, let maximum):
             return Self.brokenLength(cell, minimum, maximum, property)
         case .range(let minimum, let maximum):
-            guard case .word(let word) = cell else { return nil }
             return Self.brokenRange(
-                Value(inlineWord: word, type: property.type), minimum, maximum, property.name)
+                try Value(cell, type: property.type), minimum, maximum, property.name)
         }
     }
 
@@ -56,11 +75,13 @@ extension Rule {
         _ cell: Cell, _ minimum: Int?, _ maximum: Int?, _ property: Property
     ) -> (code: Violation.Code, message: String)? {
         guard case .bytes(let bytes) = cell else { return nil }
-        let isText = property.type == .string
-        let count = isText ? characterCount(bytes) : bytes.count
-        func units(_ count: Int) -> String {
-            "\(count) \(isText ? "character" : "byte")\(count == 1 ? "" : "s")"
-        }
+        let (count, unit): (Int, String) =
+            switch property.type {
+            case .string: (characterCount(bytes), "character")
+            case .data: (bytes.count, "byte")
+            default: (Value.elementCount(bytes, property.type), "element")
+            }
+        func units(_ count: Int) -> String { "\(count) \(unit)\(count == 1 ? "" : "s")" }
         if let minimum, count < minimum {
             return (.tooShort, "\(property.name) must be at least \(units(minimum))")
         }
@@ -99,7 +120,11 @@ extension Rule {
     private static func isAtMost(_ one: Value, _ other: Value) -> Bool {
         switch (one, other) {
         case (.int(let one), .int(let other)): one <= other
+        case (.uint(let one), .uint(let other)): one <= other
+        case (.float(let one), .float(let other)): one <= other
         case (.double(let one), .double(let other)): one <= other
+        case (.decimal(let one), .decimal(let other)):
+            !one.isNaN && !other.isNaN && one <= other
         case (.date(let one), .date(let other)): one <= other
         default: false
         }

@@ -50,6 +50,7 @@ extension Property {
     fileprivate func encode(into buffer: inout ByteBuffer) {
         buffer.append(shortString: name)
         buffer.append(type.rawValue)
+        for element in elements { buffer.append(element.rawValue) }
         buffer.append(UInt8(isOptional ? 1 : 0))
         buffer.append(shortString: target ?? "")
         buffer.append(stamp?.rawValue ?? 0)
@@ -61,9 +62,14 @@ extension Property {
 
     fileprivate init(decoding reader: inout ByteReader) throws {
         let name = try reader.readShortString()
-        guard let type = ValueType(rawValue: try reader.read()) else {
-            throw DecodingFailure("a property of an unknown type")
+        func readType() throws -> ValueType {
+            guard let type = ValueType(rawValue: try reader.read()) else {
+                throw DecodingFailure("a property of an unknown type")
+            }
+            return type
         }
+        let type = try readType()
+        let elements = try (0..<type.elementTypeCount).map { _ in try readType() }
         let isOptional = try reader.read(UInt8.self) != 0
         let target = try reader.readShortString()
         let stamp = try reader.read(UInt8.self)
@@ -77,8 +83,9 @@ extension Property {
             try Rule(decoding: &reader)
         }
         self.init(
-            name: name, type: type, isOptional: isOptional, target: target.isEmpty ? nil : target,
-            rules: rules, normalizers: normalizers, stamp: Stamp(rawValue: stamp))
+            name: name, type: type, elements: elements, isOptional: isOptional,
+            target: target.isEmpty ? nil : target, rules: rules, normalizers: normalizers,
+            stamp: Stamp(rawValue: stamp))
     }
 }
 
@@ -101,21 +108,28 @@ extension Rule {
     }
 
     private static func encode(_ bound: Value?, into buffer: inout ByteBuffer) {
-        guard let bound, let type = bound.type, let word = bound.inlineWord else {
-            return buffer.append(absent)
-        }
+        guard let bound, let type = bound.type else { return buffer.append(absent) }
         buffer.append(type.rawValue)
-        buffer.append(word)
+        switch bound {
+        case .decimal(let decimal):
+            buffer.append(UInt8(decimal.storedBytes.count))
+            decimal.storedBytes.withUnsafeBytes { buffer.append($0) }
+        default: buffer.append(bound.inlineWord ?? 0)
+        }
     }
 
     fileprivate init(decoding reader: inout ByteReader) throws {
         func bound() throws -> Value? {
             let tag: UInt8 = try reader.read()
             if tag == Self.absent { return nil }
-            guard let type = ValueType(rawValue: tag), type.isInline else {
+            guard let type = ValueType(rawValue: tag), type.isInline || type == .decimal else {
                 throw DecodingFailure("a bound of an unknown type")
             }
-            return Value(inlineWord: try reader.read(), type: type)
+            if type == .decimal {
+                let count = Int(try reader.read(UInt8.self))
+                return .decimal(try Decimal(storedBytes: try reader.read(byteCount: count)))
+            }
+            return try Value(inlineWord: try reader.read(), type: type)
         }
         func length() throws -> Int? {
             guard let bound = try bound() else { return nil }
@@ -140,18 +154,35 @@ extension Value {
         switch self {
         case .bool(let value): value ? 1 : 0
         case .int(let value): UInt64(bitPattern: Int64(value))
+        case .uint(let value): value
+        case .float(let value): UInt64(value.bitPattern)
         case .double(let value): value.bitPattern
-        case .date(let value): value.timeIntervalSinceReferenceDate.bitPattern
+        case .date(let value): value.word
         default: nil
         }
     }
 
-    package init(inlineWord word: UInt64, type: ValueType) {
+    /// - Throws: `DecodingFailure` when the number has more bits than its type.
+    package init(inlineWord word: UInt64, type: ValueType) throws(DecodingFailure) {
+        let int = Int(truncatingIfNeeded: word)
+        let fits: Bool
         switch type {
+        case .int8: fits = Int8(exactly: int) != nil
+        case .int16: fits = Int16(exactly: int) != nil
+        case .int32: fits = Int32(exactly: int) != nil
+        case .uint8: fits = word <= UInt8.max
+        case .uint16: fits = word <= UInt16.max
+        case .uint32, .float: fits = word <= UInt32.max
+        default: fits = true
+        }
+        guard fits else { throw DecodingFailure("a number that is no \(type)") }
+        switch type.widest {
         case .bool: self = .bool(word != 0)
+        case .uint: self = .uint(word)
+        case .float: self = .float(Float(bitPattern: UInt32(truncatingIfNeeded: word)))
         case .double: self = .double(Double(bitPattern: word))
         case .date: self = .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: word)))
-        default: self = .int(Int(Int64(bitPattern: word)))
+        default: self = .int(int)
         }
     }
 }
@@ -185,7 +216,8 @@ extension Entity {
                 continue
             }
             let other = declared.properties[otherSlot]
-            if property.type != other.type || property.isOptional != other.isOptional
+            if property.type != other.type || property.elements != other.elements
+                || property.isOptional != other.isOptional
                 || property.target != other.target
             {
                 differences.append(
@@ -205,6 +237,8 @@ extension Entity {
 
 extension Property {
     fileprivate var typeDescription: String {
-        (target ?? "\(type)") + (isOptional ? "?" : "")
+        let elements = elements.map { "\($0)" }.joined(separator: ": ")
+        return (target ?? (elements.isEmpty ? "\(type)" : "[\(elements)]"))
+            + (isOptional ? "?" : "")
     }
 }

@@ -147,6 +147,11 @@ public struct Entity: Hashable, Sendable {
             if (property.type == .reference) != (property.target != nil) {
                 return "\(name).\(property.name) must name its target exactly if it is a reference"
             }
+            if property.elements.count != property.type.elementTypeCount
+                || !property.elements.allSatisfy(\.isElement)
+            {
+                return "\(name).\(property.name) is a \(property.type) of unknown elements"
+            }
             if let rule = property.rules.first(where: { !$0.fits(property.type) }) {
                 return "\(rule) does not fit \(name).\(property.name), which is a \(property.type)"
             }
@@ -161,6 +166,8 @@ public struct Property: Hashable, Sendable {
     public let name: String
     /// The type of the value.
     public let type: ValueType
+    /// The types of the elements: of a list one, of a dictionary those of keys and values.
+    public let elements: [ValueType]
     /// True when the value may be nil.
     public let isOptional: Bool
     /// For a reference, the entity that it refers to.
@@ -174,11 +181,13 @@ public struct Property: Hashable, Sendable {
 
     /// A property.
     public init(
-        name: String, type: ValueType, isOptional: Bool = false, target: String? = nil,
+        name: String, type: ValueType, elements: [ValueType] = [], isOptional: Bool = false,
+        target: String? = nil,
         rules: [Rule] = [], normalizers: [Normalizer] = [], stamp: Stamp? = nil
     ) {
         self.name = name
         self.type = type
+        self.elements = elements
         self.isOptional = isOptional
         self.target = target
         self.rules = rules
@@ -210,10 +219,10 @@ public enum Stamp: UInt8, Hashable, Sendable {
 public enum Rule: Hashable, Sendable {
     /// Not nil.
     case required
-    /// Not the empty string and not empty data; nil is let through.
+    /// Not the empty string, data, list or dictionary; nil is let through.
     case notEmpty
-    /// At least and at most so many characters (grapheme clusters) of a string, bytes of data; nil
-    /// is let through.
+    /// At least and at most so many characters (grapheme clusters) of a string, bytes of data,
+    /// elements of a list or dictionary; nil is let through.
     case length(minimum: Int?, maximum: Int?)
     /// At least and at most this value; nil is let through.
     case range(minimum: Value?, maximum: Value?)
@@ -222,11 +231,11 @@ public enum Rule: Hashable, Sendable {
     func fits(_ type: ValueType) -> Bool {
         switch self {
         case .required: true
-        case .notEmpty, .length: type == .string || type == .data
+        case .notEmpty, .length: [.string, .data, .list, .dictionary].contains(type)
         case .range(let minimum, let maximum):
-            [.int, .double, .date].contains(type)
-                && (minimum == nil || minimum?.type == type)
-                && (maximum == nil || maximum?.type == type)
+            [.int, .uint, .float, .double, .decimal, .date].contains(type.widest)
+                && (minimum == nil || minimum?.type == type.widest)
+                && (maximum == nil || maximum?.type == type.widest)
         }
     }
 }

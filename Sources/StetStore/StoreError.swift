@@ -33,6 +33,9 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let invalidSchema = Code(rawValue: "invalidSchema")
         /// The store was made for other models.
         public static let modelMismatch = Code(rawValue: "modelMismatch")
+        /// A stored value means nothing to its type: a raw value without a case, JSON that does not
+        /// decode.
+        public static let unreadableValue = Code(rawValue: "unreadableValue")
         /// A value or a commit is larger than its limit (`Limits`).
         public static let limitExceeded = Code(rawValue: "limitExceeded")
         /// The map has no room left.

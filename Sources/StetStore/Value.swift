@@ -4,7 +4,7 @@ public import FoundationEssentials
 public enum ValueType: UInt8, Sendable, Hashable, Codable, CaseIterable {
     /// `Bool`
     case bool = 1
-    /// `Int`, 64 bits
+    /// `Int` and `Int64`
     case int = 2
     /// `Double`; stored by its bits, so that NaN and -0 come back as they were
     case double = 3
@@ -18,24 +18,75 @@ public enum ValueType: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case uuid = 7
     /// a to-one reference: the id of the object
     case reference = 8
+    /// `Int8`
+    case int8 = 9
+    /// `Int16`
+    case int16 = 10
+    /// `Int32`
+    case int32 = 11
+    /// `UInt` and `UInt64`
+    case uint = 12
+    /// `UInt8`
+    case uint8 = 13
+    /// `UInt16`
+    case uint16 = 14
+    /// `UInt32`
+    case uint32 = 15
+    /// `Float`; stored by its bits
+    case float = 16
+    /// `Decimal`; stored without trailing zeros, so that 1.0 is 1.00
+    case decimal = 17
+    /// `URL`; stored as its text, and that of its base
+    case url = 18
+    /// an array of values of one type
+    case list = 19
+    /// a dictionary with keys of one type and values of one type
+    case dictionary = 20
+    /// a `Codable` value; stored as JSON with sorted keys
+    case codable = 21
 
     /// True when a value fits the 8 bytes of its slot.
-    @inlinable package var isInline: Bool { rawValue <= 4 }
+    @inlinable package var isInline: Bool { 0x1_fe1e &>> UInt32(rawValue) & 1 != 0 }
 
     /// True when a value always has 16 bytes.
     package var isSixteenBytes: Bool { self == .uuid || self == .reference }
+
+    /// How many types its elements have: one for a list, two for a dictionary.
+    var elementTypeCount: Int { self == .list ? 1 : self == .dictionary ? 2 : 0 }
+
+    /// True when a list can have such elements.
+    var isElement: Bool { ![.reference, .list, .dictionary].contains(self) }
+
+    /// The type that all widths of a number have as a `Value`.
+    package var widest: ValueType {
+        switch self {
+        case .int8, .int16, .int32: .int
+        case .uint8, .uint16, .uint32: .uint
+        default: self
+        }
+    }
 }
 
 /// A value of one property, whatever its type: what change sets and violations show.
-public enum Value: Sendable, Hashable, Codable {
+///
+/// Two values are equal when they are stored as the same bytes, as a change is a difference of
+/// stored bytes: NaN equals the same NaN, 0 is not -0, and "é" is not "e" with an accent of its
+/// own.
+public enum Value: Sendable {
     /// no value
     case null
     /// a `Bool`
     case bool(Bool)
-    /// an `Int`
+    /// an integer with a sign, of any width
     case int(Int)
+    /// an integer without a sign, of any width
+    case uint(UInt64)
+    /// a `Float`
+    case float(Float)
     /// a `Double`
     case double(Double)
+    /// a `Decimal`
+    case decimal(Decimal)
     /// a `Date`
     case date(Date)
     /// a `String`
@@ -44,21 +95,36 @@ public enum Value: Sendable, Hashable, Codable {
     case data(Data)
     /// a `UUID`
     case uuid(UUID)
+    /// a `URL`
+    case url(URL)
     /// the object with this id
     case reference(ObjectID)
+    /// an array; its elements are of one type
+    case list([Value])
+    /// a dictionary; its keys are of one type, and so are its values
+    case dictionary([Value: Value])
+    /// a `Codable` value as JSON with sorted keys
+    case codable(String)
 
-    /// The type; nil for `.null`, which every type has.
+    /// The type, for numbers the widest one; nil for `.null`, which every type has.
     public var type: ValueType? {
         switch self {
         case .null: nil
         case .bool: .bool
         case .int: .int
+        case .uint: .uint
+        case .float: .float
         case .double: .double
+        case .decimal: .decimal
         case .date: .date
         case .string: .string
         case .data: .data
         case .uuid: .uuid
+        case .url: .url
         case .reference: .reference
+        case .list: .list
+        case .dictionary: .dictionary
+        case .codable: .codable
         }
     }
 }
@@ -70,12 +136,77 @@ extension Value: CustomStringConvertible {
         case .null: "nil"
         case .bool(let value): "\(value)"
         case .int(let value): "\(value)"
+        case .uint(let value): "\(value)"
+        case .float(let value): "\(value)"
         case .double(let value): "\(value)"
-        case .date(let value): value.formatted(.iso8601)
+        case .decimal(let value): "\(value)"
+        case .date(let value): timeText(value.timeIntervalSinceReferenceDate)
         case .string(let value): "\"\(value)\""
         case .data(let value): "\(value.count) bytes"
         case .uuid(let value): value.uuidString.lowercased()
+        case .url(let value): value.absoluteString
         case .reference(let id): "\(id)"
+        case .list(let values): "[\(values.map(\.description).joined(separator: ", "))]"
+        case .dictionary(let values): Self.description(of: values)
+        case .codable(let text): text
         }
     }
+
+    private static func description(of values: [Value: Value]) -> String {
+        let entries = values.map { "\($0): \($1)" }.sorted()
+        return entries.isEmpty ? "[:]" : "[\(entries.joined(separator: ", "))]"
+    }
+}
+
+extension Value: Hashable {
+    /// True when both are stored as the same bytes.
+    public static func == (one: Value, other: Value) -> Bool {
+        switch (one, other) {
+        case (.null, .null): true
+        case (.bool(let one), .bool(let other)): one == other
+        case (.int(let one), .int(let other)): one == other
+        case (.uint(let one), .uint(let other)): one == other
+        case (.float(let one), .float(let other)): one.bitPattern == other.bitPattern
+        case (.double(let one), .double(let other)): one.bitPattern == other.bitPattern
+        case (.decimal(let one), .decimal(let other)): one == other
+        case (.date(let one), .date(let other)): one.word == other.word
+        case (.string(let one), .string(let other)): one.utf8.elementsEqual(other.utf8)
+        case (.data(let one), .data(let other)): one == other
+        case (.uuid(let one), .uuid(let other)): one == other
+        case (.url(let one), .url(let other)):
+            one.storedText.utf8.elementsEqual(other.storedText.utf8)
+        case (.reference(let one), .reference(let other)): one == other
+        case (.list(let one), .list(let other)): one == other
+        case (.dictionary(let one), .dictionary(let other)): one == other
+        case (.codable(let one), .codable(let other)): one.utf8.elementsEqual(other.utf8)
+        default: false
+        }
+    }
+
+    /// By the stored bytes.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(type)
+        switch self {
+        case .null: break
+        case .bool(let value): hasher.combine(value)
+        case .int(let value): hasher.combine(value)
+        case .uint(let value): hasher.combine(value)
+        case .float(let value): hasher.combine(value.bitPattern)
+        case .double(let value): hasher.combine(value.bitPattern)
+        case .decimal(let value): hasher.combine(value)
+        case .date(let value): hasher.combine(value.word)
+        case .string(let value), .codable(let value): hasher.combine(Array(value.utf8))
+        case .data(let value): hasher.combine(value)
+        case .uuid(let value): hasher.combine(value)
+        case .url(let value): hasher.combine(Array(value.storedText.utf8))
+        case .reference(let id): hasher.combine(id)
+        case .list(let values): hasher.combine(values)
+        case .dictionary(let values): hasher.combine(values)
+        }
+    }
+}
+
+extension Date {
+    /// What its slot holds.
+    var word: UInt64 { timeIntervalSinceReferenceDate.bitPattern }
 }

@@ -45,6 +45,8 @@ public struct Violation: Sendable, Hashable, Codable {
         public static let editedDuringCommit = Code(4)
         /// `didFetch` edited an object.
         public static let editedDuringFetch = Code(5)
+        /// A value has no stored form: it could not be encoded, or not be read back.
+        public static let unstorable = Code(6)
     }
 
     /// What kind of thing is wrong.

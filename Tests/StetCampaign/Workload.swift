@@ -188,7 +188,7 @@ struct Workload {
         case .string: return .string(String(decoding: bytes().map { 97 + $0 % 26 }, as: UTF8.self))
         case .data: return .data(Data(bytes()))
         case .uuid: return .uuid(ObjectID(high: random.next(), low: random.next()).uuid)
-        case .reference: return .null
+        default: return .null
         }
     }
 

@@ -4,7 +4,7 @@ import StetStore
 /// The schema that hostile bytes are read with: each type, each rule, wide and empty entities.
 enum FuzzSchema {
     static let schema: Schema = {
-        do { return try Schema(entities: [article, empty, notebook, wide]) } catch {
+        do { return try Schema(entities: [article, empty, notebook, wide, zone]) } catch {
             preconditionFailure("the schema of the fuzzer: \(error)")
         }
     }()
@@ -46,6 +46,33 @@ enum FuzzSchema {
             Property(
                 name: "property\(number)", type: number % 2 == 0 ? .data : .int, isOptional: true)
         })
+
+    /// The types that came later; last in the order of names, so that older inputs keep their meaning.
+    private static let zone = Entity(
+        name: "Zone",
+        properties: [
+            Property(
+                name: "int8", type: .int8, rules: [.range(minimum: .int(-1), maximum: .int(9))]),
+            Property(name: "int16", type: .int16), Property(name: "int32", type: .int32),
+            Property(name: "uint", type: .uint), Property(name: "uint8", type: .uint8),
+            Property(
+                name: "uint16", type: .uint16, rules: [.range(minimum: .uint(1), maximum: nil)]),
+            Property(name: "uint32", type: .uint32, isOptional: true),
+            Property(
+                name: "float", type: .float, rules: [.range(minimum: .float(0), maximum: nil)]),
+            Property(
+                name: "price", type: .decimal, isOptional: true,
+                rules: [.range(minimum: .decimal(-1.5), maximum: .decimal(99))]),
+            Property(name: "home", type: .url, isOptional: true),
+            Property(
+                name: "names", type: .list, elements: [.string],
+                rules: [.notEmpty, .length(minimum: nil, maximum: 2)]),
+            Property(name: "flags", type: .list, elements: [.bool], isOptional: true),
+            Property(
+                name: "counts", type: .dictionary, elements: [.string, .int],
+                rules: [.length(minimum: 1, maximum: 2)]),
+            Property(name: "address", type: .codable, isOptional: true),
+        ])
 
     /// The object whose bytes are hostile.
     static let object = ObjectID(high: 0x0190_0000_0000_7000, low: 1 << 63 | 1)

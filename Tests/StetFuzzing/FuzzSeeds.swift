@@ -53,7 +53,29 @@ private enum FuzzSeeds {
                 writer.write(word: (0.5 + Double(variant)).bitPattern, slot: slot)
             case .bool: writer.write(word: UInt64(variant % 2), slot: slot)
             case .int: writer.write(word: UInt64(variant), slot: slot)
+            default: writer.write(laterValue(property, variant), slot: slot)
             }
+        }
+    }
+
+    private static func laterValue(_ property: Property, _ variant: Int) -> Value {
+        switch property.type.widest {
+        case .int: .int([-1, 7, 100][variant % 3])
+        case .uint: .uint(UInt64(variant))
+        case .float: .float([-0.0, 1.5, .nan][variant % 3])
+        case .decimal: .decimal([Decimal(-12.5), 1000, .nan][variant % 3])
+        case .url:
+            .url(
+                URL(storedRelative: "a?b=\(variant)", base: variant % 2 == 0 ? "http://c" : nil)
+                    ?? URL(filePath: "/"))
+        case .dictionary:
+            .dictionary(
+                variant % 2 == 0
+                    ? [.string("b"): .int(1), .string("a"): .int(variant)] : [.string(""): .int(0)])
+        case .list where property.elements == [.bool]: .list([.bool(true), .bool(false)])
+        case .list:
+            .list(variant % 3 == 0 ? [] : [.string("e\u{301}"), .string(""), .string("plain")])
+        default: .codable("{\"city\":\(variant)}")
         }
     }
 

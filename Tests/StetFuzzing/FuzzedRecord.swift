@@ -52,7 +52,7 @@ enum FuzzedRecord {
         try checkChangeSet(bytes, ofEntity: number)
         let body = try RecordBody(bytes, of: entity)
         try body.forEachReference { _, _ in }
-        for slot in entity.properties.indices { _ = try body.value(slot).description }
+        for slot in entity.properties.indices { try checkValue(slot, body) }
         try promise(isReadable, "models find damage in a body that has none")
         let cells = try OwnedCell.all(of: body)
         let folded = FoldedBody.assemble(
@@ -64,6 +64,17 @@ enum FuzzedRecord {
         }
     }
 
+    /// What a value of the later types is read as is written as the same bytes.
+    private static func checkValue(_ slot: Int, _ body: RecordBody) throws {
+        let value = try body.value(slot)
+        _ = value.description
+        guard case .bytes(let bytes)? = try body.cell(slot),
+            body.entity.properties[slot].type.rawValue > 8
+        else { return }
+        let again = try? value.tailBytes()
+        try promise(again?.elementsEqual(bytes) ?? false, "\(value) is written in another way")
+    }
+
     private static func readAsModelsDo(
         _ body: UnsafeRawBufferPointer, _ entity: Entity
     ) throws -> Bool {
@@ -73,7 +84,8 @@ enum FuzzedRecord {
             case .string: _ = reader.string(slot: slot)
             case .data: _ = reader.bytes(slot: slot).last
             case .uuid, .reference: _ = reader.id(slot: slot)
-            default: _ = reader.word(slot: slot)
+            case let type where type.isInline: _ = reader.word(slot: slot)
+            case let type: _ = try? reader.value(slot: slot, type: type)
             }
         }
         return !reader.isDamaged

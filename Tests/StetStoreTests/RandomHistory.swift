@@ -37,7 +37,49 @@ struct RandomHistory {
             return .data(Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }))
         case .uuid: return .uuid(ObjectID(high: random.next(), low: random.next()).uuid)
         case .reference: return .null
+        default: return laterValue(type)
         }
+    }
+
+    private mutating func laterValue(_ type: ValueType) -> Value {
+        switch type {
+        case .int8: return .int(Int(Int8.random(in: .min ... .max, using: &random)))
+        case .int16: return .int(Int(Int16.random(in: .min ... .max, using: &random)))
+        case .int32: return .int(Int(Int32.random(in: .min ... .max, using: &random)))
+        case .uint: return .uint([0, 1, .max].randomElement(using: &random) ?? random.next())
+        case .uint8: return .uint(UInt64(UInt8.random(in: .min ... .max, using: &random)))
+        case .uint16: return .uint(UInt64(UInt16.random(in: .min ... .max, using: &random)))
+        case .uint32: return .uint(UInt64(UInt32.random(in: .min ... .max, using: &random)))
+        case .float: return .float(Float(double()))
+        case .decimal: return .decimal(decimal())
+        case .url:
+            let text = ["a", "http://example.org/%20?q#f", "file:///tmp/"]
+                .randomElement(using: &random)
+            return text.flatMap { URL(string: $0) }.map(Value.url) ?? .null
+        case .list: return .list(elements())
+        case .dictionary:
+            let keys = elements()
+            return .dictionary(Dictionary(keys.map { ($0, $0) }, uniquingKeysWith: { $1 }))
+        default: return .codable("{\"value\":\(Int(bitPattern: UInt(random.next())))}")
+        }
+    }
+
+    /// At most three values of one type.
+    private mutating func elements() -> [Value] {
+        let types: [ValueType] = [.bool, .int, .float, .string, .data, .uuid, .decimal]
+        let type = types.randomElement(using: &random) ?? .bool
+        return (0..<Int.random(in: 0...3, using: &random)).map { _ in value(type) }
+    }
+
+    private mutating func decimal() -> Decimal {
+        let digits = Decimal(string: "\(UInt128(random.next()) << 64 | UInt128(random.next()))")
+        let exponent = Int.random(in: -128...127, using: &random)
+        let extremes = [Decimal(0), .nan, .greatestFiniteMagnitude, -.greatestFiniteMagnitude]
+        return isTrue(oneIn: 4)
+            ? extremes.randomElement(using: &random) ?? 0
+            : Decimal(
+                sign: isTrue(oneIn: 2) ? .plus : .minus, exponent: exponent,
+                significand: isTrue(oneIn: 2) ? digits ?? 1 : 100)
     }
 
     private mutating func double() -> Double {

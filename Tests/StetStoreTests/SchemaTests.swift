@@ -29,9 +29,20 @@ struct SchemaTests {
                 ]),
             Entity(
                 name: "Überschrift",
-                properties: ValueType.allCases.filter { $0 != .reference }.map {
-                    Property(name: "p\($0)", type: $0, rules: [.required])
-                }),
+                properties: ValueType.allCases.filter { $0 != .reference }.map { type in
+                    let elements: [ValueType] =
+                        type == .list ? [.int8] : type == .dictionary ? [.string, .codable] : []
+                    return Property(
+                        name: "p\(type)", type: type, elements: elements, rules: [.required])
+                }
+                    + [
+                        Property(
+                            name: "price", type: .decimal,
+                            rules: [.range(minimum: .decimal(-1.5), maximum: .decimal(.nan))]),
+                        Property(
+                            name: "width", type: .uint16,
+                            rules: [.range(minimum: .uint(1), maximum: .uint(.max))]),
+                    ]),
             Entity(name: "Empty", properties: []),
         ]
         do { return try Schema(revision: 3, entities: entities) } catch {

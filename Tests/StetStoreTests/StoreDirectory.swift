@@ -117,6 +117,10 @@ extension Value {
         case .data(let value): .bytes(Array(value))
         case .uuid(let value): .bytes(withUnsafeBytes(of: value.uuid) { Array($0) })
         case .reference(let id): .bytes(id.bytes)
+        case .uint(let value): .word(value)
+        case .float(let value): .word(UInt64(value.bitPattern))
+        // Told byte by byte in ValueBytesTests.
+        case .decimal, .url, .list, .dictionary, .codable: (try? tailBytes()).map(OwnedCell.bytes)
         }
     }
 }

@@ -1,0 +1,110 @@
+// The standard library's own normalisation: Foundation's would bring its tables into every program.
+import FoundationEssentials
+@_spi(_Unicode) import Swift
+
+/// Bytes whose order, as `memcmp` and LMDB see it, is the order of values: what an index will have
+/// as its keys.
+///
+/// No value comes before all values; -0 is 0; every NaN is one, behind infinity, a `Decimal`'s
+/// before all numbers, where `Decimal` puts it; text is compared as `String` compares it, in normal
+/// form C; URLs are compared by their absolute text. No key is the beginning of another with as
+/// many components, so that components can be put one behind the other.
+package struct OrderedKey: Hashable, Sendable {
+    /// How long a key of LMDB may be.
+    package static let byteLimit = 511
+
+    /// The key.
+    package let bytes: [UInt8]
+    /// True when the key ends early.
+    ///
+    /// A truncated key says only that its values do not come before those of a lesser key: values
+    /// with equal keys must be compared themselves.
+    package let isTruncated: Bool
+
+    private enum Tag {
+        static let null: UInt8 = 0
+        static let value: UInt8 = 1
+        static let end: UInt8 = 0
+    }
+
+    /// The key of values that stand one behind the other, each of its property's type; nil when one
+    /// is of a type without an order.
+    package init?(_ values: [Value], byteLimit: Int = Self.byteLimit) {
+        var bytes: [UInt8] = []
+        for value in values {
+            guard Self.append(value, to: &bytes) else { return nil }
+        }
+        isTruncated = bytes.count > byteLimit
+        self.bytes = isTruncated ? Array(bytes.prefix(byteLimit)) : bytes
+    }
+
+    /// False when the value has no order.
+    private static func append(_ value: Value, to bytes: inout [UInt8]) -> Bool {
+        bytes.append(value == .null ? Tag.null : Tag.value)
+        switch value {
+        case .null: break
+        case .bool(let value): bytes.append(value ? 1 : 0)
+        case .int(let value): bytes.append(bigEndian: UInt64(bitPattern: Int64(value)) ^ 1 << 63)
+        case .uint(let value): bytes.append(bigEndian: value)
+        case .float(let value): append(Double(value), to: &bytes)
+        case .double(let value): append(value, to: &bytes)
+        case .date(let value): append(value.timeIntervalSinceReferenceDate, to: &bytes)
+        case .decimal(let value): append(value, to: &bytes)
+        case .string(let text): append(escaped: normalized(text).utf8, to: &bytes)
+        case .url(let url): append(escaped: url.absoluteString.utf8, to: &bytes)
+        case .data(let data): append(escaped: data, to: &bytes)
+        case .uuid(let uuid): withUnsafeBytes(of: uuid.uuid) { bytes.append(contentsOf: $0) }
+        case .reference(let id): withUnsafeBytes(of: id.uuid.uuid) { bytes.append(contentsOf: $0) }
+        case .list(let values):
+            for value in values where !append(value, to: &bytes) { return false }
+            bytes.append(Tag.end)
+        case .dictionary, .codable: return false
+        }
+        return true
+    }
+
+    /// The sign bit is turned over, and of negative numbers every bit.
+    private static func append(_ number: Double, to bytes: inout [UInt8]) {
+        let bits = number.isNaN ? UInt64.max >> 1 : (number == 0 ? 0 : number).bitPattern
+        bytes.append(bigEndian: bits >> 63 == 0 ? bits | 1 << 63 : ~bits)
+    }
+
+    /// NaN, negative, 0, positive; then the place of the first digit, then the digits, 1 to 10 for
+    /// 0 to 9, and their end, for a negative number all turned over.
+    private static func append(_ decimal: Decimal, to bytes: inout [UInt8]) {
+        if decimal.isNaN { return bytes.append(0) }
+        let (isNegative, exponent, number) = decimal.parts
+        if number == 0 { return bytes.append(2) }
+        bytes.append(isNegative ? 1 : 3)
+        let digits = Array(String(number).utf8)
+        var end = digits.count
+        // Beyond the largest exponent a number keeps zeros that make no difference.
+        while digits[end - 1] == UInt8(ascii: "0") { end -= 1 }
+        let place = UInt16(digits.count + exponent + 256)
+        let payload =
+            [UInt8(place >> 8), UInt8(truncatingIfNeeded: place)]
+            + digits[..<end].map { $0 - UInt8(ascii: "0") + 1 } + [0]
+        bytes += isNegative ? payload.map { ~$0 } : payload
+    }
+
+    /// 0 stands as 0 255; the end is 0 0.
+    private static func append(escaped text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+        for byte in text {
+            bytes.append(byte)
+            if byte == 0 { bytes.append(255) }
+        }
+        bytes += [0, 0]
+    }
+
+    private static func normalized(_ text: String) -> String {
+        var span = text.utf8Span
+        if span.checkForNFC(quickCheck: true) { return text }
+        return String(String.UnicodeScalarView(text._nfc))
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(bigEndian number: UInt64) {
+        Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
+    }
+}
