@@ -14,7 +14,8 @@ extension ManagedContext {
     /// Nothing has changed when it throws.
     ///
     /// - Throws: `ChangeSetError` with everything in the change set that does not fit the models;
-    ///   `ConflictError`; `StoreError`; what a policy's closure threw.
+    ///   `ConflictError`; `ValidationError` when a pending value has no stored form to compare;
+    ///   `StoreError`, also when a value means nothing to its type; what a policy's closure threw.
     /// - Complexity: O(changes), and a read for each object that is not loaded.
     public func apply(_ changeSet: ChangeSet) throws {
         checkNotSaving("apply(_:)")
@@ -111,7 +112,7 @@ extension ManagedContext {
             return try update(change, object)
         }
         let made = M(
-            _$snapshot: try snapshot(of: change.id, [:], change.new, in: change.entity),
+            _$snapshot: try snapshot(of: change.id, [:], change.new, as: M.self),
             state: ModelState())
         made._$state.id = change.id
         insert(made)
@@ -179,6 +180,10 @@ extension ManagedContext {
         let entity = table(for: M.self).entity
         var bodies = NetChanges(schema: store.file.schema)
         let range = bodies.encode(entity: entity) { object._$encode(into: &$0) }
+        let unstorable = bodies.unstorable(in: range, ofEntity: entity, object.id)
+        guard unstorable.isEmpty else {
+            throw ValidationError(violations: unstorable, rejected: ChangeSet())
+        }
         let body = try RecordBody(
             bodies.body(range), of: store.file.schema.entities[entity - 1])
         var values: [Int: Value] = [:]
@@ -187,21 +192,20 @@ extension ManagedContext {
     }
 
     /// The snapshot with these values, and `new` ones over them; nil for the others.
-    private func snapshot<S: ModelSnapshot>(
-        of id: ObjectID, _ values: [Int: Value], _ new: [Int: Value], in entity: Int
-    ) throws -> S {
+    private func snapshot<M: Model>(
+        of id: ObjectID, _ values: [Int: Value], _ new: [Int: Value], as type: M.Type
+    ) throws -> M.Snapshot {
+        let entity = table(for: M.self).entity
         var bodies = NetChanges(schema: store.file.schema)
         let count = store.file.schema.entities[entity - 1].properties.count
         let range = bodies.encode(entity: entity) { writer in
             writer.write((0..<count).map { new[$0] ?? values[$0] ?? .null })
         }
-        var reader = try RecordReader(body: bodies.body(range), propertyCount: count)
-        return S(_$id: id, reader: &reader)
+        return try M._$decode(id, bodies.body(range))
     }
 
     private func assign<M: Model>(_ values: [Int: Value], to object: M) throws {
-        let snapshot: M.Snapshot = try snapshot(
-            of: object.id, values, [:], in: table(for: M.self).entity)
+        let snapshot = try snapshot(of: object.id, values, [:], as: M.self)
         guard object._$willChange() else { return }
         let before = references(of: object)
         var visitor = ReferenceVisitor(mode: .uninserted)

@@ -17,7 +17,8 @@ public struct Change<M: Model>: Sendable, Equatable {
     /// For an update the names of the changed properties, for an insert and a delete of all.
     public let changedProperties: [String]
 
-    /// All values of an inserted or deleted object; nil for an update.
+    /// All values of an inserted or deleted object; nil for an update, and when a value means
+    /// nothing to its type.
     public let snapshot: M.Snapshot?
 
     init(_ change: JournalChange, _ schema: Schema) throws {
@@ -27,7 +28,7 @@ public struct Change<M: Model>: Sendable, Equatable {
         changedProperties = plain.properties.map(\.name)
         old = ChangedValues(kind == .insert ? [] : plain.properties.map { ($0.name, $0.old) })
         new = ChangedValues(kind == .delete ? [] : plain.properties.map { ($0.name, $0.new) })
-        snapshot = kind == .update ? nil : try M._$decode(change.id, change.payload)
+        snapshot = kind == .update ? nil : try? M._$decode(change.id, change.payload)
     }
 }
 
@@ -40,7 +41,8 @@ public struct ChangedValues<M: Model>: Sendable, Equatable {
         self.values = Dictionary(uniqueKeysWithValues: values)
     }
 
-    /// The value of a property; nil when it is not among the changed ones.
+    /// The value of a property; nil when it is not among the changed ones, or means nothing to its
+    /// type.
     public subscript<V: StoredValue>(_ keyPath: KeyPath<M.Snapshot, V>) -> V? {
         guard let slot = M._$description.slot(of: keyPath) else { return nil }
         return values[M._$description.entity.properties[slot].name].flatMap(V.init(_value:))

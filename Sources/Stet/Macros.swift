@@ -1,9 +1,12 @@
 /// Makes a final class a model: its stored properties become attributes and to-one references.
 ///
-/// A property needs an explicit type: Bool, Int, Double, String, Data, Date, UUID, any of them
-/// optional, or an optional model. `@Attribute` adds rules; `@Transient` leaves a property out;
-/// computed properties and constants are left alone. The class keeps the initialisers that it
-/// declares.
+/// A property needs an explicit type: `Bool`, integers of every width up to 64 bits, `Float`,
+/// `Double`, `Decimal`, `String`, `Data`, `Date`, `UUID`, `URL`; an enum by its raw value
+/// (`RawAttribute`); a struct or enum that is `Codable` (`CodableAttribute`); arrays and
+/// dictionaries of all these; any of them optional; or an optional model. A value struct is one
+/// attribute: it is compared and shown as a whole. `@Attribute` adds rules; `@Transient` leaves a
+/// property out; computed properties and constants are left alone. The class keeps the initialisers
+/// that it declares.
 ///
 /// A context holds only objects with pending changes. A reference that is read gives the object
 /// that is alive, or makes it: hold the objects that you compare or read often.

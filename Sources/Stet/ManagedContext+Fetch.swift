@@ -118,8 +118,6 @@ extension Model {
     /// - Throws: `DecodingFailure` when the body is not one of this model.
     static func _$decode(_ id: ObjectID, _ body: UnsafeRawBufferPointer) throws -> Snapshot {
         var reader = try RecordReader(body: body, propertyCount: _$propertyCount)
-        let snapshot = Snapshot(_$id: id, reader: &reader)
-        if reader.isDamaged { throw ObjectTable.damage(id, _$name) }
-        return snapshot
+        return try _$read(id, &reader, body)
     }
 }

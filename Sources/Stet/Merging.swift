@@ -197,7 +197,9 @@ struct MergeSides: ~Copyable {
 
     /// The merged values; nil when the policy does not decide.
     func merged(by policy: MergePolicy) throws -> [Value]? {
-        guard let mine, let theirs else { return nil }
+        // What has no stored form would be lost.
+        guard let mine, let theirs, bodies.unstorable(in: mine, ofEntity: entity, id).isEmpty
+        else { return nil }
         let stored = try body(theirs)
         var values = try description.properties.indices.map { try stored.value($0) }
         let pending = try body(mine)

@@ -111,7 +111,7 @@ where
 ///
 /// `@Model` writes the type, as `Snapshot` of the model.
 public protocol ModelSnapshot: Sendable, Codable, Equatable, Identifiable where ID == ObjectID {
-    init(_$id: ObjectID, reader: inout RecordReader)
+    init(_$id: ObjectID, reader: inout RecordReader) throws(UnreadableValue)
     func _$encode(into writer: inout RecordWriter)
 }
 
@@ -189,9 +189,8 @@ extension Model {
     ) throws -> UnsafeRawPointer {
         var reader = try RecordReader(body: body, propertyCount: _$propertyCount)
         let object = Self(
-            _$snapshot: Snapshot(_$id: id, reader: &reader),
+            _$snapshot: try _$read(id, &reader, body),
             state: ModelState(id: id, table: table, revision: revision))
-        if reader.isDamaged { throw ObjectTable.damage(id, _$name) }
         if _$hasDidFetch { object._$state.flags = .fetched }
         let pointer = Unmanaged.passUnretained(object).toOpaque()
         if let present = table.insert(id, pointer) {
@@ -207,6 +206,36 @@ extension Model {
     @inlinable
     public func _$show(flags: UInt32) {
         _$state.flags = ModelState.Flags(rawValue: flags)
+    }
+
+    /// - Throws: `DecodingFailure` when the body is damaged, `StoreError` when a value means
+    ///   nothing to its type.
+    @inlinable
+    static func _$read(
+        _ id: ObjectID, _ reader: inout RecordReader, _ body: UnsafeRawBufferPointer
+    ) throws -> Snapshot {
+        do throws(UnreadableValue) {
+            let snapshot = try Snapshot(_$id: id, reader: &reader)
+            if !reader.isDamaged { return snapshot }
+        } catch {
+            if !reader.isDamaged { throw _$unreadable(error, id, body) }
+        }
+        throw ObjectTable.damage(id, _$name)
+    }
+
+    @usableFromInline
+    static func _$unreadable(
+        _ problem: UnreadableValue, _ id: ObjectID, _ body: UnsafeRawBufferPointer
+    ) -> any Error {
+        let entity = _$description.entity
+        guard let value = try? RecordBody(body, of: entity).value(problem.slot) else {
+            return ObjectTable.damage(id, _$name)
+        }
+        return StoreError(
+            .unreadableValue,
+            message: "\(_$name).\(entity.properties[problem.slot].name) of object \(id) is "
+                + "\(value.description.prefix(200)), which means nothing to its type.",
+            advice: "Newer code may have written it: use that, or give the type such a value.")
     }
 
     /// Brings back the values and flags of a snapshot.

@@ -40,7 +40,8 @@ public struct ModelProperty<M: Model>: Sendable {
     ) {
         self.keyPath = keyPath
         property = Property(
-            name: name, type: T._SnapshotValue._valueType, isOptional: T._SnapshotValue._isOptional,
+            name: name, type: T._SnapshotValue._valueType,
+            elements: T._SnapshotValue._elementTypes, isOptional: T._SnapshotValue._isOptional,
             target: T._targetName,
             rules: options.compactMap { $0.rule?.fitted(to: T._SnapshotValue._valueType) },
             normalizers: options.compactMap(\.normalizer),
@@ -64,26 +65,29 @@ public struct AttributeOption: Sendable {
     /// Code 1570.
     public static let required = AttributeOption(rule: .required)
 
-    /// A string or data must not be empty.
+    /// A string, data, array or dictionary must not be empty.
     ///
     /// Code 1670.
     public static let notEmpty = AttributeOption(rule: .notEmpty)
 
-    /// A string has so many characters (grapheme clusters, as `count` says), data so many bytes.
+    /// A string has so many characters (grapheme clusters, as `count` says), data so many bytes, an
+    /// array or dictionary so many elements.
     ///
     /// Codes 1670 and 1660.
     public static func length(_ range: ClosedRange<Int>) -> AttributeOption {
         AttributeOption(rule: .length(minimum: range.lowerBound, maximum: range.upperBound))
     }
 
-    /// A string has at least so many characters, data at least so many bytes.
+    /// A string has at least so many characters, data so many bytes, an array or dictionary so many
+    /// elements.
     ///
     /// Code 1670.
     public static func length(_ range: PartialRangeFrom<Int>) -> AttributeOption {
         AttributeOption(rule: .length(minimum: range.lowerBound, maximum: nil))
     }
 
-    /// A string has at most so many characters, data at most so many bytes.
+    /// A string has at most so many characters, data so many bytes, an array or dictionary so many
+    /// elements.
     ///
     /// Code 1660.
     public static func length(_ range: PartialRangeThrough<Int>) -> AttributeOption {
@@ -130,18 +134,44 @@ public struct AttributeOption: Sendable {
 /// A type whose values `.range` can compare.
 public protocol RangeBound: AttributeValue, Comparable {}
 extension Int: RangeBound {}
+extension Int8: RangeBound {}
+extension Int16: RangeBound {}
+extension Int32: RangeBound {}
+extension Int64: RangeBound {}
+extension UInt: RangeBound {}
+extension UInt8: RangeBound {}
+extension UInt16: RangeBound {}
+extension UInt32: RangeBound {}
+extension UInt64: RangeBound {}
+extension Float: RangeBound {}
 extension Double: RangeBound {}
+extension Decimal: RangeBound {}
 extension Date: RangeBound {}
 
 extension Rule {
-    /// `0...5` for a `Double` is written with integers.
+    /// `0...5` for a `Double` is written with integers, `0.5...1` for a `Float` with doubles.
+    ///
+    /// A bound that the type does not have stays as it is, and is refused with the schema.
     fileprivate func fitted(to type: ValueType) -> Rule {
-        guard case .range(let minimum, let maximum) = self, type == .double else { return self }
-        func fitted(_ bound: Value?) -> Value? {
-            if case .int(let number)? = bound { return .double(Double(number)) }
-            return bound
+        guard case .range(let minimum, let maximum) = self else { return self }
+        return .range(minimum: minimum?.fitted(to: type), maximum: maximum?.fitted(to: type))
+    }
+}
+
+extension Value {
+    fileprivate func fitted(to type: ValueType) -> Value {
+        switch (self, type.widest) {
+        case (.int(let number), .uint): UInt64(exactly: number).map(Value.uint) ?? self
+        case (.uint(let number), .int): Int(exactly: number).map(Value.int) ?? self
+        case (.int(let number), .float): .float(Float(number))
+        case (.int(let number), .double): .double(Double(number))
+        case (.int(let number), .decimal): .decimal(Decimal(number))
+        case (.double(let number), .float): .float(Float(number))
+        // By its digits: 0.1 is meant, not the double beside it.
+        case (.double(let number), .decimal):
+            Decimal(string: "\(number)").map(Value.decimal) ?? self
+        default: self
         }
-        return .range(minimum: fitted(minimum), maximum: fitted(maximum))
     }
 }
 

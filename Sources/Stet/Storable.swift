@@ -1,8 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // Underscored members are called by generated code only; each is explained at its requirement.
 
-/// A type that a property of a model can have: Bool, Int, Double, String, Data, Date, UUID, each of
-/// them optional, and an optional reference to an object of a model.
+/// A type that a property of a model can have; see `@Model`.
 ///
 /// Used by the code that `@Model` writes.
 public protocol Storable {

@@ -9,8 +9,12 @@ public import StetStore
 /// Used by the code that `@Model` writes.
 public protocol StoredValue: Sendable, Codable, Equatable {
     static var _valueType: ValueType { get }
+    /// Of a list the type of its elements, of a dictionary those of its keys and values.
+    static var _elementTypes: [ValueType] { get }
     static var _isOptional: Bool { get }
-    static func _read(_ reader: inout RecordReader, slot: Int) -> Self
+    static func _read(
+        _ reader: inout RecordReader, slot: Int
+    ) throws(UnreadableValue) -> Self
     func _write(_ writer: inout RecordWriter, slot: Int)
     /// The same value without its type.
     var _value: Value { get }
@@ -18,11 +22,47 @@ public protocol StoredValue: Sendable, Codable, Equatable {
     init?(_value: Value)
 }
 
-extension StoredValue {
-    @inlinable public static var _isOptional: Bool { false }
+/// A stored value that means nothing to its type: a raw value without a case, JSON that does not
+/// decode.
+///
+/// Used by the code that `@Model` writes, and told as a `StoreError` (`.unreadableValue`).
+public struct UnreadableValue: Error {
+    /// Where the value stands.
+    public let slot: Int
+
+    /// An unreadable value in this slot.
+    public init(slot: Int) { self.slot = slot }
 }
 
-extension Bool: AttributeValue {
+extension StoredValue {
+    @inlinable public static var _elementTypes: [ValueType] { [] }
+    @inlinable public static var _isOptional: Bool { false }
+
+    /// `_read` as generated code calls it, which does not know whether this type's can throw.
+    @inlinable
+    public static func _field(
+        _ reader: inout RecordReader, slot: Int
+    ) throws(UnreadableValue) -> Self {
+        try _read(&reader, slot: slot)
+    }
+
+    /// Reads a value that stands in the tail by way of `Value`.
+    static func readTail(
+        _ reader: inout RecordReader, slot: Int
+    ) throws(UnreadableValue) -> Self {
+        guard let value = try? reader.value(slot: slot, type: _valueType),
+            let result = Self(_value: value)
+        else { throw UnreadableValue(slot: slot) }
+        return result
+    }
+}
+
+/// A type of attribute that can be an element of an array or a dictionary.
+///
+/// Adopt `RawAttribute` or `CodableAttribute` instead.
+public protocol AttributeElement: AttributeValue {}
+
+extension Bool: AttributeElement {
     @inlinable public static var _valueType: ValueType { .bool }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> Bool {
         reader.word(slot: slot) != 0
@@ -37,7 +77,7 @@ extension Bool: AttributeValue {
     }
 }
 
-extension Int: AttributeValue {
+extension Int: AttributeElement {
     @inlinable public static var _valueType: ValueType { .int }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> Int {
         Int(truncatingIfNeeded: reader.word(slot: slot))
@@ -52,7 +92,7 @@ extension Int: AttributeValue {
     }
 }
 
-extension Double: AttributeValue {
+extension Double: AttributeElement {
     @inlinable public static var _valueType: ValueType { .double }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> Double {
         Double(bitPattern: reader.word(slot: slot))
@@ -67,7 +107,7 @@ extension Double: AttributeValue {
     }
 }
 
-extension Date: AttributeValue {
+extension Date: AttributeElement {
     @inlinable public static var _valueType: ValueType { .date }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> Date {
         Date(timeIntervalSinceReferenceDate: Double(bitPattern: reader.word(slot: slot)))
@@ -82,7 +122,7 @@ extension Date: AttributeValue {
     }
 }
 
-extension String: AttributeValue {
+extension String: AttributeElement {
     @inlinable public static var _valueType: ValueType { .string }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> String {
         reader.string(slot: slot)
@@ -97,7 +137,7 @@ extension String: AttributeValue {
     }
 }
 
-extension Data: AttributeValue {
+extension Data: AttributeElement {
     @inlinable public static var _valueType: ValueType { .data }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> Data {
         Data(reader.bytes(slot: slot))
@@ -112,7 +152,7 @@ extension Data: AttributeValue {
     }
 }
 
-extension UUID: AttributeValue {
+extension UUID: AttributeElement {
     @inlinable public static var _valueType: ValueType { .uuid }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> UUID {
         reader.id(slot: slot).uuid
@@ -123,6 +163,40 @@ extension UUID: AttributeValue {
     public var _value: Value { .uuid(self) }
     public init?(_value: Value) {
         guard case .uuid(let value) = _value else { return nil }
+        self = value
+    }
+}
+
+extension Decimal: AttributeElement {
+    public static var _valueType: ValueType { .decimal }
+    public static func _read(
+        _ reader: inout RecordReader, slot: Int
+    ) throws(UnreadableValue) -> Decimal {
+        try readTail(&reader, slot: slot)
+    }
+    public func _write(_ writer: inout RecordWriter, slot: Int) {
+        writer.write(_value, slot: slot)
+    }
+    public var _value: Value { .decimal(self) }
+    public init?(_value: Value) {
+        guard case .decimal(let value) = _value else { return nil }
+        self = value
+    }
+}
+
+extension URL: AttributeElement {
+    public static var _valueType: ValueType { .url }
+    public static func _read(
+        _ reader: inout RecordReader, slot: Int
+    ) throws(UnreadableValue) -> URL {
+        try readTail(&reader, slot: slot)
+    }
+    public func _write(_ writer: inout RecordWriter, slot: Int) {
+        writer.write(_value, slot: slot)
+    }
+    public var _value: Value { .url(self) }
+    public init?(_value: Value) {
+        guard case .url(let value) = _value else { return nil }
         self = value
     }
 }
@@ -145,8 +219,11 @@ extension ObjectID: StoredValue {
 extension Optional: StoredValue where Wrapped: StoredValue {
     @inlinable public static var _valueType: ValueType { Wrapped._valueType }
     @inlinable public static var _isOptional: Bool { true }
-    @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> Wrapped? {
-        reader.isNull(slot: slot) ? nil : Wrapped._read(&reader, slot: slot)
+    @inlinable public static var _elementTypes: [ValueType] { Wrapped._elementTypes }
+    @inlinable public static func _read(
+        _ reader: inout RecordReader, slot: Int
+    ) throws(UnreadableValue) -> Wrapped? {
+        reader.isNull(slot: slot) ? nil : try Wrapped._read(&reader, slot: slot)
     }
     @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
         switch self {

@@ -35,18 +35,7 @@ struct PropertyDeclaration {
     }
 
     /// True for `T?` and `Optional<T>`.
-    var isOptional: Bool {
-        type.is(OptionalTypeSyntax.self) || typeName.hasPrefix("Optional<")
-    }
-
-    /// The type without its optionality.
-    var baseTypeName: String {
-        if let optional = type.as(OptionalTypeSyntax.self) {
-            return optional.wrappedType.trimmedDescription
-        }
-        if typeName.hasPrefix("Optional<") { return String(typeName.dropFirst(9).dropLast()) }
-        return typeName
-    }
+    var isOptional: Bool { WrittenType(type).isOptional }
 
     /// The options of `@Attribute`, as they are written.
     var options: [AttributeOptionSyntax] {

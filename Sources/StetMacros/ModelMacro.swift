@@ -99,9 +99,9 @@ struct ModelMembers {
         self.id = id
         \(raw: lines { "self.\($0.reference) = \($0.reference)" })
         }
-        \(raw: access)init(_$id id: Stet.ObjectID, reader: inout Stet.RecordReader) {
+        \(raw: access)init(_$id id: Stet.ObjectID, reader: inout Stet.RecordReader) throws(Stet.UnreadableValue) {
         self.id = id
-        \(raw: lines { "self.\($0.reference) = Stet._SnapshotValueOf<\($0.typeName)>._read(&reader, slot: \($0.slot))" })
+        \(raw: lines { "self.\($0.reference) = try Stet._SnapshotValueOf<\($0.typeName)>._field(&reader, slot: \($0.slot))" })
         }
         \(raw: access)func _$encode(into writer: inout Stet.RecordWriter) {
         \(raw: lines { "self.\($0.reference)._write(&writer, slot: \($0.slot))" })

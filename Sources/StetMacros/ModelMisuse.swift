@@ -7,10 +7,7 @@ enum ModelMisuse {
     /// Names that `Model` itself uses.
     static let reservedNames: Set<String> = [
         "id", "context", "isDeleted", "isInserted", "hasChanges", "snapshot", "validators",
-        "hashValue", "Snapshot", "CodingKeys",
-    ]
-    private static let attributeTypes: Set<String> = [
-        "Bool", "Int", "Double", "String", "Data", "Date", "UUID",
+        "hashValue", "Snapshot", "CodingKeys", "willSave", "didInsert", "willDelete", "didFetch",
     ]
 
     /// Reports everything that is wrong with the class; false when no model can be made of it at
@@ -37,6 +34,7 @@ enum ModelMisuse {
                 at: model.name)
             return false
         }
+        var names: Set<String> = []
         for member in model.memberBlock.members {
             if let condition = member.decl.as(IfConfigDeclSyntax.self) {
                 reportProperties(in: condition, context)
@@ -45,6 +43,9 @@ enum ModelMisuse {
                 !variable.hasModifier(.static, .class)
             else { continue }
             report(variable, context)
+            if let name = variable.singleName, !names.insert(name).inserted {
+                context.report(Misuse("duplicate", "'\(name)' is declared twice"), at: variable)
+            }
         }
         return true
     }
@@ -132,10 +133,16 @@ enum ModelMisuse {
                 "unwrapped", "'\(name)' can't be implicitly unwrapped: write '?' instead of '!'")
         }
         if reservedNames.contains(name) {
-            return Misuse("reserved", "'\(name)' is a property of every model: choose another name")
+            return Misuse("reserved", "'\(name)' is a member of every model: choose another name")
         }
         if name.hasPrefix("_") {
             return Misuse("underscore", "The name of a model's property can't begin with '_'")
+        }
+        if !WrittenType(type).canBeStored {
+            return Misuse(
+                "unsupported",
+                "A model can't store '\(type.trimmedDescription)': put it into a CodableAttribute, "
+                    + "or mark '\(name)' @Transient")
         }
         return nil
     }
@@ -168,11 +175,12 @@ enum ModelMisuse {
     private static func misuse(
         of option: AttributeOptionSyntax, _ property: PropertyDeclaration
     ) -> Misuse? {
-        let fits: [String: Set<String>] = [
-            "notEmpty": ["String", "Data"], "length": ["String", "Data"],
-            "range": ["Int", "Double", "Date"], "trimmed": ["String"], "stamped": ["Date"],
+        let fits: [String: (kinds: [WrittenType.Kind], words: String)] = [
+            "notEmpty": ([.text, .data, .collection], "a String, Data, an array or a dictionary"),
+            "length": ([.text, .data, .collection], "a String, Data, an array or a dictionary"),
+            "range": ([.number, .date], "a number or a Date"),
+            "trimmed": ([.text], "a String"), "stamped": ([.date], "a Date"),
         ]
-        let type = property.baseTypeName.split(separator: ".").last.map(String.init) ?? ""
         switch option.name {
         case "required":
             guard !property.isOptional else { return nil }
@@ -184,11 +192,11 @@ enum ModelMisuse {
                 "reserved",
                 "'.\(option.name)' is reserved for a later version and not available yet")
         case let name:
-            guard let types = fits[name], attributeTypes.contains(type), !types.contains(type)
+            guard let (kinds, words) = fits[name], let kind = WrittenType(property.type).kind,
+                !kinds.contains(kind)
             else { return nil }
-            let allowed = types.sorted().joined(separator: ", ")
             return Misuse(
-                "fit", "'.\(name)' needs \(allowed); '\(property.name)' is \(property.typeName)")
+                "fit", "'.\(name)' needs \(words); '\(property.name)' is \(property.typeName)")
         }
     }
 }

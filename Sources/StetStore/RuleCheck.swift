@@ -35,18 +35,25 @@ extension NetChanges {
     /// The values that have no stored form.
     private borrowing func unstorable() -> [Violation] {
         if failures.isEmpty { return [] }
-        var failures = Dictionary(grouping: failures, by: \.start)
-        return items.flatMap { item -> [Violation] in
-            let entity = schema.entities[item.entity - 1]
-            return [item.before, item.after].filter { !$0.isEmpty }.flatMap { body in
-                (failures.removeValue(forKey: body.lowerBound) ?? []).map { failure in
-                    let property = entity.properties[failure.slot].name
-                    return Violation(
-                        code: .unstorable, entity: entity.name, object: item.id,
-                        property: property, slot: failure.slot,
-                        message: "\(property) \(failure.reason)")
-                }
-            }
+        var violations: [Violation] = []
+        for item in items {
+            violations += unstorable(in: item.before, ofEntity: item.entity, item.id)
+            violations += unstorable(in: item.after, ofEntity: item.entity, item.id)
+        }
+        return violations
+    }
+
+    /// The values of a body that have no stored form.
+    package borrowing func unstorable(
+        in body: Range<Int>, ofEntity number: Int, _ id: ObjectID
+    ) -> [Violation] {
+        if failures.isEmpty || body.isEmpty { return [] }
+        let entity = schema.entities[number - 1]
+        return failures.filter { $0.start == body.lowerBound }.map { failure in
+            let property = entity.properties[failure.slot].name
+            return Violation(
+                code: .unstorable, entity: entity.name, object: id, property: property,
+                slot: failure.slot, message: "\(property) \(failure.reason)")
         }
     }
 }

@@ -197,7 +197,25 @@ public struct Property: Hashable, Sendable {
 
     /// True when a value is of the property's type; nil is one of them when it is optional.
     package func accepts(_ value: Value) -> Bool {
-        value == .null ? isOptional : value.type == type
+        if value == .null { return isOptional }
+        switch value {
+        case .list(let values):
+            return elements.count == 1 && values.allSatisfy { $0.isStorable(as: elements[0]) }
+        case .dictionary(let values):
+            return elements.count == 2 && values.keys.allSatisfy { $0.isStorable(as: elements[0]) }
+                && values.values.allSatisfy { $0.isStorable(as: elements[1]) }
+        default: return value.isStorable(as: type)
+        }
+    }
+}
+
+extension Value {
+    /// True when a value that is no list and no dictionary is one of a type, and has a stored form.
+    fileprivate func isStorable(as type: ValueType) -> Bool {
+        guard self.type == type.widest else { return false }
+        if let word = inlineWord { return (try? Value(inlineWord: word, type: type)) != nil }
+        if case .url = self { return (try? tailBytes()) != nil }
+        return true
     }
 }
 

@@ -58,9 +58,9 @@ extension Value {
     private static func commonType(
         of values: some Collection<Value>
     ) throws(EncodingFailure) -> ValueType {
-        guard let type = values.first?.type, type.isElement else {
-            throw EncodingFailure("has elements that can't be in a list")
-        }
+        guard let type = values.first(where: { $0 != .null })?.type, type.isElement,
+            !values.contains(.null)
+        else { throw EncodingFailure("has an element that can't be encoded") }
         for value in values where value.type != type {
             throw EncodingFailure("has elements of several types")
         }

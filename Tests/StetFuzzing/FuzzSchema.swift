@@ -47,7 +47,8 @@ enum FuzzSchema {
                 name: "property\(number)", type: number % 2 == 0 ? .data : .int, isOptional: true)
         })
 
-    /// The types that came later; last in the order of names, so that older inputs keep their meaning.
+    /// The types that came later; last in the order of names, so that older inputs keep their
+    /// meaning.
     private static let zone = Entity(
         name: "Zone",
         properties: [

@@ -49,7 +49,33 @@ import Testing
             "'owner' can't be lazy, weak or unowned: mark it @Transient to leave it out"
         ),
         ("var title: String!", "'title' can't be implicitly unwrapped: write '?' instead of '!'"),
-        ("var id: Int = 0", "'id' is a property of every model: choose another name"),
+        ("var id: Int = 0", "'id' is a member of every model: choose another name"),
+        (
+            "var didInsert: Bool = false",
+            "'didInsert' is a member of every model: choose another name"
+        ),
+        (
+            "var willDelete: Bool = false",
+            "'willDelete' is a member of every model: choose another name"
+        ),
+        (
+            "var didFetch: Bool = false",
+            "'didFetch' is a member of every model: choose another name"
+        ),
+        ("var snapshot: Int?", "'snapshot' is a member of every model: choose another name"),
+        ("var title: String; var title: Int", "'title' is declared twice"),
+        ("let title = 1; var title: Int", "'title' is declared twice"),
+        ("private(set) var title = 1", "'title' needs an explicit type: write 'var title: …'"),
+        (
+            "unowned var owner: Owner",
+            "'owner' can't be lazy, weak or unowned: mark it @Transient to leave it out"
+        ),
+        (
+            "var size: Int = 0 { willSet {} }",
+            "A model's property can't have observers: 'size' is saved by its accessors; "
+                + "use willSave() or a computed property"
+        ),
+        ("@Transient lazy var cache: Int", "@Transient 'cache' needs a default value"),
         ("var _title: String = \"\"", "The name of a model's property can't begin with '_'"),
         (
             "var title: String = \"\" { didSet {} }",
@@ -69,13 +95,24 @@ import Testing
             "\n#if DEBUG\nvar a: Int = 0\n#endif\n",
             "A model's property can't stand in #if: mark it @Transient"
         ),
-        ("@Attribute(.trimmed) var count: Int = 0", "'.trimmed' needs String; 'count' is Int"),
-        ("@Attribute(.length(1...2)) var on: Bool?", "'.length' needs Data, String; 'on' is Bool?"),
+        ("@Attribute(.trimmed) var count: Int = 0", "'.trimmed' needs a String; 'count' is Int"),
         (
-            "@Attribute(.range(0...1)) var text: String",
-            "'.range' needs Date, Double, Int; 'text' is String"
+            "@Attribute(.length(1...2)) var on: Bool?",
+            "'.length' needs a String, Data, an array or a dictionary; 'on' is Bool?"
         ),
-        ("@Attribute(.stamped(.insert)) var day: Int", "'.stamped' needs Date; 'day' is Int"),
+        (
+            "@Attribute(.notEmpty) var link: Foundation.URL",
+            "'.notEmpty' needs a String, Data, an array or a dictionary; 'link' is Foundation.URL"
+        ),
+        (
+            "@Attribute(.range(0...1)) var text: Optional<String>",
+            "'.range' needs a number or a Date; 'text' is Optional<String>"
+        ),
+        (
+            "@Attribute(.range(0...1)) var list: [Int]",
+            "'.range' needs a number or a Date; 'list' is [Int]"
+        ),
+        ("@Attribute(.stamped(.insert)) var day: Int", "'.stamped' needs a Date; 'day' is Int"),
         (
             "@Attribute(.required) var text: String",
             "'.required' says nothing new: 'text' is not optional"
@@ -94,7 +131,25 @@ import Testing
     }
 
     @Test(arguments: [
-        "var title: String", "var title: String?", "var other: Article?", "static var count = 0",
+        "(Int, Int)", "() -> Void", "(() -> Void)?", "any Error", "some Equatable", "Any", "Any?",
+        "Set<Int>", "Swift.Set<Int>", "Character", "[[Int]]", "[Int?]", "[String: [Int]]",
+        "[String: Int?]", "Int??", "Int.Type", "Codable & Sendable",
+    ])
+    func aTypeThatIsSeenNotToFitIsExplained(type: String) {
+        let message =
+            "A model can't store '\(type)': put it into a CodableAttribute, or mark 'a' @Transient"
+        #expect(messages("@Model final class Article { var a: \(type) }") == [message])
+        #expect(messages("@Model final class Article { @Transient var a: \(type) = b }") == [])
+    }
+
+    @Test(arguments: [
+        "var title: String", "var a: [Int]", "var a: [String: Double]?", "var a: Address",
+        "var a: Foundation.Decimal = 1", "var a: Optional<[UInt8]>", "private(set) var a: Int = 0",
+        "static let shared = 1", "static var several = 1, more = 2", "nonisolated static var a = 1",
+        "@Attribute(.range(0...1)) var a: UInt8", "@Attribute(.length(0...1)) var a: [Int]?",
+        "@Attribute(.notEmpty) var a: [String: Int]", "@Attribute(.range(0...1)) var a: Decimal?",
+        "#if DEBUG\nstatic let a = 1\nvar b: Int { 1 }\n#endif", "var title: String?",
+        "var other: Article?", "static var count = 0",
         "var upper: String { title.uppercased() }", "let constant = 3", "@Transient var cache = 0",
         "@Transient var cache: Int?", "@Transient lazy var cache: Int = 0",
         "@Attribute(.trimmed, .notEmpty, .length(1...)) var title: String?",

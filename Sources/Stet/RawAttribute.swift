@@ -1,0 +1,35 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Underscored members are called by generated code only; each is explained at its requirement.
+
+public import StetStore
+
+/// An attribute that is stored as its raw value: an enum, or an option set.
+///
+/// ```swift
+/// enum Status: String, RawAttribute { case draft, published }
+/// ```
+///
+/// A stored raw value that no case has, as newer code may have written it, makes the object
+/// unreadable: what reads it throws `StoreError` (`.unreadableValue`), which names the property and
+/// the value.
+public protocol RawAttribute: AttributeElement, RawRepresentable where RawValue: AttributeElement {}
+
+extension RawAttribute {
+    @inlinable public static var _valueType: ValueType { RawValue._valueType }
+    @inlinable public static func _read(
+        _ reader: inout RecordReader, slot: Int
+    ) throws(UnreadableValue) -> Self {
+        guard let value = Self(rawValue: try RawValue._read(&reader, slot: slot)) else {
+            throw UnreadableValue(slot: slot)
+        }
+        return value
+    }
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+        rawValue._write(&writer, slot: slot)
+    }
+    public var _value: Value { rawValue._value }
+    public init?(_value: Value) {
+        guard let raw = RawValue(_value: _value) else { return nil }
+        self.init(rawValue: raw)
+    }
+}

@@ -1,0 +1,71 @@
+import SwiftSyntax
+
+/// What a macro can tell of a type from how it is written.
+struct WrittenType {
+    /// The type without its optionality.
+    let base: TypeSyntax
+    let isOptional: Bool
+
+    init(_ type: TypeSyntax) {
+        if let optional = type.as(OptionalTypeSyntax.self) {
+            base = optional.wrappedType.trimmed
+            isOptional = true
+        } else if let name = type.as(IdentifierTypeSyntax.self), name.name.text == "Optional",
+            let argument = name.genericArgumentClause?.arguments.first,
+            case .type(let wrapped) = argument.argument
+        {
+            base = wrapped.trimmed
+            isOptional = true
+        } else {
+            base = type.trimmed
+            isOptional = false
+        }
+    }
+
+    /// What options can be asked of the type; nil when it is not known here.
+    var kind: Kind? {
+        if base.is(ArrayTypeSyntax.self) || base.is(DictionaryTypeSyntax.self) {
+            return .collection
+        }
+        return base.lastName.flatMap { Self.kinds[$0] }
+    }
+
+    enum Kind { case text, data, collection, number, date, other }
+
+    private static let kinds: [String: Kind] = [
+        "String": .text, "Data": .data, "Array": .collection, "Dictionary": .collection,
+        "Int": .number, "Int8": .number, "Int16": .number, "Int32": .number, "Int64": .number,
+        "UInt": .number, "UInt8": .number, "UInt16": .number, "UInt32": .number,
+        "UInt64": .number, "Float": .number, "Double": .number, "Decimal": .number,
+        "Date": .date, "Bool": .other, "UUID": .other, "URL": .other,
+    ]
+
+    /// False for what is seen to be none of the types that a model can store.
+    var canBeStored: Bool { !WrittenType(base).isOptional && base.canBeStored }
+}
+
+extension TypeSyntax {
+    /// The name of the type, without the module and the arguments.
+    fileprivate var lastName: String? {
+        self.as(IdentifierTypeSyntax.self)?.name.text ?? self.as(MemberTypeSyntax.self)?.name.text
+    }
+
+    fileprivate var canBeStored: Bool {
+        if let array = self.as(ArrayTypeSyntax.self) { return array.element.canBeElement }
+        if let dictionary = self.as(DictionaryTypeSyntax.self) {
+            return dictionary.key.canBeElement && dictionary.value.canBeElement
+        }
+        if let name = lastName { return !Self.foreignNames.contains(name) }
+        return false
+    }
+
+    private var canBeElement: Bool {
+        canBeStored && !WrittenType(self).isOptional
+            && !self.is(ArrayTypeSyntax.self) && !self.is(DictionaryTypeSyntax.self)
+    }
+
+    private static let foreignNames: Set<String> = [
+        "Any", "AnyObject", "Character", "Substring", "Set", "Float16", "Float80", "Int128",
+        "UInt128", "Range", "ClosedRange",
+    ]
+}
