@@ -86,7 +86,7 @@ extension StoreOverview {
 extension Property {
     fileprivate var line: String {
         let rules = rules.map { " \($0.description.visible)" }.joined()
-        return "\(name.visible): \(target?.visible ?? "\(type)")\(isOptional ? "?" : "")\(rules)"
+        return "\(name.visible): \(typeDescription.visible)\(rules)"
     }
 
     fileprivate var json: JSON {

@@ -236,7 +236,8 @@ extension Entity {
 }
 
 extension Property {
-    fileprivate var typeDescription: String {
+    /// The type as it is told: "string", "[string: int]?", "Notebook?".
+    package var typeDescription: String {
         let elements = elements.map { "\($0)" }.joined(separator: ": ")
         return (target ?? (elements.isEmpty ? "\(type)" : "[\(elements)]"))
             + (isOptional ? "?" : "")

@@ -169,6 +169,45 @@ struct ShowingTests {
         #expect(dump.contains("\"created\":\"\(text) s since 2001\""))
     }
 
+    @Test func laterTypesAreShownAsTextAndAsJSON() throws {
+        let properties = [
+            Property(name: "uint", type: .uint), Property(name: "float", type: .float),
+            Property(name: "price", type: .decimal), Property(name: "home", type: .url),
+            Property(name: "names", type: .list, elements: [.string]),
+            Property(name: "counts", type: .dictionary, elements: [.int8, .float]),
+            Property(name: "place", type: .codable, isOptional: true),
+        ]
+        let fixture = try Fixture(
+            schema: try Schema(entities: [Entity(name: "Thing", properties: properties)]))
+        let home = try #require(URL(string: "b", relativeTo: URL(string: "http://a/")))
+        let values: [Value] = [
+            .uint(.max), .float(0.1), .decimal(Decimal(sign: .minus, exponent: -1, significand: 5)),
+            .url(home), .list([.string("a\u{1b}b")]),
+            .dictionary([.int(-1): .float(.nan), .int(2): .float(1)]), .codable("{\"x\":1}"),
+        ]
+        try fixture.commit([(1, .fixed(1), values)])
+        #expect(
+            try Tool.run("show", fixture.path, "1").output.hasSuffix(
+                """
+                  uint: 18446744073709551615
+                  float: 0.1
+                  price: -0.5
+                  home: http://a/b
+                  names: ["a\\u{1b}b"]
+                  counts: [-1: nan, 2: 1.0]
+                  place: {"x":1}
+
+                """))
+        let json = """
+            "values":{"counts":{"-1":"NaN","2":1},"float":0.1,"home":"http://a/b",\
+            "names":["a\\u001bb"],"place":"{\\"x\\":1}","price":"-0.5","uint":18446744073709551615}
+            """
+        let dump = try Tool.run("dump", fixture.path).output
+        #expect(dump.contains(json), "\(dump)")
+        let info = try Tool.run("info", fixture.path).output
+        #expect(info.contains("names: [string]\n") && info.contains("counts: [int8: float]\n"))
+    }
+
     @Test func infoShowsSizesSchemaAndWhoReads() throws {
         let (fixture, hashes) = try makeStore()
         let overview = try fixture.file.overview()
