@@ -93,6 +93,12 @@ import Testing
     }
 
     @Test func sumsThatTheTypeCannotHoldEndAtItsBounds() {
+        let sum = MergeReducer<Int8>.sum
+        #expect(sum.merge(0, 100, 100) == .max)
+        #expect(sum.merge(0, -100, -100) == .min)
+        #expect(sum.merge(-5, 127, -10) == 122)
+        #expect(MergeReducer<UInt8>.sum.merge(9, 2, 3) == 0)
+        #expect(MergeReducer<[Int]>.union.merge([1, 2, 3], [1, 3, 4], [2, 3, 5]) == [3, 5, 4])
         #expect(MergeReducer<Int>.sum.merge(.min, .max, .min) == .max)
         #expect(MergeReducer<Double>.sum.merge(1, 2.5, 10) == 11.5)
     }
