@@ -10,6 +10,7 @@ extension ManagedContext {
     /// context shows now: a property that already has the new value stays, one that still has the
     /// old value gets the new one, and where it has neither the merge policy decides, as in a save.
     /// Inserted objects get the ids of the change set. Deleting what is not there does nothing.
+    /// `didInsert` and `willDelete` are not called: what they did is part of the change set.
     ///
     /// Nothing has changed when it throws.
     ///
@@ -108,14 +109,14 @@ extension ManagedContext {
 
     private func insert<M: Model>(_ change: CheckedChange, over object: M?) throws -> Conflict? {
         if let object {
-            if object.isDeleted, object.hasChanges { insert(object) }
+            if object.isDeleted, object.hasChanges { _ = insertOne(object) }
             return try update(change, object)
         }
         let made = M(
             _$snapshot: try snapshot(of: change.id, [:], change.new, as: M.self),
             state: ModelState())
         made._$state.id = change.id
-        insert(made)
+        _ = insertOne(made)
         return nil
     }
 
@@ -156,7 +157,7 @@ extension ManagedContext {
         switch mergePolicy.rule {
         case .storeWins where isChanged: return nil
         case .fail where isChanged, .custom where isChanged: return conflict(change, object, [])
-        default: delete(object)
+        default: markDeleted(object)
         }
         return nil
     }

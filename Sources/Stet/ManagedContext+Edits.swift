@@ -18,7 +18,7 @@ extension ManagedContext {
     }
 
     /// Inserts one object; the objects to insert after it.
-    private func insertOne<M: Model>(_ object: M) -> [any Model] {
+    func insertOne<M: Model>(_ object: M) -> [any Model] {
         if let present = object._$state.table {
             if present.context !== self {
                 note(.foreignObject, object, "belongs to another context")
@@ -93,6 +93,11 @@ extension ManagedContext {
         }
         guard !object.isDeleted, mayEdit(object), callWillDelete(of: object), !object.isDeleted
         else { return }
+        markDeleted(object)
+    }
+
+    /// Without its hook.
+    func markDeleted<M: Model>(_ object: M) {
         if !object.hasChanges { register(object) }
         touch(object)
         object._$setDeleted(true)

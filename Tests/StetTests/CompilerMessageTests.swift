@@ -84,4 +84,25 @@ import Testing
         let errors = try errors("", statement)
         #expect(errors == [message])
     }
+
+    @Test(arguments: [
+        (
+            "_ = try store.edit { context in try context.fetch(Article.self).first }",
+            "type 'Article' does not conform to the 'Sendable' protocol"
+        ),
+        (
+            "var kept: Article?; try store.edit { context in kept = Article() }; _ = kept",
+            "mutation of captured var 'kept' in concurrently-executing code "
+                + "[#SendableClosureCaptures]"
+        ),
+        (
+            "var kept: ManagedContext?; try store.edit { kept = $0 }; _ = kept",
+            "mutation of captured var 'kept' in concurrently-executing code "
+                + "[#SendableClosureCaptures]"
+        ),
+    ])
+    func anEditOfTheStoreCannotLeakObjects(statement: String, message: String) throws {
+        let errors = try errors("", "let store = context.store; \(statement)")
+        #expect(errors.contains(message), "\(errors)")
+    }
 }

@@ -117,4 +117,18 @@ import Testing
         #expect(Audit._$hasDidInsert && !Audit._$hasWillDelete && !Audit._$hasDidFetch)
         #expect(!Silent._$hasDidInsert && !Silent._$hasEditingHook && !Silent._$hasDidFetch)
     }
+
+    @Test func anAppliedChangeSetIsTakenAsItIs() throws {
+        let scratch = try HookedStore()
+        let diary = try scratch.saved("a")
+        scratch.context.insert(Diary("new"))
+        scratch.context.delete(diary)
+        let changes = scratch.context.changes
+        let other = scratch.store.context(author: "other")
+        try other.apply(changes)
+        #expect(other.changes == changes)
+        let calls = other.pending.compactMap { ($0.object as? Diary)?.calls }
+        #expect(calls.count == 2 && !calls.joined().contains("didInsert"))
+        #expect(!calls.joined().contains("willDelete"))
+    }
 }
