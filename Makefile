@@ -4,7 +4,7 @@ SWIFT ?= swift
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 
-.PHONY: help setup demo test lint fuzz fuzz-keep bench bench-quick format \
+.PHONY: help setup demo test docs lint fuzz fuzz-keep bench bench-quick format \
   setup-bench setup-campaigns campaign-build campaign campaigns-small
 
 help: ## Lists the commands
@@ -22,6 +22,22 @@ demo: setup ## Builds and runs the example: a catalogue of installed packages
 test: setup ## Builds everything and runs all tests
 	STET_FAULTS=1 $(SWIFT) build --build-tests
 	STET_FAULTS=1 $(SWIFT) test --skip-build --disable-xctest
+
+# What a plug-in would do, without the dependency. The build is that of `make test`.
+SYMBOLS := .build/symbol-graphs
+MODULES := $(CURDIR)/.build/debug/Modules
+TRIPLE = $(shell $(SWIFT) -print-target-info | sed -n 's/.*"triple": "\(.*\)",/\1/p')
+
+docs: setup ## Makes the documentation, .build/documentation; a broken link is an error
+	STET_FAULTS=1 $(SWIFT) build --target Stet
+	rm -rf $(SYMBOLS) && mkdir -p $(SYMBOLS)
+	$(SWIFT) symbolgraph-extract -module-name Stet -I $(MODULES) -target $(TRIPLE) \
+	  -experimental-allowed-reexported-modules=StetStore \
+	  -Xcc -fmodule-map-file=$(CURDIR)/Sources/CLMDB/module.modulemap \
+	  -minimum-access-level public -skip-synthesized-members -output-dir $(SYMBOLS)
+	docc convert Sources/Stet/Stet.docc --additional-symbol-graph-dir $(SYMBOLS) \
+	  --output-path .build/documentation --fallback-display-name Stet \
+	  --fallback-bundle-identifier Stet --warnings-as-errors
 
 CAMPAIGN := .build-campaign/release/stet-campaign
 BUILD_CAMPAIGN := STET_FAULTS=1 $(SWIFT) build -c release --scratch-path .build-campaign

@@ -127,6 +127,8 @@ let package = Package(
             name: "StetCLITests",
             dependencies: ["StetCLI", "StetStore", "StetLMDB", "StetTestSupport"]
         ),
+        // The code of the pages in Sources/Stet/Stet.docc; imports what a user imports.
+        .testTarget(name: "DocumentationTests", dependencies: ["Stet", "StetTestSupport"]),
         .testTarget(name: "SourceTests", dependencies: ["StetTestSupport", "stet-readme"]),
     ]
 )

@@ -1,0 +1,112 @@
+import Foundation
+import Observation
+import Stet
+import Synchronization
+import Testing
+
+/// The code of ContextsAndSnapshots.md.
+@Suite struct ContextsAndSnapshotsTests {
+    @Test func aContextSeesOneRevision() throws {
+        let desk = try Desk()
+        let (store, article) = (desk.store, desk.article)
+
+        let reader = store.context()
+        let writer = store.context(author: "lala")
+        try writer.object(Article.self, id: article.id)?.rating = 4
+        try writer.save("rate")
+        let before = try reader.object(Article.self, id: article.id)?.rating  // 0
+        try reader.refresh()
+        let after = try reader.object(Article.self, id: article.id)?.rating  // 4
+
+        #expect(before == 0 && after == 4)
+    }
+
+    @Test func anObjectIsOneInstanceInItsContext() throws {
+        let desk = try Desk()
+        let (context, article) = (desk.context, desk.article)
+
+        let same = try context.object(Article.self, id: article.id)
+        let isSame = same === article  // true
+
+        #expect(isSame)
+    }
+
+    @Test func aSnapshotOfAnObjectIsAValue() async throws {
+        let desk = try Desk()
+        let article = desk.article
+
+        let snapshot = article.snapshot  // Sendable, Codable, Equatable
+        let json = try JSONEncoder().encode(snapshot)
+        let title = await Task.detached { snapshot.title }.value
+
+        #expect(title == "Macros")
+        #expect(try JSONDecoder().decode(Article.Snapshot.self, from: json) == snapshot)
+    }
+
+    @Test func aSnapshotOfPendingChangesIsRestored() throws {
+        let desk = try Desk()
+        let (context, article, notebook) = (desk.context, desk.article, desk.notebook)
+
+        article.title = "Draft"
+        let snapshot = context.snapshot()
+        article.title = "Worse"
+        article.notebook = nil
+        context.delete(notebook)
+        context.restore(snapshot)
+        let title = article.title  // "Draft", and the notebook is there
+        context.rollback()
+        let saved = article.title  // "Macros"
+
+        #expect(title == "Draft" && saved == "Macros" && snapshot.isVoid)
+        #expect(article.notebook === notebook && !notebook.isDeleted && !context.hasChanges)
+    }
+
+    @Test func pendingChangesCanBeLookedAt() throws {
+        let desk = try Desk()
+        let (context, article) = (desk.context, desk.article)
+
+        article.rating = 4
+        let change = context.changes.changes.first
+        let rating = change?["rating"]  // old 0, new 4
+        let text = context.debugView.long
+
+        #expect(rating == PropertyChange(name: "rating", old: .int(0), new: .int(4)))
+        #expect(text.contains("rating: 4 (was 0)"))
+    }
+
+    @Test func anEditInsideAnEditRestoresItsOwnBeginning() throws {
+        struct Refusal: Error {}
+        let desk = try Desk()
+        let (context, article) = (desk.context, desk.article)
+
+        try context.edit("two steps") {
+            article.rating = 4
+            do {
+                try context.edit {
+                    article.title = "Worse"
+                    throw Refusal()
+                }
+            } catch is Refusal {
+                // The title is back; the rating is still pending.
+            }
+        }
+
+        #expect(try desk.stored().title == "Macros" && desk.stored().rating == 4)
+    }
+
+    @Test func anObservableObjectTellsOfItsChanges() throws {
+        let context = try Desk().store.context()
+        let names = Mutex<[String]>([])
+
+        let tag = Tag(name: "macros")
+        context.insert(tag)
+        withObservationTracking {
+            _ = tag.name
+        } onChange: {
+            names.withLock { $0.append("name") }
+        }
+        tag.name = "Macros"
+
+        #expect(names.withLock { $0 } == ["name"])
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import Stet
+
+// The models of the documentation; the pages show these lines, and SourceTests compares them.
+
+@Model final class Notebook {
+    @Attribute(.trimmed, .length(1...25)) var name: String
+    @Attribute(.stamped(.insert)) var created: Date
+    init(name: String) { self.name = name }
+}
+
+@Model final class Article {
+    @Attribute(.trimmed, .length(1...25)) var title: String
+    @Attribute(.range(0...5)) var rating: Int = 0
+    var notebook: Notebook?
+    init(title: String, notebook: Notebook? = nil) {
+        self.title = title
+        self.notebook = notebook
+    }
+}
+
+extension Article {
+    static var validators: Validators<Article> {
+        Validators { validation in
+            guard let new = validation.new, new.rating == 5, new.notebook == nil else { return }
+            validation.report(\.rating, "an article rated 5 needs a notebook")
+        }
+    }
+}
+
+@Model(.observable) final class Tag {
+    var name: String
+    var slug: String = ""
+    init(name: String) { self.name = name }
+
+    func willSave() {
+        let expected = name.lowercased()
+        if slug != expected { slug = expected }
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+/// The pages of the documentation: their code runs as a test, and they name what is public.
+@Suite struct DocumentationPageTests {
+    private static let catalogue = "Sources/Stet/Stet.docc"
+
+    private static var pages: [String] {
+        let names = try? FileManager.default.contentsOfDirectory(
+            atPath: "\(SourceFile.root)/\(catalogue)")
+        return (names ?? []).filter { $0.hasSuffix(".md") }.sorted()
+    }
+
+    /// What is left of lines when nothing depends on indentation and empty lines.
+    private func trimmed(_ lines: [Substring]) -> [Substring] {
+        lines.map { line in line.drop { $0 == " " } }.filter { !$0.isEmpty }
+    }
+
+    /// The Swift blocks of a page that are Stet's: not those under the name of another framework.
+    private func blocks(_ page: String) throws -> [[Substring]] {
+        let foreign = ["**Core Data**", "**SwiftData**"]
+        var blocks: [[Substring]] = []
+        var block: [Substring]?
+        var isForeign = false
+        for line in try SourceFile.text("\(Self.catalogue)/\(page)").split(separator: "\n") {
+            if let code = block {
+                if line == "```" && !isForeign { blocks.append(trimmed(code)) }
+                block = line == "```" ? nil : code + [line]
+            } else if line == "```swift" {
+                block = []
+            } else if line.hasPrefix("**") || line.hasPrefix("#") {
+                isForeign = foreign.contains { line.hasPrefix($0) }
+            }
+        }
+        return blocks
+    }
+
+    @Test(arguments: pages) func theCodeOfAPageStandsInItsTests(page: String) throws {
+        let code = try SourceFile.all(in: "Tests/DocumentationTests").map { trimmed($0.lines) }
+        for block in try blocks(page) {
+            let isTested = code.contains { lines in
+                lines.indices.contains { lines[$0...].starts(with: block) }
+            }
+            #expect(isTested && !block.isEmpty, "\(page):\n\(block.joined(separator: "\n"))")
+        }
+    }
+
+    @Test(arguments: pages) func aPageHasCodeUnlessItOnlyLeadsToOthers(page: String) throws {
+        #expect(try blocks(page).isEmpty == (page == "Stet.md"))
+    }
+
+    @Test func eachOfTenTasksIsShownInThreeFrameworks() throws {
+        let page = try SourceFile.text("\(Self.catalogue)/ComingFromCoreDataOrSwiftData.md")
+        let tasks = page.components(separatedBy: "\n## ").filter { $0.first?.isNumber == true }
+        #expect(tasks.count == 10)
+        for task in tasks {
+            let names = task.split(separator: "\n").filter { $0.hasPrefix("**") }
+                .map { $0.split(separator: "**")[0] }
+            #expect(names == ["Core Data", "SwiftData", "Stet"], "\(task)")
+        }
+    }
+
+    @Test func theLandingPageNamesEveryPublicType() throws {
+        let page = try SourceFile.text("\(Self.catalogue)/Stet.md")
+        var names: Set<Substring> = []
+        for file in try SourceFile.all(in: "Sources/Stet") + SourceFile.all(in: "Sources/StetStore")
+        {
+            for line in file.lines where line.hasPrefix("public ") {
+                let words = line.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+                let keyword = words.firstIndex {
+                    ["class", "enum", "macro", "protocol", "struct", "typealias"].contains($0)
+                }
+                guard let keyword, keyword + 1 < words.count else { continue }
+                names.insert(words[keyword + 1])
+            }
+        }
+        let missing = names.filter { name in
+            !name.hasPrefix("_") && !page.contains("- ``\(name)``")
+                && !page.contains("- ``\(name)(")
+        }
+        #expect(names.count > 60 && missing.sorted() == [])
+    }
+}
