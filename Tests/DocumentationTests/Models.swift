@@ -28,11 +28,22 @@ extension Article {
     }
 }
 
+enum Visibility: String, RawAttribute { case everyone, team }
+
+struct Source: CodableAttribute {
+    var site: String
+    var pages: [Int] = []
+}
+
 @Model(.observable) final class Tag {
     var name: String
     var slug: String = ""
+    var visibility: Visibility = .everyone
+    var source: Source?
     init(name: String) { self.name = name }
+}
 
+extension Tag {
     func willSave() {
         let expected = name.lowercased()
         if slug != expected { slug = expected }

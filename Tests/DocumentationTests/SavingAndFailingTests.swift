@@ -94,9 +94,12 @@ import Testing
     @Test func aHookAddsToTheSave() throws {
         let context = try Desk().store.context()
         let tag = Tag(name: "Macros")
+        tag.source = Source(site: "swift.org", pages: [1, 2])
         context.insert(tag)
-        try context.save()
-        #expect(tag.slug == "macros")
+        let commit = try #require(try context.save())
+        let snapshot = try #require(commit.changes(of: Tag.self).first?.snapshot)
+        #expect(snapshot.slug == "macros" && snapshot.visibility == .everyone)
+        #expect(snapshot.source == Source(site: "swift.org", pages: [1, 2]))
     }
 
     @Test func observersOfAContextAreCalledAroundItsSaves() throws {
