@@ -30,12 +30,13 @@ extension Model {
 // in a protocol that the class adopts.
 extension Model {
     static var _$hasDidInsert: Bool { _DidInsert.self != NoHook.self }
+    static var _$hasWillSave: Bool { _WillSave.self != NoHook.self }
     static var _$hasWillDelete: Bool { _WillDelete.self != NoHook.self }
     @inlinable static var _$hasDidFetch: Bool { _DidFetch.self != NoHook.self }
 
     /// True when a hook of the model may edit objects.
     static var _$hasEditingHook: Bool {
-        _$hasDidInsert || _$hasWillDelete || _WillSave.self != NoHook.self
+        _$hasDidInsert || _$hasWillDelete || _$hasWillSave
     }
 }
 

@@ -16,15 +16,38 @@ extension ManagedContext {
         for round in 1... {
             // Those that nobody has touched since the last round rest already.
             for object in objects where rest(object) { deleted.append(object) }
-            let before = round == Self.roundLimit ? objects.map { ($0, $0._$capture()) } : []
+            var before: [ObjectIdentifier: AnyObject] = [:]
             touched = []
             try applyDeleteRules(to: deleted.filter { $0.isDeleted })
-            for object in objects where !object.isDeleted { object.willSave() }
+            for object in objects where !object.isDeleted { callWillSave(of: object, &before) }
             insertReachable()
-            objects = touched ?? []
+            objects = (touched ?? []).filter { isChanged($0, since: before) }
+            touched = []
             if objects.isEmpty { return }
-            if round == Self.roundLimit { throw unsettled(before) }
+            if round == Self.roundLimit { throw unsettled(objects, before) }
         }
+    }
+
+    private func callWillSave<M: Model>(
+        of object: M, _ before: inout [ObjectIdentifier: AnyObject]
+    ) {
+        guard M._$hasWillSave else { return }
+        before[ObjectIdentifier(object)] = object._$capture()
+        object.willSave()
+    }
+
+    /// False for an object that rests again: its hook has set it to what it was.
+    private func isChanged<M: Model>(
+        _ object: M, since before: [ObjectIdentifier: AnyObject]
+    ) -> Bool {
+        guard let memento = before[ObjectIdentifier(object)], !object.isDeleted else { return true }
+        let entity = table(for: M.self).entity
+        var net = NetChanges(schema: store.file.schema)
+        let old = net.encode(entity: entity) { M._$encode(memento, into: &$0) }
+        let new = net.encode(entity: entity) { object._$encode(into: &$0) }
+        if !net.areEqual(old, new) { return true }
+        object._$state.flags.insert(.resting)
+        return false
     }
 
     /// Normalises an object and lets it rest; true when it is deleted.
@@ -37,16 +60,20 @@ extension ManagedContext {
     }
 
     /// Names the first property that still changed in the last round.
-    private func unsettled(_ before: [(object: any Model, memento: AnyObject)]) -> ValidationError {
+    private func unsettled(
+        _ objects: [any Model], _ before: [ObjectIdentifier: AnyObject]
+    ) -> ValidationError {
         var violations: [Violation] = []
-        for (object, memento) in before {
-            if let violation = changedProperty(of: object, since: memento) {
+        for object in objects {
+            if let memento = before[ObjectIdentifier(object)],
+                let violation = changedProperty(of: object, since: memento)
+            {
                 violations.append(violation)
             }
         }
         if violations.isEmpty {
             // Every round has touched other objects: those of the last one are named.
-            for object in touched ?? [] {
+            for object in objects {
                 object._$note(
                     .unsettled, "was still touched by willSave in round \(Self.roundLimit)")
             }

@@ -87,7 +87,7 @@ import Testing
 
     @Test(arguments: [
         (
-            "_ = try store.edit { context in try context.fetch(Article.self).first }",
+            "_ = try store.edit { _ in Article() }",
             "type 'Article' does not conform to the 'Sendable' protocol"
         ),
         (

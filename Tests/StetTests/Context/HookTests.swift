@@ -13,7 +13,7 @@ import Testing
 
     func willSave() {
         calls += 1
-        if twice != value * 2 { twice = value * 2 }
+        twice = value * 2
         if isRestless { value += 1 }
     }
 }
