@@ -167,7 +167,7 @@ public struct StoreConfiguration: Sendable {
     /// unless said otherwise.
     ///
     /// Space on the disk is taken as it is used.
-    public var mapByteCount = 1 << 40
+    public var mapByteCount = StoreFile.Configuration().mapByteCount
     /// Reads that may be open at once, over all processes; 510 unless said otherwise.
     public var readerCount = 510
     /// Lets two kinds of places pass that are refused otherwise; false unless said otherwise.

@@ -16,7 +16,7 @@ package final class Environment: Sendable {
         ///
         /// The file grows only as it is used. Where the system refuses that much address space, the
         /// map begins smaller, at 1 GiB at least, and grows when it is full.
-        package var mapByteCount: Int = 1 << 40
+        package var mapByteCount = usualMapByteCount
         /// Bytes of the map at first; nil means all of `mapByteCount`.
         package var initialMapByteCount: Int?
         /// Reads that may be open at once, over all processes.
@@ -275,6 +275,17 @@ package final class Environment: Sendable {
         }
     }
 }
+
+/// Bytes of address space for a map unless said otherwise: 1 TiB.
+package let usualMapByteCount: Int = {
+    #if STET_FAULTS
+        // Thread sanitizer leaves little of the address space.
+        if let text = getenv("STET_MAP_BYTES"), let count = Int(String(cString: text)) {
+            return count
+        }
+    #endif
+    return 1 << 40
+}()
 
 /// The time since some moment before the process began, to a few milliseconds.
 @Sendable package func systemUptime() -> Duration {

@@ -7,7 +7,7 @@ extension StoreFile {
     /// How a store is opened.
     package struct Configuration: Sendable {
         /// Bytes of address space for the map.
-        package var mapByteCount = 1 << 40
+        package var mapByteCount = usualMapByteCount
         /// Bytes of the map at first; nil means all of `mapByteCount`.
         package var initialMapByteCount: Int?
         /// Reads that may be open at once, over all processes.
