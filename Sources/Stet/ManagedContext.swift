@@ -89,8 +89,10 @@ public final class ManagedContext {
     ///
     /// - Complexity: O(pending changes).
     public var changes: ChangeSet {
+        var net = netChanges()
+        net.sort()
         // Cannot throw: it decodes what has just been encoded.
-        (try? netChanges().changeSet()) ?? ChangeSet()
+        return (try? net.changeSet()) ?? ChangeSet()
     }
 
     /// - Throws: the error that put the context into its failed state.

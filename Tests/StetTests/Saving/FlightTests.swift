@@ -82,8 +82,8 @@ import Testing
         #expect(try await save.value?.changeCount == 3)
         #expect(try desk.dump(inserted, gone, late) == during)
         let changes = context.changes.changes
-        #expect(changes.map(\.kind) == [.update, .update, .delete, .update, .insert])
-        #expect(changes.first?["name"]?.old == .string("second"))
+        #expect(changes.map(\.kind) == [.update, .update, .delete, .insert, .update])
+        #expect(changes.last?["name"]?.old == .string("second"))
         let commit = try #require(try await context.save("later"))
         #expect(commit.revision == 3 && commit.changeCount == 5)
         #expect(commit.changes(of: Notebook.self).first?.old[\.name] == "second")
