@@ -34,7 +34,8 @@ extension ManagedContext {
                 // Ids do not repeat within a table: what was made here is not looked for.
                 if mayBeAlive, let pointer = table.pointer(id) {
                     let object = Unmanaged<M>.fromOpaque(pointer).takeUnretainedValue()
-                    if !object.isDeleted { found.append(object) }
+                    // What is inserted comes below, also when others have inserted it meanwhile.
+                    if !object.isDeleted, !object.isInserted { found.append(object) }
                 } else {
                     let made = try M._$make(id, record.body, table, record.revision)
                     found.append(Unmanaged<AnyObject>.fromOpaque(made).takeRetainedValue())
