@@ -251,6 +251,8 @@ extension ManagedContext {
     /// Leaves every value as it is, with what a rollback needs to go back to the last state that is
     /// known to be saved.
     private func freeze(_ save: PendingSave) {
+        // They name the later edits only, and would take the flight's back.
+        validSnapshots = []
         let later = pending.map { (entry: $0, flags: $0.object._$flags) }
         for (entry, _) in later { entry.object._$setPendingIndex(-1) }
         returnToPending(save)
