@@ -110,6 +110,8 @@ extension ManagedContext {
         do {
             defer { editDepth -= 1 }
             try body()
+            // What it did after a read had failed was done on nil.
+            try checkUsable()
         } catch {
             putBack(beginning)
             throw error
@@ -198,6 +200,8 @@ extension ManagedContext {
         stamp(&net, time)  // 4
         net.sort()
         var violations = try self.violations(of: net)  // 5
+        // A hook may have met a read that failed: what it did, and what is wrong, came of nil.
+        try checkUsable()
         if let edited = touched, !edited.isEmpty {
             for object in edited { object._$note(.editedDuringCommit, "was edited by a validator") }
             violations = misuse.inTotalOrder()
@@ -242,6 +246,7 @@ extension ManagedContext {
         touched = []
         defer { touched = nil }
         for observer in observers { try observer(changeSet) }
+        try checkUsable()
         guard let edited = touched, !edited.isEmpty else { return }
         for object in edited {
             object._$note(.editedDuringCommit, "was edited by a willCommit observer; use willSave")
