@@ -48,7 +48,7 @@ extension ManagedContext {
     /// since is there.
     ///
     /// The snapshot can be restored again; those taken after it are void. Nothing is read from the
-    /// disk.
+    /// disk, unless others have changed what was edited during an asynchronous save.
     ///
     /// - Precondition: the snapshot is one of this context and not void.
     /// - Complexity: O(pending changes now and then).
@@ -92,6 +92,7 @@ extension ManagedContext {
             inverseEnds = snapshot.inverseEnds
         #endif
         misuse = snapshot.misuse
+        catchUp()
     }
 
     /// Lets an object be behind again: its pending changes are those from before a merge.
@@ -150,7 +151,8 @@ extension ManagedContext {
 
     /// Goes back to the last saved state: no pending changes, and out of the failed state.
     ///
-    /// - Complexity: O(pending changes); nothing is read from the disk.
+    /// - Complexity: O(pending changes); nothing is read from the disk, unless others have changed
+    ///   what was edited during an asynchronous save.
     public func rollback() {
         checkNotSaving("rollback()")
         precondition(
@@ -167,6 +169,7 @@ extension ManagedContext {
         failure = nil
         validSnapshots = []
         moveWaiters(from: .pending, to: .none)
+        catchUp()
     }
 
     /// Gives one object the values of the last saved state; an object that was inserted is in no
@@ -181,6 +184,7 @@ extension ManagedContext {
         misuse.removeAll { $0.object == object.id }
         validSnapshots = []
         rollBack(object)
+        catchUp()
     }
 
     func rollBack<M: Model>(_ object: M) {

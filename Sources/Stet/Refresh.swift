@@ -45,9 +45,10 @@ extension ManagedContext {
                 reason: .changed, conflicts: merges.conflicts,
                 rejected: try rejected?() ?? changes)
         }
+        let readings = try read(changed, asOf: head)
         for apply in merges.applications { apply() }
         if !merges.applications.isEmpty { mergeCount += 1 }
-        try move(to: head, changed)
+        move(to: head, readings)
         failure = nil
         validSnapshots = []
     }
@@ -60,7 +61,7 @@ extension ManagedContext {
     }
 
     /// The objects that are alive in this context and that commits after its revision changed, each
-    /// once, with its last change.
+    /// once, with its last change, in ascending order of id.
     ///
     /// - Complexity: O(commits since its revision) or O(live objects), whichever are fewer.
     func changedObjects(through head: Revision) throws -> [ChangedObject] {
@@ -68,6 +69,7 @@ extension ManagedContext {
         if liveObjectCount < Int(clamping: head.number &- revision.number) {
             return try store.file.read { reader in
                 try tables.flatMap { try $0?.changedObjects(reader, through: head) ?? [] }
+                    .sorted { $0.id < $1.id }
             }
         }
         var changed: [ObjectID: ChangedObject] = [:]
@@ -89,25 +91,57 @@ extension ManagedContext {
         return changed.values.sorted { $0.id < $1.id }
     }
 
+    /// What a changed object is at another revision, read and not shown yet.
+    struct Reading {
+        let change: ChangedObject
+        let object: any Model
+        /// Lets the object show it.
+        let show: () -> Void
+    }
+
+    /// Reads what the changed objects are at `head`.
+    func read(_ changed: [ChangedObject], asOf head: Revision) throws -> [Reading] {
+        try store.file.read { reader in
+            try changed.compactMap { change in
+                let table = table(ofEntity: change.entity)
+                guard let object = table.object(change.id) else { return nil }
+                return Reading(
+                    change: change, object: object,
+                    show: try table.read(object, reader, asOf: head, change.revision))
+            }
+        }
+    }
+
     /// Shows the changed objects as they are at `head`.
     ///
     /// Objects with pending changes are left alone: they have been merged, or are behind until they
-    /// have none any more.
-    func move(to head: Revision, _ changed: [ChangedObject]) throws {
-        var left: [ChangedObject] = []
-        try store.file.read { reader in
-            for change in changed {
-                let table = table(ofEntity: change.entity)
-                guard let object = table.object(change.id) else { continue }
-                if object.hasChanges {
-                    if object._$revision < change.revision { left.append(change) }
-                } else {
-                    try table.reload(object, reader, asOf: head, change.revision)
-                }
+    /// have none any more. Nothing can fail here: a context that had moved in part would show two
+    /// revisions.
+    func move(to head: Revision, _ readings: [Reading]) {
+        overtaken = []
+        for reading in readings where reading.object._$context === self {
+            if !reading.object.hasChanges {
+                reading.show()
+            } else if reading.object._$revision < reading.change.revision {
+                overtaken.append(reading.change)
             }
         }
-        overtaken = left
         revision = head
+    }
+
+    /// Lets those objects follow the store that could not while they had pending changes, and have
+    /// none any more.
+    ///
+    /// A read that fails puts the context into its failed state.
+    func catchUp() {
+        // What is on its way shows what it saves.
+        guard !overtaken.isEmpty, flight == nil else { return }
+        do {
+            let changed = try changedObjects(through: revision)
+            move(to: revision, try read(changed, asOf: revision))
+        } catch {
+            if failure == nil { failure = error }
+        }
     }
 }
 
@@ -127,16 +161,18 @@ extension ObjectTable {
         return changed
     }
 
-    func reload<M: Model>(
+    /// Reads what an object is at a revision; the closure lets it show that.
+    func read<M: Model>(
         _ object: M, _ reader: borrowing StoreReader, asOf revision: Revision,
         _ lastChange: Revision
-    ) throws {
-        let isThere = try reader.withRecord(ofEntity: entity, object.id, asOf: revision) { record in
-            object._$assign(try M._$decode(object.id, record.body))
-            object._$setDeleted(false)
-            return true
+    ) throws -> () -> Void {
+        let snapshot = try reader.withRecord(ofEntity: entity, object.id, asOf: revision) {
+            try M._$decode(object.id, $0.body)
         }
-        if isThere == nil { object._$setDeleted(true) }
-        object._$state.revision = lastChange
+        return {
+            if let snapshot { object._$assign(snapshot) }
+            object._$setDeleted(snapshot == nil)
+            object._$state.revision = lastChange
+        }
     }
 }

@@ -157,6 +157,7 @@ extension ManagedContext {
     private func conclude(_ save: PendingSave) throws -> Commit? {
         if let commit = save.repeated { return try adopt(repeated: commit) }
         becomeSaved(save)
+        catchUp()
         return nil
     }
 
@@ -315,7 +316,8 @@ extension ManagedContext {
         guard let before = commit.revision.previous else { return }
         do {
             // What others have committed since this context last looked.
-            try move(to: commit.revision, try changedObjects(through: before))
+            let changed = try changedObjects(through: before)
+            move(to: commit.revision, try read(changed, asOf: commit.revision))
         } catch {
             failure = error
         }
