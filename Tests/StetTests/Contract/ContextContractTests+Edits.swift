@@ -1,14 +1,11 @@
 import Foundation
+import StetLMDB
+import StetStore
 import StetTestModels
 import StetTestSupport
 import Testing
 
 @testable import Stet
-
-#if STET_FAULTS
-    import StetLMDB
-    import StetStore
-#endif
 
 /// `edit`, rejected change sets, accessors that cannot read.
 extension ContextContractTests {
@@ -55,25 +52,6 @@ extension ContextContractTests {
         #expect(throws: ConflictError.self) { try context.edit { fresh.title = "conflict" } }
         #expect(try Shown(context) == pending.1)
         #expect(context.changes == pending.0 && fresh.isInserted && article.isDeleted)
-    }
-
-    @Test("An edit whose closure met a read that failed restores its beginning, too")
-    func anEditThatCouldNotReadRestoresItsBeginning() throws {
-        #if STET_FAULTS
-            let scratch = try Scratch()
-            let (context, article) = try unread(scratch)
-            article.rating = 1
-            let error = #expect(throws: StoreError.self) {
-                try context.edit {
-                    article.title = "edited"
-                    failNextRead(scratch)
-                    article.body = article.notebook?.name ?? "no notebook"
-                }
-            }
-            #expect(error?.code == .inputOutput)
-            #expect(article.title == "Macros" && article.body == nil && article.rating == 1)
-            #expect(try scratch.store.revision() == 1)
-        #endif
     }
 
     @Test("An inner `edit` neither saves nor validates; it restores if its closure throws")
@@ -197,6 +175,23 @@ extension ContextContractTests {
                 article.title = "goes on"
                 #expect(try context.save()?.changeCount == 1)
             }
+        }
+
+        @Test("An edit whose closure met a read that failed restores its beginning, too")
+        func anEditThatCouldNotReadRestoresItsBeginning() throws {
+            let scratch = try Scratch()
+            let (context, article) = try unread(scratch)
+            article.rating = 1
+            let error = #expect(throws: StoreError.self) {
+                try context.edit {
+                    article.title = "edited"
+                    failNextRead(scratch)
+                    article.body = article.notebook?.name ?? "no notebook"
+                }
+            }
+            #expect(error?.code == .inputOutput)
+            #expect(article.title == "Macros" && article.body == nil && article.rating == 1)
+            #expect(try scratch.store.revision() == 1)
         }
 
         @Test("A read that fails in a hook or an observer of the save refuses that save")

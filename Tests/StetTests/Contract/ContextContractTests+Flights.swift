@@ -1,11 +1,8 @@
+import StetLMDB
 import StetTestModels
 import Testing
 
 @testable import Stet
-
-#if STET_FAULTS
-    import StetLMDB
-#endif
 
 /// The asynchronous save.
 @MainActor extension ContextContractTests {

@@ -1,14 +1,11 @@
 import Foundation
+import StetLMDB
+import StetStore
 import StetTestModels
 import StetTestSupport
 import Testing
 
 @testable import Stet
-
-#if STET_FAULTS
-    import StetLMDB
-    import StetStore
-#endif
 
 /// Objects that outlive their context, and reads.
 extension ContextContractTests {

@@ -105,6 +105,52 @@ extension ContextContractTests {
         }
     }
 
+    @Test("An older snapshot restored inside an edit does not keep the edit from its beginning")
+    func anEditFindsItsBeginningWhateverIsRestoredInside() throws {
+        let scratch = try Scratch()
+        let (context, notebook, article) = try scratch.saved()
+        let outer = context.snapshot()
+        let fresh = Article(title: "fresh", notebook: notebook)
+        context.insert(fresh)
+        article.rating = 1
+        let pending = (context.changes, try Shown(context))
+        #expect(throws: Stop.self) {
+            try context.edit {
+                context.restore(outer)
+                notebook.name = "other"
+                context.insert(Article(title: "late"))
+                throw Stop()
+            }
+        }
+        #expect(context.changes == pending.0)
+        #expect(try Shown(context) == pending.1)
+        #expect(!outer.isVoid && fresh.isInserted)
+        context.restore(outer)
+        #expect(!context.hasChanges && fresh.context == nil)
+    }
+
+    @Test("A refresh that is refused moves nothing and leaves snapshots valid")
+    func aRefusedRefreshMovesNothing() throws {
+        let scratch = try Scratch()
+        let (context, notebook, article) = try scratch.saved()
+        let other = scratch.store.context()
+        try #require(try other.object(Notebook.self, id: notebook.id)).name = "theirs"
+        try #require(try other.object(Article.self, id: article.id)).title = "theirs"
+        try other.save()
+        notebook.name = "mine"
+        let snapshot = context.snapshot()
+        notebook.name = "mine again"
+        let shown = try Shown(context)
+        #expect(throws: ConflictError.self) { try context.refresh() }
+        #expect(try Shown(context) == shown)
+        #expect(context.revision == 1 && article.title == "Macros")
+        context.restore(snapshot)
+        #expect(notebook.name == "mine")
+        context.rollback()
+        try context.refresh()
+        #expect(try Shown(context) == Shown(scratch.store.context()))
+    }
+
     @Test("`rollback()` goes back to the last saved state")
     func rollbackGoesBackToTheLastSavedState() throws {
         let scratch = try Scratch()

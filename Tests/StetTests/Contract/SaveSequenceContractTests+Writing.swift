@@ -1,13 +1,10 @@
 import Foundation
+import StetLMDB
 import StetStore
 import StetTestModels
 import Testing
 
 @testable import Stet
-
-#if STET_FAULTS
-    import StetLMDB
-#endif
 
 /// What the writer checks, what is written and published, and what becomes of a save that fails or
 /// that the store has overtaken.
