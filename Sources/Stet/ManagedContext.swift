@@ -54,6 +54,8 @@ public final class ManagedContext {
     var isTurnTaken = false
     /// Asynchronous saves that wait for their turn, in order.
     var turnWaiters: [TurnWaiter] = []
+    /// The last commit of its own; after `revision` when the reads of its landing failed.
+    var lastSave = Revision.zero
     /// Objects whose pending changes kept them from following the store.
     var overtaken: [ChangedObject] = []
     /// How often pending changes were merged with those of others.

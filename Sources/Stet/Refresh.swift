@@ -130,15 +130,15 @@ extension ManagedContext {
     }
 
     /// Lets those objects follow the store that could not while they had pending changes, and have
-    /// none any more.
+    /// none any more; all of them when the landing of a save could not read them.
     ///
     /// A read that fails puts the context into its failed state.
     func catchUp() {
         // What is on its way shows what it saves.
-        guard !overtaken.isEmpty, flight == nil else { return }
+        guard !overtaken.isEmpty || lastSave > revision, flight == nil else { return }
         do {
-            let changed = try changedObjects(through: revision)
-            move(to: revision, try read(changed, asOf: revision))
+            let head = max(revision, lastSave)
+            move(to: head, try read(try changedObjects(through: head), asOf: head))
         } catch {
             if failure == nil { failure = error }
         }

@@ -313,6 +313,7 @@ extension ManagedContext {
         for position in save.positions {
             save.entries[position].object._$setRevision(commit.revision)
         }
+        lastSave = commit.revision
         guard let before = commit.revision.previous else { return }
         do {
             // What others have committed since this context last looked.

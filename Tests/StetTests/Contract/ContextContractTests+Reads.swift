@@ -248,5 +248,33 @@ extension ContextContractTests {
             }
             Issue.record("the reads of a refresh have no end")
         }
+
+        @Test("A save whose landing cannot read says so in later calls; a rollback catches up")
+        func aLandingThatCannotReadShowsNoMixture() throws {
+            for count in 1...40 {
+                let scratch = try Scratch()
+                let (context, notebook, article) = try scratch.saved()
+                let other = scratch.store.context()
+                try #require(try other.object(Article.self, id: article.id)).rating = 4
+                try other.save()
+                context.insert(Article(title: "fresh", notebook: notebook))
+                let faults = scratch.store.file.environment.faults
+                faults.failNext(.get, after: count, code: LMDBError.inputOutput)
+                let commit = try? context.save()
+                let isMet = !faults.isArmed
+                faults.disarm()
+                if commit != nil, isMet {
+                    #expect(throws: StoreError.self) { try context.fetch(Article.self) }
+                    #expect(article.rating == 0)
+                }
+                context.rollback()
+                if commit != nil {
+                    #expect(context.revision == 3 && article.rating == 4)
+                    #expect(try Shown(context) == Shown(scratch.store.context()))
+                }
+                if !isMet { return }
+            }
+            Issue.record("the reads of a save have no end")
+        }
     #endif
 }
