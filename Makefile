@@ -39,6 +39,19 @@ docs: setup ## Makes the documentation, .build/documentation; a broken link is a
 	  --output-path .build/documentation --fallback-display-name Stet \
 	  --fallback-bundle-identifier Stet --warnings-as-errors
 
+CONCURRENT := Savers|Flight|StoreEdit|Writer|Several|Cancellation|Close|Outcome|ObjectID|Environment|Feed|Observ|Merge
+
+test-thread: setup ## Runs the concurrent tests with thread sanitizer
+	STET_FAULTS=1 $(SWIFT) build --build-tests --sanitize=thread --scratch-path .build-thread
+	STET_FAULTS=1 STET_MAP_BYTES=1073741824 $(SWIFT) test --skip-build --disable-xctest \
+	  --sanitize=thread --scratch-path .build-thread --filter "$(CONCURRENT)" \
+	  --skip aForkedChild
+
+test-address: setup ## Lets 1,000,000 objects come and go with address and leak sanitizer
+	STET_FAULTS=1 $(SWIFT) build --build-tests --sanitize=address --scratch-path .build-address
+	STET_FAULTS=1 STET_OBJECTS=$(or $(OBJECTS),1000000) $(SWIFT) test --skip-build \
+	  --disable-xctest --sanitize=address --scratch-path .build-address --filter LifetimeTests
+
 CAMPAIGN := .build-campaign/release/stet-campaign
 BUILD_CAMPAIGN := STET_FAULTS=1 $(SWIFT) build -c release --scratch-path .build-campaign
 
