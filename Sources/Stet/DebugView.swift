@@ -53,8 +53,10 @@ extension ManagedContext: CustomDebugStringConvertible {
         var bodies = NetChanges(schema: store.file.schema)
         let now = bodies.encode(entity: number) { object._$encode(into: &$0) }
         var before: Range<Int>?
-        if object.hasChanges, !object.isInserted {
-            let base = pending[Int(object._$pendingIndex)].base
+        // The view is there for what should not happen, too.
+        if object.hasChanges, !object.isInserted,
+            let base = pending.element(at: Int(object._$pendingIndex))?.base
+        {
             before = bodies.encode(entity: number) { M._$encode(base, into: &$0) }
         }
         // Cannot throw: what has just been encoded is read.

@@ -30,6 +30,8 @@ struct TurnWaiter {
         case pending
         /// Part of the flight.
         case sent
+        /// Made after the flight had been sent off, and taken off while it is prepared again.
+        case later
     }
     var changes: Changes
     let continuation: CheckedContinuation<Void, any Error>
@@ -61,6 +63,9 @@ final class PendingSave {
     var flags: [ModelState.Flags] = []
     var inverseEnds = InverseEnds()
     var submission: Submission?
+
+    /// Edits made while it was on its way, until they are put on top of it again.
+    var later: LaterEdits?
 
     /// How the flight has ended; nil before, and while it is to be prepared again.
     var landing: Result<Commit, any Error>?
@@ -139,7 +144,7 @@ extension ManagedContext {
         } else if let start = save.start {
             putBack(start)
         } else {
-            let losers = takeLosers()
+            let losers = takeWaiters(.pending)
             let lost = losers.isEmpty ? ChangeSet() : changes
             rollBackEverything()
             tell(losers, LaterChangesError(cause: error, laterChanges: lost))
@@ -172,6 +177,10 @@ extension ManagedContext {
         moveWaiters(from: .pending, to: .sent)
         becomeSaved(save)
         flight = save
+        if let later = save.later {
+            save.later = nil
+            putOnTop(later)
+        }
     }
 
     /// Takes over the outcome of the flight, which is decided.
@@ -208,31 +217,34 @@ extension ManagedContext {
             save.landing = .failure(error)
             return
         }
-        let laterChanges = hasChanges ? changes : nil
-        let losers = laterChanges == nil ? [] : takeLosers()
-        let later = pending
-        pending = []
-        for entry in later { revert(entry) }
+        save.later = takeLaterEdits(save)
         returnToPending(save)
         var cause = error
         if let refusal = error as? CommitRefusal {
             do {
                 try follow(refusal, save)
-                if mayPrepareAgain, laterChanges == nil { return }
+                if mayPrepareAgain { return }
                 cause = contention(save)
             } catch {
                 cause = error
             }
         }
-        putBack(save, cause)
-        guard let laterChanges else { return save.landing = .failure(cause) }
-        let failure = LaterChangesError(cause: cause, laterChanges: laterChanges)
-        save.landing = .failure(failure)
-        tell(losers, failure)
+        save.landing = .failure(giveUp(save, cause))
+    }
+
+    /// Goes back to where the save began, and tells those whose later edits are gone with it; what
+    /// the save throws.
+    func giveUp(_ save: PendingSave, _ error: any Error) -> any Error {
+        putBack(save, error)
+        guard let later = save.later else { return error }
+        save.later = nil
+        let failure = LaterChangesError(cause: error, laterChanges: later.changes)
+        tell(takeWaiters(.later), failure)
+        return failure
     }
 
     /// The save was overtaken, and cannot be prepared again.
-    private func contention(_ save: PendingSave) -> ConflictError {
+    func contention(_ save: PendingSave) -> ConflictError {
         let rejected = try? save.encoded?.changeSet()
         return ConflictError(
             reason: .contention, conflicts: [], rejected: rejected ?? ChangeSet())
@@ -300,9 +312,9 @@ extension ManagedContext {
     }
 
     /// Takes those out of the line whose changes are about to be put back.
-    private func takeLosers() -> [TurnWaiter] {
-        let losers = turnWaiters.filter { $0.changes == .pending }
-        turnWaiters.removeAll { $0.changes == .pending }
+    private func takeWaiters(_ changes: TurnWaiter.Changes) -> [TurnWaiter] {
+        let losers = turnWaiters.filter { $0.changes == changes }
+        turnWaiters.removeAll { $0.changes == changes }
         return losers
     }
 

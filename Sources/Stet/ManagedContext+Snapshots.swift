@@ -96,7 +96,7 @@ extension ManagedContext {
     }
 
     /// Lets an object be behind again: its pending changes are those from before a merge.
-    private func overtake<M: Model>(_ object: M, _ revision: Revision) {
+    func overtake<M: Model>(_ object: M, _ revision: Revision) {
         let now = object._$state.revision
         guard now != revision, let entity = object._$state.table?.entity else { return }
         object._$state.revision = revision
@@ -120,7 +120,7 @@ extension ManagedContext {
     }
 
     /// Takes an object back that had left the context.
-    private func attach<M: Model>(_ object: M) {
+    func attach<M: Model>(_ object: M) {
         guard object._$state.table == nil else { return }
         let table = table(for: M.self)
         object._$state.table = table

@@ -82,10 +82,11 @@ extension ManagedContext {
                 if save.landing == nil { land(save, mayPrepareAgain: true) }
                 if let landing = save.landing { return try landing.get() }
             }
-            return try conclude(save)
+            let commit = try conclude(save)
+            if let later = save.later { putOnTop(later) }
+            return commit
         } catch {
-            if save.landing == nil { putBack(save, error) }
-            throw error
+            throw save.landing == nil ? giveUp(save, error) : error
         }
     }
 

@@ -79,7 +79,8 @@
             let expected = model.dump
             guard shown != expected else { return }
             throw Difference(
-                description: "after \(when):\n\(Self.difference(shown, expected))")
+                description: "after \(when):\n\(Self.difference(shown, expected))\n"
+                    + context.debugView.long)
         }
 
         private static func difference(_ shown: RestoreDump, _ expected: RestoreDump) -> String {
