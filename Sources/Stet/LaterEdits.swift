@@ -53,8 +53,8 @@ extension ManagedContext {
     private func putOnTop<M: Model>(_ object: M, _ entry: LaterEdits.Entry) {
         let current = unsafeDowncast(entry.current, to: Memento<M.Snapshot>.self)
         if entry.isOfFlight {
-            // Deleted with the flight's changes when those were merged.
-            if object.isDeleted { return }
+            // Gone with the flight's changes when those were merged.
+            if object.isDeleted || !object._$belongs(to: self) { return }
             let merged = merged(current.snapshot, since: entry.pending.base, onto: object)
             let before = references(of: object)
             register(object)

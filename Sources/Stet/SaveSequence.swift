@@ -156,7 +156,11 @@ extension ManagedContext {
 
     /// The end of a save that had nothing to write.
     private func conclude(_ save: PendingSave) throws -> Commit? {
-        if let commit = save.repeated { return try adopt(repeated: commit) }
+        if let commit = save.repeated {
+            // What was edited on top of changes that are dropped cannot stay.
+            guard save.later == nil else { throw contention(save) }
+            return try adopt(repeated: commit)
+        }
         becomeSaved(save)
         catchUp()
         return nil

@@ -85,4 +85,31 @@ import Testing
         #expect(desk.article.title == "waiting" && desk.article.rating == 4)
         #expect(try desk.store.verify().problems == [])
     }
+
+    @Test func theyGoWithAFlightThatAnotherHasMadeMeanwhile() async throws {
+        let desk = try Desk()
+        desk.context.mergePolicy = .mergeStoreWins
+        let id = desk.context.makeCommitID()
+        try desk.renameElsewhere()
+        let inserted = Article(title: "flight", notebook: desk.notebook)
+        desk.context.insert(inserted)
+        desk.notebook.name = "flight"
+        desk.hold()
+        let save = await desk.send("flight", id: id)
+        inserted.title = "later"
+        desk.releaseNow()
+        // Refused, and not landed yet: somebody else makes the commit that it is a retry of.
+        let other = desk.store.context()
+        other.insert(Notebook(name: "other"))
+        try saveNow(other, id)
+        let error = try #require(await failure(of: save) as? LaterChangesError)
+        #expect((error.cause as? ConflictError)?.reason == .contention)
+        #expect(error.laterChanges.changes.map(\.id) == [inserted.id])
+        #expect(inserted.context == nil && !desk.context.hasChanges)
+        #expect(try desk.store.verify().problems == [])
+    }
+
+    private func saveNow(_ context: ManagedContext, _ id: CommitID) throws {
+        try context.save("other", id: id)
+    }
 }
