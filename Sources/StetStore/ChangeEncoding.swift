@@ -40,6 +40,8 @@ package struct NetChanges: ~Copyable {
 
     package var limits = SizeLimits()
     package private(set) var items: [Item] = []
+    /// What becomes of the entries of indexes; nil until it is collected.
+    private(set) var indexChanges: IndexChanges?
     private var bodies: RecordWriter
     package let schema: Schema
 
@@ -101,6 +103,12 @@ package struct NetChanges: ~Copyable {
         // Objects inserted one after the other are in order already.
         let isSorted = zip(items, items.dropFirst()).allSatisfy { !Self.precedes($1, $0) }
         if !isSorted { items.sort(by: Self.precedes) }
+    }
+
+    /// Finds out what becomes of the entries of indexes, when the items are sorted and their values
+    /// are final.
+    package mutating func collectIndexChanges() throws {
+        indexChanges = try collectedIndexChanges()
     }
 
     private static func precedes(_ one: Item, _ other: Item) -> Bool {
@@ -180,13 +188,14 @@ package struct EncodedChangeSet: Sendable {
     let removedReferences: [ReferenceKey]
     /// Ascending.
     let addedReferences: [ReferenceKey]
+    package let indexChanges: IndexChanges
     let schema: Schema
     package let base: Revision
     package let token: UInt64
     package let time: Double
 
     /// The bytes that it takes in memory, about.
-    var byteCount: Int { bodies.bytes.count + journal.count }
+    var byteCount: Int { bodies.bytes.count + journal.count + indexChanges.byteCount }
 }
 
 extension NetChanges {
@@ -219,13 +228,14 @@ extension NetChanges {
         }
         try check("The commit has", journal.count, "bytes", limits.commitByteCount)
         let digest = Self.saltAndDigest(&journal, changes)
+        let indexChanges = try indexChanges ?? collectedIndexChanges()
         references.added.sort()
         references.removed.sort()
         return EncodedChangeSet(
             changes: changes, bodies: bodies.buffer.finish(), journal: journal.finish(),
             bodyDigest: digest, attributes: attributes,
             removedReferences: references.removed, addedReferences: references.added,
-            schema: schema, base: base, token: token, time: time)
+            indexChanges: indexChanges, schema: schema, base: base, token: token, time: time)
     }
 
     private borrowing func checkLimits() throws {

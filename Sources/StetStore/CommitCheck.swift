@@ -13,6 +13,8 @@ package struct CommitRefusal: Error, Sendable {
         case targetMissing(ReferenceKey)
         /// A deleted object is still referred to by an object outside of the change set.
         case stillReferenced(ReferenceKey)
+        /// Another object has values that must be unique.
+        case notUnique(UniquenessConflict)
         /// Another process has migrated the store.
         case schemaChanged
     }
@@ -42,6 +44,8 @@ struct CommitCheck {
         for change in set.changes where change.kind == .delete {
             try checkReferrers(of: change, into: &reasons)
         }
+        reasons += try StoreReader(transaction, file).conflicts(with: set.indexChanges)
+            .map { .notUnique($0) }
         return reasons
     }
 

@@ -91,8 +91,8 @@ extension StoreFile {
         }
     }
 
-    /// The one function that changes a store: journal entries, records, reverse references and head
-    /// of all members that pass their checks, in one transaction, durably.
+    /// The one function that changes a store: journal entries, records, reverse references, entries
+    /// of indexes and head of all members that pass their checks, in one transaction, durably.
     ///
     /// A member that is refused has put nothing.
     ///
@@ -181,6 +181,7 @@ extension StoreFile {
         let hash = try journal.append(envelope, set, in: transaction)
         try putRecords(set, envelope, in: transaction)
         try putReferences(set, in: transaction)
+        try putIndexEntries(set.indexChanges, in: transaction)
         head.revision = envelope.revision
         head.hash = hash
         head.time = envelope.time
@@ -246,6 +247,26 @@ extension StoreFile {
                 UnsafeRawBufferPointer(start: nil, count: 0), for: UnsafeRawBufferPointer(key),
                 in: references)
             _ = index
+        }
+    }
+
+    private func putIndexEntries(
+        _ changes: IndexChanges, in transaction: borrowing WriteTransaction
+    ) throws {
+        if changes.isEmpty { return }
+        let table = try tableOfIndexes
+        for entry in changes.removed {
+            try changes.withBytes(of: entry) { _ = try transaction.delete($0, in: table) }
+        }
+        var added = changes.added[...]
+        #if STET_FAULTS
+            if planted.contains("indexEntryNotWritten") { added = added.dropFirst() }
+        #endif
+        for entry in added {
+            try changes.withBytes(of: entry) { key in
+                let none = UnsafeRawBufferPointer(start: nil, count: 0)
+                try transaction.put(none, for: key, in: table)
+            }
         }
     }
 }

@@ -14,6 +14,10 @@ public enum Limits {
     public static let entityCount = 250
     /// The properties of an entity.
     public static let propertyCount = 1_024
+    /// The indexes of an entity.
+    public static let indexCount = 64
+    /// The properties of one index.
+    public static let indexPropertyCount = 16
     /// The UTF-8 bytes of the name of an entity or property.
     public static let nameByteCount = 255
 }

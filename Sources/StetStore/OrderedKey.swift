@@ -2,8 +2,8 @@
 import FoundationEssentials
 @_spi(_Unicode) import Swift
 
-/// Bytes whose order, as `memcmp` and LMDB see it, is the order of values: what an index will have
-/// as its keys.
+/// Bytes whose order, as `memcmp` and LMDB see it, is the order of values: what the entries of an
+/// index are made of.
 ///
 /// No value comes before all values; -0 is 0; every NaN is one, behind infinity, a `Decimal`'s
 /// before all numbers, where `Decimal` puts it; text is compared as `String` compares it, in normal
@@ -36,6 +36,33 @@ package struct OrderedKey: Hashable, Sendable {
         }
         isTruncated = bytes.count > byteLimit
         self.bytes = isTruncated ? Array(bytes.prefix(byteLimit)) : bytes
+    }
+
+    /// Appends the key of a stored value: what `init` makes of the value, without making one where
+    /// the bytes tell it already.
+    ///
+    /// - Throws: `DecodingFailure` when the bytes are no value of the type, or it has no order.
+    static func append(
+        _ cell: Cell?, _ type: ValueType, _ folding: TextFolding, to bytes: inout [UInt8]
+    ) throws(DecodingFailure) {
+        switch (cell, type.widest) {
+        case (.word(let word)?, .int):
+            bytes.append(Tag.value)
+            return bytes.append(bigEndian: word ^ 1 << 63)
+        case (.word(let word)?, .double), (.word(let word)?, .date):
+            bytes.append(Tag.value)
+            return append(Double(bitPattern: word), to: &bytes)
+        case (.bytes(let text)?, .string) where folding.isEmpty && text.allSatisfy({ $0 < 0x80 }):
+            bytes.append(Tag.value)
+            return append(escaped: text, to: &bytes)
+        case (.bytes(let id)?, .uuid), (.bytes(let id)?, .reference):
+            bytes.append(Tag.value)
+            return bytes.append(contentsOf: id)
+        default: break
+        }
+        guard append(try Value(cell, type: type).folded(folding), to: &bytes) else {
+            throw DecodingFailure("an index of a \(type), which has no order")
+        }
     }
 
     /// False when the value has no order.
@@ -100,6 +127,29 @@ package struct OrderedKey: Hashable, Sendable {
         var span = text.utf8Span
         if span.checkForNFC(quickCheck: true) { return text }
         return String(String.UnicodeScalarView(text._nfc))
+    }
+}
+
+extension Value {
+    /// The value that stands for all that a folding does not tell apart.
+    func folded(_ folding: TextFolding) -> Value {
+        guard !folding.isEmpty, case .string(var text) = self else { return self }
+        if folding.contains(.diacriticInsensitive) {
+            text = String(String.UnicodeScalarView(text._nfd.filter { !$0.isAccent }))
+        }
+        if folding.contains(.caseInsensitive) { text = text.uppercased().lowercased() }
+        return .string(text)
+    }
+}
+
+extension Unicode.Scalar {
+    /// True for marks above, below and across a letter (combining classes from 200 on), and for
+    /// Hebrew, Arabic and Syriac points (10 to 36).
+    ///
+    /// Other marks, as the nukta, the virama or the voicing of kana, make another letter.
+    fileprivate var isAccent: Bool {
+        let position = properties.canonicalCombiningClass.rawValue
+        return position >= 200 || (10...36).contains(position)
     }
 }
 

@@ -5,16 +5,22 @@ import FoundationEssentials
 
 extension Schema {
     private static let format: UInt8 = 1
+    /// Of a schema with an index, which a version that knows none must not open.
+    private static let formatWithIndexes: UInt8 = 2
 
     package func encoded() -> [UInt8] {
         var buffer = ByteBuffer()
-        buffer.append(Self.format)
+        let hasIndexes = !indexes.isEmpty
+        buffer.append(hasIndexes ? Self.formatWithIndexes : Self.format)
         buffer.append(UInt32(revision))
         buffer.append(UInt16(entities.count))
         for entity in entities {
             buffer.append(shortString: entity.name)
             buffer.append(UInt16(entity.properties.count))
             for property in entity.properties { property.encode(into: &buffer) }
+            guard hasIndexes else { continue }
+            buffer.append(UInt8(entity.indexes.count))
+            for index in entity.indexes { index.encode(into: &buffer) }
         }
         return Array(buffer.bytes)
     }
@@ -23,16 +29,18 @@ extension Schema {
     ///   usable.
     package init(decoding bytes: UnsafeRawBufferPointer) throws {
         var reader = ByteReader(bytes)
-        guard try reader.read(UInt8.self) == Self.format else {
+        let format: UInt8 = try reader.read()
+        guard [Self.format, Self.formatWithIndexes].contains(format) else {
             throw DecodingFailure("a schema in an unknown format")
         }
         let revision = Int(try reader.read(UInt32.self))
         let entities = try (0..<(try reader.read(UInt16.self))).map { _ in
             let name = try reader.readShortString()
             let count = try reader.read(UInt16.self)
-            return Entity(
-                name: name,
-                properties: try (0..<count).map { _ in try Property(decoding: &reader) })
+            let properties = try (0..<count).map { _ in try Property(decoding: &reader) }
+            let indexCount = format == Self.format ? 0 : try reader.read(UInt8.self)
+            let indexes = try (0..<indexCount).map { _ in try EntityIndex(decoding: &reader) }
+            return Entity(name: name, properties: properties, indexes: indexes)
         }
         try reader.expectEnd()
         do {
@@ -231,7 +239,7 @@ extension Entity {
         for property in declared.properties where slot(of: property.name) == nil {
             differences.append("the model has \(name).\(property.name), the store does not")
         }
-        return differences
+        return differences + indexDifferences(from: declared)
     }
 }
 

@@ -7,6 +7,8 @@ public struct Schema: Hashable, Sendable {
     public let revision: Int
     /// In ascending order of name; entity number n stands at index n - 1.
     public let entities: [Entity]
+    /// The indexes of all entities; number n stands at index n - 1.
+    package let indexes: [NumberedIndex]
 
     /// A schema of these entities.
     ///
@@ -15,6 +17,7 @@ public struct Schema: Hashable, Sendable {
     public init(revision: Int = 1, entities: [Entity]) throws {
         self.revision = revision
         self.entities = entities.sorted { $0.name < $1.name }
+        indexes = Self.numbered(self.entities)
         if let problem = self.problem {
             throw StoreError(
                 .invalidSchema, message: "The schema is not usable: \(problem).",
@@ -70,19 +73,21 @@ public struct Schema: Hashable, Sendable {
     }
 }
 
-/// The description of a model: its name and its properties, in the order of their slots.
+/// The description of a model: its name, its properties in the order of their slots, its indexes.
 public struct Entity: Hashable, Sendable {
     /// Behind one reference: what is taken apart for each record is copied for each record.
     private final class Contents: Sendable {
         let name: String
         let properties: [Property]
+        let indexes: [EntityIndex]
         let referenceSlots: [Int]
         let ruledSlots: [Int]
         let stampedSlots: [Int]
 
-        init(name: String, properties: [Property]) {
+        init(name: String, properties: [Property], indexes: [EntityIndex]) {
             self.name = name
             self.properties = properties
+            self.indexes = indexes
             referenceSlots = properties.indices.filter { properties[$0].type == .reference }
             ruledSlots = properties.indices.filter { !properties[$0].rules.isEmpty }
             stampedSlots = properties.indices.filter { properties[$0].stamp != nil }
@@ -90,15 +95,17 @@ public struct Entity: Hashable, Sendable {
     }
     private let contents: Contents
 
-    /// An entity with these properties.
-    public init(name: String, properties: [Property]) {
-        contents = Contents(name: name, properties: properties)
+    /// An entity with these properties and indexes.
+    public init(name: String, properties: [Property], indexes: [EntityIndex] = []) {
+        contents = Contents(name: name, properties: properties, indexes: indexes.normalized())
     }
 
     /// The name of the model's class.
     public var name: String { contents.name }
     /// In the order of declaration; the slot of a property is its index.
     public var properties: [Property] { contents.properties }
+    /// Each once, in an order that does not depend on that of their declaration.
+    public var indexes: [EntityIndex] { contents.indexes }
     /// The slots of the references.
     package var referenceSlots: [Int] { contents.referenceSlots }
     /// The slots of the properties with rules.
@@ -106,16 +113,18 @@ public struct Entity: Hashable, Sendable {
     /// The slots of the properties with a stamp.
     package var stampedSlots: [Int] { contents.stampedSlots }
 
-    /// True when both have the same name and the same properties.
+    /// True when both have the same name, properties and indexes.
     public static func == (one: Entity, other: Entity) -> Bool {
         one.contents === other.contents
-            || (one.name == other.name && one.properties == other.properties)
+            || (one.name == other.name && one.properties == other.properties
+                && one.indexes == other.indexes)
     }
 
-    /// By name and properties.
+    /// By name, properties and indexes.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(name)
         hasher.combine(properties)
+        hasher.combine(indexes)
     }
 
     /// The slot of the property with this name.
@@ -133,6 +142,13 @@ public struct Entity: Hashable, Sendable {
             return
                 "\(name) has \(properties.count) properties, the limit is \(Limits.propertyCount)"
         }
+        if indexes.count > Limits.indexCount {
+            return "\(name) has \(indexes.count) indexes, the limit is \(Limits.indexCount)"
+        }
+        return problemOfProperties ?? indexes.lazy.compactMap { $0.problem(in: self) }.first
+    }
+
+    private var problemOfProperties: String? {
         var names: Set<String> = []
         for property in properties {
             if property.name.isEmpty || property.name.utf8.count > Limits.nameByteCount {

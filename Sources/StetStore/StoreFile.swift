@@ -21,12 +21,24 @@ package final class StoreFile: Sendable {
     private let checkedTransaction = Atomic(-1)
     let journal: Journal
     let references: Table
+    /// nil while the schema has no index.
+    let indexes: Table?
     /// One table per entity: number n stands at index n - 1.
     ///
     /// So each entity's records are appended to the end of a table, which packs its pages full.
     let records: [Table]
 
     package var path: String { environment.path }
+
+    /// The entries of all indexes.
+    ///
+    /// - Throws: `DecodingFailure` when the schema has no index.
+    var tableOfIndexes: Table {
+        get throws(DecodingFailure) {
+            guard let indexes else { throw DecodingFailure("there is no table of indexes") }
+            return indexes
+        }
+    }
 
     #if STET_FAULTS
         /// The planted bugs that are active.
@@ -47,6 +59,7 @@ package final class StoreFile: Sendable {
         self.storeID = storeID
         journal = tables.journal
         references = tables.references
+        indexes = tables.indexes
         records = tables.records
         feed = CommitFeed(head: head.revision)
         writer = try WriterThread(path: environment.path)
@@ -236,11 +249,13 @@ package struct Head: Hashable, Sendable {
 struct StoreTables {
     let journal: Journal
     let references: Table
+    let indexes: Table?
     let records: [Table]
 
     /// Tables other than those of records, with some to spare for later formats.
     static let fixedCount = 8
     private static let referencesName = "references"
+    private static let indexesName = "indexes"
     private static let identityKey: StaticString = "stet"
     private static let schemaKey: StaticString = "schema"
     private static let magic: UInt32 = 0x5445_5453
@@ -311,6 +326,8 @@ struct StoreTables {
         try head.write(in: transaction)
         _ = try transaction.table(Journal.tableName)
         _ = try transaction.table(referencesName)
+        // A store without indexes is the same as one of a version that knew none.
+        if !schema.indexes.isEmpty { _ = try transaction.table(indexesName) }
         for number in 1...max(schema.entities.count, 1) {
             _ = try transaction.table(recordsName(number))
         }
@@ -338,13 +355,16 @@ struct StoreTables {
     }
 
     static func open(_ schema: Schema, in environment: Environment) throws -> StoreTables {
-        let names = schema.entities.indices.map { recordsName($0 + 1) }
-        let tables = try environment.tables([Journal.tableName, referencesName] + names)
+        let fixed = [Journal.tableName, referencesName]
+        let records = schema.entities.indices.map { recordsName($0 + 1) }
+        let indexes = schema.indexes.isEmpty ? [] : [indexesName]
+        let tables = try environment.tables(fixed + records + indexes)
         guard tables.allSatisfy({ $0 != nil }) else { throw DecodingFailure("a table is missing") }
         let present = tables.compactMap { $0 }
         return StoreTables(
             journal: Journal(table: present[0]), references: present[1],
-            records: Array(present[2...]))
+            indexes: indexes.isEmpty ? nil : present.last,
+            records: Array(present[fixed.count..<fixed.count + records.count]))
     }
 }
 

@@ -25,6 +25,7 @@ package struct StoreOverview: Hashable, Sendable {
     package let journalByteCount: Int
     package let recordsByteCount: Int
     package let referencesByteCount: Int
+    package let indexesByteCount: Int
     package let readers: [Reader]
     package let readerLimit: Int
 }
@@ -52,6 +53,9 @@ extension StoreFile {
                         $0 + (try transaction.pageCount(of: $1)) * page
                     },
                     referencesByteCount: try transaction.pageCount(of: references) * page,
+                    indexesByteCount: try indexes.map {
+                        try transaction.pageCount(of: $0) * page
+                    } ?? 0,
                     readers: readers.map {
                         StoreOverview.Reader(
                             processID: $0.processID,

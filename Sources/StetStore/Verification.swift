@@ -12,6 +12,8 @@ public struct VerificationReport: Sendable, Hashable {
     public internal(set) var objectCount = 0
     /// The references between them.
     public internal(set) var referenceCount = 0
+    /// The entries of indexes.
+    public internal(set) var indexEntryCount = 0
     /// Each thing that is wrong, as a sentence; at most 100.
     public internal(set) var problems: [String] = []
     /// The hash of the last commit, in hexadecimal digits.
@@ -27,10 +29,13 @@ extension VerificationReport: CustomStringConvertible {
     /// A verdict in one line, then the problems.
     public var description: String {
         let counts = [
-            (commitCount, "commit"), (changeCount, "change"), (objectCount, "object"),
-            (referenceCount, "reference"),
+            (commitCount, "commit", "commits"), (changeCount, "change", "changes"),
+            (objectCount, "object", "objects"), (referenceCount, "reference", "references"),
+            (indexEntryCount, "index entry", "index entries"),
         ]
-        let extent = counts.map { "\($0) \($1)\($0 == 1 ? "" : "s")" }.joined(separator: ", ")
+        // A store without indexes is not told that it has no entries.
+        let extent = counts.prefix(indexEntryCount == 0 ? 4 : 5)
+            .map { "\($0) \($0 == 1 ? $1 : $2)" }.joined(separator: ", ")
         guard !isClean else { return "verified: state equals journal (\(extent))" }
         return (["NOT VERIFIED (\(extent)):"] + problems).joined(separator: "\n  ")
     }
@@ -38,7 +43,7 @@ extension VerificationReport: CustomStringConvertible {
 
 extension StoreFile {
     /// Rebuilds the state from the journal alone and compares it with what is stored: hashes and
-    /// digests, records byte for byte, reverse references, the head.
+    /// digests, records byte for byte, reverse references, indexes, the head.
     ///
     /// - Complexity: O(journal) time; memory for the bodies of all objects.
     /// - Throws: `StoreError` when the store cannot be read at all; damage that was found is in the
@@ -82,6 +87,7 @@ private struct Verification {
         try compareJournalExtent()
         for entity in states.indices { try compareRecords(ofEntity: entity + 1) }
         try compareReferences()
+        try compareIndexes()
         return report
     }
 
@@ -263,6 +269,56 @@ private struct Verification {
                     + "to \(reference.target)."
             )
         }
+    }
+
+    private mutating func compareIndexes() throws {
+        var expected: [[UInt8]: NumberedIndex] = [:]
+        var holders: [[UInt8]: ObjectID] = [:]
+        for index in file.schema.indexes {
+            let entity = file.schema.entities[index.entity - 1]
+            for (id, state) in states[index.entity - 1] {
+                guard let body = state.body else { continue }
+                let values = try body.withUnsafeBytes { bytes in
+                    let body = try RecordBody(bytes, of: entity)
+                    return try index.index.parts.map { try body.value($0.slot) }
+                }
+                let number = IndexKey.numberBytes(index.number)
+                let key = try index.index.key(of: values)
+                var entry = number + key.prefix(IndexKey.valuesByteLimit)
+                id.append(to: &entry)
+                expected[entry] = index
+                guard index.index.isUnique, !values.contains(.null) else { continue }
+                if let other = holders.updateValue(id, forKey: number + key) {
+                    note("\(described(index)): \(id) has the same values as \(other).")
+                }
+            }
+        }
+        report.indexEntryCount = expected.count
+        guard let table = file.indexes else { return }
+        try transaction.scan(table) { key, value in
+            if expected.removeValue(forKey: Array(key)) == nil || !value.isEmpty {
+                note(problem(ofEntry: key))
+            }
+            return true
+        }
+        for (key, index) in expected.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            let id = try key.withUnsafeBytes { try IndexKey($0).id }
+            note("\(described(index)) misses the entry of \(id).")
+        }
+    }
+
+    private func described(_ index: NumberedIndex) -> String {
+        let entity = file.schema.entities[index.entity - 1]
+        return "\(entity.name) \(index.index.description(in: entity))"
+    }
+
+    /// What an entry is that no object should have.
+    private func problem(ofEntry key: UnsafeRawBufferPointer) -> String {
+        guard let entry = try? IndexKey(key), let index = file.schema.index(numbered: entry.number)
+        else { return "An entry of the indexes is malformed." }
+        let isThere = states[index.entity - 1][entry.id]?.body != nil
+        return "\(described(index)) has an entry of \(entry.id)"
+            + (isThere ? " at a place that is not that of its values." : ", which does not exist.")
     }
 
     private func exists(_ id: ObjectID, _ entity: String?) -> Bool {

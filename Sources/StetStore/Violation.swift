@@ -21,6 +21,8 @@ public struct Violation: Sendable, Hashable, Codable {
 
         /// A validator in code that gave no code of its own.
         public static let custom = Code(1550)
+        /// Another object has values that must be unique.
+        public static let notUnique = Code(1551)
         /// A required value is nil.
         public static let required = Code(1570)
         /// A number is above its bound.
@@ -61,6 +63,9 @@ public struct Violation: Sendable, Hashable, Codable {
     ///
     /// It shows no values.
     public let message: String
+    /// The other object, where two are at odds: of values that must be unique, the one that has
+    /// them.
+    public let other: ObjectID?
 
     /// Orders the violations of an object: properties in the order of their declaration, then the
     /// object itself.
@@ -68,7 +73,7 @@ public struct Violation: Sendable, Hashable, Codable {
 
     package init(
         code: Code, entity: String, object: ObjectID?, property: String?, slot: Int?,
-        message: String
+        message: String, other: ObjectID? = nil
     ) {
         self.code = code
         self.entity = entity
@@ -76,6 +81,7 @@ public struct Violation: Sendable, Hashable, Codable {
         self.property = property
         self.slot = slot ?? Int.max
         self.message = message
+        self.other = other
     }
 
     /// The total order in which violations are reported: by entity, object, property, then as they
@@ -102,5 +108,27 @@ extension Array where Element == Violation {
             if Violation.precedes(other.element, one.element) { return false }
             return one.offset < other.offset
         }.map(\.element)
+    }
+}
+
+extension Schema {
+    /// What is reported of the objects that a change set gives values that others have.
+    package func violations(_ conflicts: [UniquenessConflict]) -> [Violation] {
+        conflicts.compactMap { conflict in
+            guard let index = index(numbered: conflict.index) else { return nil }
+            let entity = entities[index.entity - 1]
+            let slots = index.index.parts.map(\.slot)
+            let names = slots.map { entity.properties[$0].name }
+            let subject = names.dropLast().joined(separator: ", ")
+            return Violation(
+                code: .notUnique, entity: entity.name, object: conflict.object,
+                property: names.count == 1 ? names[0] : nil,
+                slot: slots.count == 1 ? slots[0] : nil,
+                message: names.count == 1
+                    ? "\(names[0]) is already taken by another \(entity.name)"
+                    : "\(subject) and \(names[names.count - 1]) together are already taken "
+                        + "by another \(entity.name)",
+                other: conflict.other)
+        }
     }
 }

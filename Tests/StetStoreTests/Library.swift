@@ -88,7 +88,10 @@ extension StoreFile {
 
     /// Every key and value of every table, read without the store's own readers.
     func dump() throws -> [String: [[UInt8]: [UInt8]]] {
-        let names = ["journal", "references"] + schema.entities.indices.map { "records.\($0 + 1)" }
+        let indexes = schema.entities.allSatisfy(\.indexes.isEmpty) ? [] : ["indexes"]
+        let names =
+            ["journal", "references"] + indexes
+            + schema.entities.indices.map { "records.\($0 + 1)" }
         let tables = try names.map { ($0, try table($0)) } + [("", Table.unnamed)]
         return try environment.read { transaction in
             var dump: [String: [[UInt8]: [UInt8]]] = [:]

@@ -251,4 +251,109 @@ struct SchemaTests {
         #expect(one != other && one.encoded() != other.encoded())
         #expect(one.differences(from: other) == [] && other.differences(from: one) == [])
     }
+
+    // MARK: Indexes
+
+    private func indexed(_ indexes: EntityIndex...) throws -> Schema {
+        try Schema(entities: [
+            Entity(
+                name: "A",
+                properties: [
+                    Property(name: "text", type: .string), Property(name: "count", type: .int),
+                    Property(
+                        name: "map", type: .dictionary, elements: [.string, .int]),
+                    Property(name: "values", type: .list, elements: [.codable]),
+                    Property(name: "names", type: .list, elements: [.string]),
+                ], indexes: indexes)
+        ])
+    }
+
+    @Test func indexesAreEncodedInOneOrderAndOnceEach() throws {
+        let folded = EntityIndex(0, isUnique: true, folding: [.caseInsensitive])
+        let one = try indexed(EntityIndex(1, 0), folded, EntityIndex(0), EntityIndex(4))
+        let other = try indexed(
+            EntityIndex(4), EntityIndex(0), EntityIndex(0), folded, EntityIndex(1, 0))
+        #expect(one == other && one.encoded() == other.encoded())
+        #expect(try decode(one.encoded()) == one)
+        #expect(one.encoded()[0] == 2)
+        #expect(try indexed().encoded()[0] == 1)
+        #expect(one.indexes.map(\.number) == [1, 2, 3, 4])
+        // A unique index serves as a plain one, too.
+        let unique = EntityIndex(1, isUnique: true)
+        #expect(try indexed(EntityIndex(1), unique).indexes.map(\.index) == [unique])
+    }
+
+    @Test func indexesThatCannotBeAreRefused() throws {
+        let fit = [EntityIndex(0), EntityIndex(4), EntityIndex(0, folding: .caseInsensitive)]
+        for index in fit { #expect(throws: Never.self) { try indexed(index) } }
+        let misfits = [
+            EntityIndex([]), EntityIndex(5), EntityIndex(0, 0), EntityIndex(2), EntityIndex(3),
+            EntityIndex(1, folding: .caseInsensitive),
+            EntityIndex(0, folding: TextFolding(rawValue: 4)),
+        ]
+        for index in misfits {
+            #expect(
+                thrown(StoreError.self) { try indexed(index) }?.code == .invalidSchema, "\(index)")
+        }
+        func wide(_ count: Int) throws -> Schema {
+            try Schema(entities: [
+                Entity(
+                    name: "A",
+                    properties: (0..<65).map { Property(name: "p\($0)", type: .int) },
+                    indexes: (0..<count).map { EntityIndex($0) })
+            ])
+        }
+        #expect(throws: Never.self) { try wide(Limits.indexCount) }
+        #expect(throws: StoreError.self) { try wide(Limits.indexCount + 1) }
+        let many = (0..<Limits.indexPropertyCount + 1).map { EntityIndex.Part(slot: $0) }
+        let properties = many.map { Property(name: "p\($0.slot)", type: .int) }
+        func compound(_ count: Int) throws -> Schema {
+            let index = EntityIndex(Array(many.prefix(count)))
+            return try Schema(entities: [
+                Entity(name: "A", properties: properties, indexes: [index])
+            ])
+        }
+        #expect(throws: Never.self) { try compound(Limits.indexPropertyCount) }
+        #expect(throws: StoreError.self) { try compound(Limits.indexPropertyCount + 1) }
+    }
+
+    @Test func differencesNameTheIndex() throws {
+        let stored = try indexed(EntityIndex(0), EntityIndex(1, 0))
+        let declared = try indexed(
+            EntityIndex(0, isUnique: true, folding: .caseInsensitive), EntityIndex(1, 0))
+        #expect(
+            stored.differences(from: declared) == [
+                "the store has A index (text), the model does not",
+                "the model has A unique (text case-insensitive), the store does not",
+            ])
+    }
+
+    @Test func aStoreOfOtherIndexesIsAModelMismatchAndStaysAsItWas() throws {
+        let directory = try StoreDirectory()
+        try directory.open(schema: try indexed()).close()
+        let bytes = try directory.bytes()
+        let error = thrown(StoreError.self) {
+            try directory.open(schema: try indexed(EntityIndex(0)))
+        }
+        #expect(error?.code == .modelMismatch)
+        #expect(error?.message.contains("the model has A index (text)") == true)
+        #expect(try directory.bytes() == bytes)
+    }
+
+    @Test func everyPrefixOfASchemaWithIndexesIsRefused() throws {
+        let bytes = Schema.people.encoded()
+        #expect(try decode(bytes) == .people)
+        for count in 0..<bytes.count {
+            #expect(
+                thrown(DecodingFailure.self) { try decode(Array(bytes[..<count])) } != nil,
+                "\(count) of \(bytes.count) bytes")
+        }
+        for index in bytes.indices {
+            for bit in 0..<8 {
+                var damaged = bytes
+                damaged[index] ^= 1 << UInt8(bit)
+                if let schema = try? decode(damaged) { #expect(schema.encoded() == damaged) }
+            }
+        }
+    }
 }

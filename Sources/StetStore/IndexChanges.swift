@@ -1,0 +1,193 @@
+import Glibc
+
+/// What a change set does to the entries of indexes; see `IndexKey`.
+package struct IndexChanges: Sendable {
+    /// One entry; it stands in `bytes`, and behind it, when it is truncated, the whole key of the
+    /// values.
+    struct Entry: Sendable {
+        fileprivate let start: Int
+        fileprivate let byteCount: Int
+        /// 0 when the entry is not truncated.
+        fileprivate let wholeByteCount: Int
+        /// True when no other object may have the same values.
+        let isClaim: Bool
+    }
+
+    private var bytes: [UInt8] = []
+    /// In the order of the entries' bytes.
+    private(set) var removed: [Entry] = []
+    /// In the order of the entries' bytes.
+    private(set) var added: [Entry] = []
+
+    /// The bytes that it takes in memory, about.
+    var byteCount: Int { bytes.count }
+    package var isEmpty: Bool { removed.isEmpty && added.isEmpty }
+    var hasClaims: Bool { added.contains(where: \.isClaim) }
+
+    func withBytes<Result>(
+        of entry: Entry, _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+        try bytes.withUnsafeBytes { bytes in
+            try body(
+                UnsafeRawBufferPointer(rebasing: bytes[entry.start..<entry.start + entry.byteCount])
+            )
+        }
+    }
+
+    func number(of entry: Entry) -> Int {
+        Int(bytes[entry.start]) << 8 | Int(bytes[entry.start + 1])
+    }
+
+    func id(of entry: Entry) -> ObjectID {
+        withBytes(of: entry) { entry in
+            ObjectID(bytes: UnsafeRawBufferPointer(rebasing: entry.suffix(IndexKey.idByteCount)))
+        }
+    }
+
+    /// The key of the values, not truncated.
+    func values(of entry: Entry) -> ArraySlice<UInt8> {
+        let entryEnd = entry.start + entry.byteCount
+        return entry.wholeByteCount > 0
+            ? bytes[entryEnd..<entryEnd + entry.wholeByteCount]
+            : bytes[
+                entry.start + IndexKey.numberByteCount..<entryEnd - IndexKey.idByteCount]
+    }
+
+    /// Calls `body` for the claims of each group of entries that begin alike: that belong to
+    /// objects with the same values, or, when they are truncated, perhaps so.
+    func forEachRunOfClaims(
+        _ body: (_ prefix: [UInt8], ArraySlice<Entry>) throws -> Void
+    ) rethrows {
+        func prefix(_ entry: Entry) -> ArraySlice<UInt8> {
+            bytes[entry.start..<entry.start + entry.byteCount - IndexKey.idByteCount]
+        }
+        var start = 0
+        while start < added.count {
+            let first = prefix(added[start])
+            let end = added[start...].firstIndex { prefix($0) != first } ?? added.count
+            if added[start].isClaim { try body(Array(first), added[start..<end]) }
+            start = end
+        }
+    }
+
+    /// Whether an entry is among the removed ones.
+    func removes(_ entry: UnsafeRawBufferPointer) -> Bool {
+        var lower = 0
+        var upper = removed.count
+        while lower < upper {
+            let middle = (lower + upper) / 2
+            switch withBytes(of: removed[middle], { $0.compare(entry) }) {
+            case 0: return true
+            case ..<0: lower = middle + 1
+            default: upper = middle
+            }
+        }
+        return false
+    }
+
+    // MARK: Collecting
+
+    /// Notes what becomes of an object's entry; `before` and `after` are nil when it does not
+    /// exist.
+    mutating func append(
+        _ index: NumberedIndex, _ id: ObjectID, _ before: RecordBody?, _ after: RecordBody?
+    ) throws(DecodingFailure) {
+        if let before, let after {
+            var isSame = true
+            for part in index.index.parts where isSame {
+                isSame = Cell.areEqual(try before.cell(part.slot), try after.cell(part.slot))
+            }
+            if isSame { return }
+        }
+        let start = bytes.count
+        let old: Entry? = if let before { try entry(index, id, before) } else { nil }
+        let new: Entry? = if let after { try entry(index, id, after) } else { nil }
+        if let old, let new, values(of: old) == values(of: new) {
+            // Other bytes, and still the same value: -0 and 0, two forms of an accent.
+            return bytes.removeSubrange(start...)
+        }
+        if let old { removed.append(old) }
+        if let new { added.append(new) }
+    }
+
+    private mutating func entry(
+        _ index: NumberedIndex, _ id: ObjectID, _ body: RecordBody
+    ) throws(DecodingFailure) -> Entry {
+        let start = bytes.count
+        bytes.append(UInt8(index.number >> 8))
+        bytes.append(UInt8(index.number & 0xff))
+        let hasNull = try index.index.append(body, to: &bytes)
+        let keyStart = start + IndexKey.numberByteCount
+        let count = bytes.count - keyStart
+        // One of just the limit is taken for a truncated one when it is read.
+        let whole = count >= IndexKey.valuesByteLimit ? Array(bytes[keyStart...]) : []
+        bytes.removeLast(max(count - IndexKey.valuesByteLimit, 0))
+        id.append(to: &bytes)
+        let byteCount = bytes.count - start
+        bytes += whole
+        return Entry(
+            start: start, byteCount: byteCount, wholeByteCount: whole.count,
+            isClaim: index.index.isUnique && !hasNull)
+    }
+
+    fileprivate mutating func sort() {
+        removed = sorted(removed)
+        added = sorted(added)
+    }
+
+    private func sorted(_ entries: [Entry]) -> [Entry] {
+        bytes.withUnsafeBytes { bytes in
+            func key(_ entry: Entry) -> UnsafeRawBufferPointer {
+                UnsafeRawBufferPointer(
+                    start: bytes.baseAddress.map { $0 + entry.start }, count: entry.byteCount)
+            }
+            return entries.sorted { key($0).compare(key($1)) < 0 }
+        }
+    }
+}
+
+extension NetChanges {
+    /// What the sorted items, with their final values, do to the entries of indexes.
+    borrowing func collectedIndexChanges() throws -> IndexChanges {
+        var changes = IndexChanges()
+        if schema.indexes.isEmpty { return changes }
+        var current = 0
+        var indexes: [NumberedIndex] = []
+        for item in items {
+            if item.entity != current {
+                current = item.entity
+                indexes = schema.indexes(ofEntity: current)
+            }
+            if indexes.isEmpty { continue }
+            let entity = schema.entities[current - 1]
+            let before = item.kind == .insert ? nil : try RecordBody(body(item.before), of: entity)
+            let after = item.kind == .delete ? nil : try RecordBody(body(item.after), of: entity)
+            for index in indexes {
+                try changes.append(index, item.id, before, after)
+            }
+        }
+        changes.sort()
+        return changes
+    }
+}
+
+extension ObjectID {
+    func append(to bytes: inout [UInt8]) {
+        withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { buffer in
+            store(to: buffer.baseAddress!)
+            bytes.append(contentsOf: buffer)
+        }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Below, at or above 0, as LMDB orders keys: a prefix comes before what it begins.
+    func compare(_ other: UnsafeRawBufferPointer) -> Int {
+        let common = Swift.min(count, other.count)
+        if common > 0, let one = baseAddress, let two = other.baseAddress {
+            let order = memcmp(one, two, common)
+            if order != 0 { return Int(order) }
+        }
+        return count - other.count
+    }
+}

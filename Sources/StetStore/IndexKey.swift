@@ -1,0 +1,68 @@
+/// An entry of an index, which is a key without a value: the number of the index, the ordered key
+/// of the values, the id of the object.
+///
+/// A key of values that is too long ends early, so that the whole fits; entries that begin alike
+/// must then be told apart by the records of their objects.
+struct IndexKey {
+    static let numberByteCount = 2
+    static let idByteCount = 16
+    /// The longest key of values that is not truncated.
+    static let valuesByteLimit = OrderedKey.byteLimit - numberByteCount - idByteCount
+
+    let number: Int
+    /// The key of the values, perhaps truncated.
+    let values: UnsafeRawBufferPointer
+    let id: ObjectID
+
+    /// True when `values` may be the beginning only.
+    var isTruncated: Bool { values.count == Self.valuesByteLimit }
+
+    /// Takes an entry apart.
+    init(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
+        guard bytes.count > Self.numberByteCount + Self.idByteCount else {
+            throw DecodingFailure("an entry of an index of \(bytes.count) bytes")
+        }
+        number = Int(UInt16(bigEndian: bytes.loadUnaligned(as: UInt16.self)))
+        let idStart = bytes.count - Self.idByteCount
+        values = UnsafeRawBufferPointer(rebasing: bytes[Self.numberByteCount..<idStart])
+        id = ObjectID(bytes: UnsafeRawBufferPointer(rebasing: bytes[idStart...]))
+    }
+
+    /// What all entries of an index begin with.
+    static func numberBytes(_ number: Int) -> [UInt8] {
+        withUnsafeBytes(of: UInt16(number).bigEndian) { Array($0) }
+    }
+}
+
+extension EntityIndex {
+    /// The key of values for the first properties, not truncated.
+    func key(of values: [Value]) throws(DecodingFailure) -> [UInt8] {
+        guard values.count <= parts.count else {
+            throw DecodingFailure("\(values.count) values for an index of \(parts.count)")
+        }
+        let folded = zip(values, parts).map { $0.folded($1.folding) }
+        guard let key = OrderedKey(folded, byteLimit: .max) else {
+            throw DecodingFailure("values without an order")
+        }
+        return key.bytes
+    }
+
+    /// The key of an object's values, not truncated.
+    func key(of body: RecordBody) throws(DecodingFailure) -> [UInt8] {
+        var key: [UInt8] = []
+        _ = try append(body, to: &key)
+        return key
+    }
+
+    /// Appends the key of an object's values, not truncated; true when one of them is nil.
+    func append(_ body: RecordBody, to bytes: inout [UInt8]) throws(DecodingFailure) -> Bool {
+        var hasNull = false
+        for part in parts {
+            let cell = try body.cell(part.slot)
+            if cell == nil { hasNull = true }
+            try OrderedKey.append(
+                cell, body.entity.properties[part.slot].type, part.folding, to: &bytes)
+        }
+        return hasNull
+    }
+}

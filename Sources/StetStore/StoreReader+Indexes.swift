@@ -1,0 +1,250 @@
+import StetLMDB
+
+/// Which objects of an index: those whose first values are given, and whose next value lies between
+/// two bounds.
+///
+/// Nil comes before all values, so that values without nil are those above `.null`.
+package struct IndexRange: Sendable {
+    /// A bound: a value, and whether it is within.
+    package enum Bound: Sendable { case including(Value), excluding(Value) }
+
+    /// A bound as a key: that of the values up to and with the one that is bounded.
+    private struct Limit {
+        let key: [UInt8]
+        let isIncluded: Bool
+    }
+
+    private let index: NumberedIndex
+    private let lower: Limit
+    private let upper: Limit
+
+    /// A range of an index; `values` are those of its first properties, none to all of them.
+    ///
+    /// - Throws: `DecodingFailure` when there are more values than properties, or one has no order.
+    package init(
+        _ index: NumberedIndex, _ values: [Value] = [], from lower: Bound? = nil,
+        to upper: Bound? = nil
+    ) throws(DecodingFailure) {
+        self.index = index
+        func limit(_ bound: Bound?) throws(DecodingFailure) -> Limit {
+            switch bound {
+            case nil: Limit(key: try index.index.key(of: values), isIncluded: true)
+            case .including(let value):
+                Limit(key: try index.index.key(of: values + [value]), isIncluded: true)
+            case .excluding(let value):
+                Limit(key: try index.index.key(of: values + [value]), isIncluded: false)
+            }
+        }
+        self.lower = try limit(lower)
+        self.upper = try limit(upper)
+    }
+
+    /// Whether an object with these values is within.
+    func contains(_ key: some Collection<UInt8>) -> Bool {
+        let isAbove =
+            lower.isIncluded
+            ? !key.lexicographicallyPrecedes(lower.key)
+            : lower.key.lexicographicallyPrecedes(key) && !key.starts(with: lower.key)
+        guard isAbove else { return false }
+        return key.lexicographicallyPrecedes(upper.key)
+            || (upper.isIncluded && key.starts(with: upper.key))
+    }
+
+    /// Entries of the range, and perhaps others beside them.
+    fileprivate var entries: KeyRange {
+        func bytes(_ limit: Limit) -> [UInt8] {
+            IndexKey.numberBytes(index.number) + limit.key.prefix(IndexKey.valuesByteLimit)
+        }
+        return KeyRange(lower: bytes(lower), upper: KeyRange(prefix: bytes(upper)).upper)
+    }
+}
+
+extension StoreReader {
+    /// Calls `body` for each object of a range, in ascending or descending order of the values, as
+    /// of the last commit, until it answers false; objects with the same values come in the order
+    /// of their ids, in the same direction.
+    ///
+    /// - Complexity: O(objects that `body` gets), and a read for each whose values do not fit their
+    ///   entry.
+    package func forEachObject(
+        of index: NumberedIndex, in range: IndexRange, descending: Bool = false,
+        _ body: (ObjectID) throws -> Bool
+    ) throws {
+        var alike = AlikeEntries()
+        var goesOn = true
+        /// Gives away the objects whose entries begin alike, when all of them are known.
+        func flush() throws {
+            for id in alike.take(descending) where goesOn { goesOn = try body(id) }
+        }
+        func visit(_ key: UnsafeRawBufferPointer) throws -> Bool {
+            let entry = try IndexKey(key)
+            if alike.key != nil, alike.key?.elementsEqual(entry.values) != true { try flush() }
+            guard goesOn else { return false }
+            if entry.isTruncated {
+                alike.key = alike.key ?? Array(entry.values)
+                if let values = try values(of: index, entry.id), range.contains(values) {
+                    alike.objects.append((values, entry.id))
+                }
+            } else if range.contains(entry.values) {
+                goesOn = try body(entry.id)
+            }
+            return goesOn
+        }
+        let table = try file.tableOfIndexes
+        if descending {
+            try transaction.scanBackwards(table, range.entries) { key, _ in try visit(key) }
+        } else {
+            try transaction.scan(table, range.entries) { key, _ in try visit(key) }
+        }
+        try flush()
+    }
+
+    /// Objects whose truncated entries begin alike, to be ordered by their values.
+    private struct AlikeEntries {
+        var key: [UInt8]?
+        var objects: [(values: [UInt8], id: ObjectID)] = []
+
+        mutating func take(_ descending: Bool) -> [ObjectID] {
+            defer { self = AlikeEntries() }
+            objects.sort { one, other in
+                one.values == other.values
+                    ? one.id < other.id : one.values.lexicographicallyPrecedes(other.values)
+            }
+            return descending ? objects.reversed().map(\.id) : objects.map(\.id)
+        }
+    }
+
+    /// The objects that have these values of an index at a revision, in no particular order.
+    ///
+    /// - Complexity: O(objects with such values + changes since `revision`).
+    package func objects(
+        of index: NumberedIndex, with values: [Value], asOf revision: Revision
+    ) throws -> [ObjectID] {
+        var found: [ObjectID] = []
+        try forEachObject(of: index, in: try IndexRange(index, values)) { id in
+            found.append(id)
+            return true
+        }
+        let head = try head().revision
+        if revision >= head { return found }
+        // The entries tell of the last commit only.
+        var candidates = Set(found)
+        var next = revision.next
+        while next <= head {
+            try forEachTouchedObject(of: next) { entity, id, _ in
+                if entity == index.entity { candidates.insert(id) }
+            }
+            next = next.next
+        }
+        let wanted = try index.index.key(of: values)
+        return try candidates.filter { id in
+            try withRecord(ofEntity: index.entity, id, asOf: revision) { record in
+                let body = try RecordBody(record.body, of: file.schema.entities[index.entity - 1])
+                return try index.index.key(of: body).starts(with: wanted)
+            } ?? false
+        }
+    }
+
+    /// The key of an object's values, not truncated, as of the last commit; nil when it does not
+    /// exist.
+    fileprivate func values(of index: NumberedIndex, _ id: ObjectID) throws -> [UInt8]? {
+        guard let (header, stored) = try stored(index.entity, id), !header.isTombstone else {
+            return nil
+        }
+        return try index.index.key(
+            of: try RecordBody(stored, of: file.schema.entities[index.entity - 1]))
+    }
+}
+
+// MARK: - Uniqueness
+
+/// Two objects that would have the same values of a unique index.
+package struct UniquenessConflict: Hashable, Sendable {
+    /// The number of the index.
+    package let index: Int
+    /// The object that a change set gives the values.
+    package let object: ObjectID
+    /// The object that has them already, or is given them by the same change set.
+    package let other: ObjectID
+
+    package init(index: Int, object: ObjectID, other: ObjectID) {
+        self.index = index
+        self.object = object
+        self.other = other
+    }
+}
+
+extension StoreReader {
+    /// The objects that have, in the committed state with what a change set does to it, the values
+    /// of a unique index that the change set gives to others.
+    ///
+    /// With `horizon`, stored objects that were changed later do not count.
+    ///
+    /// - Complexity: O(claims), and a seek for each that does not lie in the same gap of the index
+    ///   as the one before.
+    package func conflicts(
+        with changes: IndexChanges, through horizon: Revision? = nil
+    ) throws -> [UniquenessConflict] {
+        guard changes.hasClaims else { return [] }
+        var conflicts: [UniquenessConflict] = []
+        let cursor = try transaction.cursor(in: try file.tableOfIndexes)
+        var position: Cursor.Entry?
+        var isAtEnd = false
+        try changes.forEachRunOfClaims { prefix, claims in
+            // Where the last look ended may be behind these claims, too.
+            if !isAtEnd, position.map({ $0.key.lexicographicallyPrecedes(prefix) }) ?? true {
+                position = try cursor.seek(prefix)
+            }
+            var holders: [Holder] = []
+            while let key = position?.key, key.starts(with: prefix) {
+                if !changes.removes(key), let holder = try holder(IndexKey(key), horizon) {
+                    holders.append(holder)
+                }
+                position = try cursor.next()
+            }
+            isAtEnd = position == nil
+            conflicts += changes.conflicts(of: claims, holders)
+        }
+        return conflicts
+    }
+
+    private func holder(_ entry: IndexKey, _ horizon: Revision?) throws -> Holder? {
+        guard let index = file.schema.index(numbered: entry.number) else {
+            throw DecodingFailure("an entry of index \(entry.number), which does not exist")
+        }
+        if let horizon {
+            guard let (header, _) = try stored(index.entity, entry.id), header.revision <= horizon
+            else { return nil }
+        }
+        return Holder(
+            id: entry.id, values: entry.isTruncated ? try values(of: index, entry.id) : nil)
+    }
+}
+
+/// A stored object whose entry begins like a claim.
+struct Holder {
+    let id: ObjectID
+    /// The key of its values; nil when the entry has it whole.
+    let values: [UInt8]?
+}
+
+extension IndexChanges {
+    /// `claims` begin alike, and so do the entries of `holders`.
+    fileprivate func conflicts(
+        of claims: ArraySlice<Entry>, _ holders: [Holder]
+    ) -> [UniquenessConflict] {
+        if claims.count == 1, holders.isEmpty { return [] }
+        var claimants: [ArraySlice<UInt8>: [ObjectID]] = [:]
+        for claim in claims { claimants[values(of: claim), default: []].append(id(of: claim)) }
+        return claims.compactMap { claim in
+            let (id, values) = (id(of: claim), values(of: claim))
+            let holder = holders.first { holder in
+                holder.id != id && (holder.values.map { $0[...] == values } ?? true)
+            }
+            guard let other = holder?.id ?? claimants[values]?.first(where: { $0 != id }) else {
+                return nil
+            }
+            return UniquenessConflict(index: number(of: claim), object: id, other: other)
+        }
+    }
+}
