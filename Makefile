@@ -73,6 +73,7 @@ SMALL_DOSES := \
   "power-cuts --size 500 --planted unsyncedCommit" \
   "power-cuts --size 500 --planted acknowledgedBeforeCommit" \
   "power-cuts --size 500 --planted reverseReferenceNotWritten" \
+  "power-cuts --size 500 --planted indexEntryNotWritten" \
   "system-calls --size 100 --planted headOutsideTransaction" \
   "damage --size 300 --planted recordChecksumNotVerified" \
   "failures --size 600 --planted inputOutputErrorIgnored" \

@@ -224,7 +224,7 @@ extension ManagedContext {
             do {
                 try follow(refusal, save)
                 if mayPrepareAgain { return }
-                cause = contention(save)
+                cause = refused(save, refusal)
             } catch {
                 cause = error
             }
@@ -241,6 +241,18 @@ extension ManagedContext {
         let failure = LaterChangesError(cause: error, laterChanges: later.changes)
         tell(takeWaiters(.later), failure)
         return failure
+    }
+
+    /// The writer has refused the save, and it cannot be prepared again.
+    private func refused(_ save: PendingSave, _ refusal: CommitRefusal) -> any Error {
+        let conflicts = refusal.reasons.compactMap { reason -> UniquenessConflict? in
+            if case .notUnique(let conflict) = reason { conflict } else { nil }
+        }
+        let contention = contention(save)
+        if conflicts.isEmpty { return contention }
+        return ValidationError(
+            violations: store.file.schema.violations(conflicts).inTotalOrder(),
+            rejected: contention.rejected)
     }
 
     /// The save was overtaken, and cannot be prepared again.

@@ -5,8 +5,8 @@
 /// (`RawAttribute`); a struct or enum that is `Codable` (`CodableAttribute`); arrays and
 /// dictionaries of all these; any of them optional; or an optional model. A value struct is one
 /// attribute: it is compared and shown as a whole. `@Attribute` adds rules; `@Transient` leaves a
-/// property out; computed properties and constants are left alone. The class keeps the initialisers
-/// that it declares.
+/// property out; `#Unique` and `#Index` in the class are for several properties together; computed
+/// properties and constants are left alone. The class keeps the initialisers that it declares.
 ///
 /// A context holds only objects with pending changes. A reference that is read gives the object
 /// that is alive, or makes it: hold the objects that you compare or read often.
@@ -38,6 +38,35 @@ public macro Model(_ options: ModelOption...) =
 @attached(peer)
 public macro Attribute(_ options: AttributeOption...) =
     #externalMacro(module: "StetMacros", type: "AttributeMacro")
+
+/// No two objects of the model have the same values of these properties together; stands in the
+/// class.
+///
+/// ```swift
+/// #Unique<Article>(\.notebook, \.title)
+/// ```
+///
+/// An object with nil in one of them is let through. Code 1551. For one property there is
+/// `@Attribute(.unique)`.
+///
+/// - Parameters:
+///   - properties: of the model, by name.
+///   - comparing: how those that are text are compared.
+@freestanding(declaration)
+public macro Unique<M: Model>(
+    _ properties: PartialKeyPath<M>..., comparing: TextFolding = []
+) = #externalMacro(module: "StetMacros", type: "IndexMacro")
+
+/// Objects are found, and sorted, by these properties together, or the first ones of them, without
+/// looking at all of them; stands in the class.
+///
+/// - Parameters:
+///   - properties: of the model, by name; the one that is compared first at first.
+///   - comparing: how those that are text are compared.
+@freestanding(declaration)
+public macro Index<M: Model>(
+    _ properties: PartialKeyPath<M>..., comparing: TextFolding = []
+) = #externalMacro(module: "StetMacros", type: "IndexMacro")
 
 /// Leaves a stored property out of the model: it is neither saved nor restored.
 ///

@@ -12,6 +12,48 @@ extension ManagedContext {
         return object?.isDeleted ?? true ? nil : object
     }
 
+    /// The object whose property has a value that no two objects share; nil when there is none, and
+    /// for nil.
+    ///
+    /// Pending changes are seen, deleted objects left out.
+    ///
+    /// ```swift
+    /// let notebook = try context.object(Notebook.self, where: \.name, is: "Swift")
+    /// ```
+    ///
+    /// - Precondition: the property is `.unique`.
+    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
+    /// - Complexity: O(pending changes + changes in the store since this context's revision), and a
+    ///   few reads.
+    public func object<M: Model, T: StoredValue>(
+        _ type: M.Type, where property: KeyPath<M.Snapshot, T>, is value: T
+    ) throws -> M? {
+        try checkUsable()
+        let slot = M._$description.slot(of: property)
+        let indexes = store.file.schema.indexes(ofEntity: table(for: type).entity)
+        guard let index = indexes.first(where: { $0.index.isUnique && $0.slots == [slot] }) else {
+            preconditionFailure("object(_:where:is:) needs a property that is '.unique'")
+        }
+        let value = value._value
+        if value == .null { return nil }
+        let wanted = try index.index.key(of: [value])
+        func hasValue(_ object: M) throws -> Bool {
+            let present = object._$snapshot[keyPath: property]._value
+            return try !object.isDeleted && index.index.key(of: [present]) == wanted
+        }
+        for entry in pending + (flight?.entries ?? []) {
+            if let object = entry.object as? M, try hasValue(object) { return object }
+        }
+        let ids = try store.file.read { reader in
+            try reader.objects(of: index, with: [value], asOf: revision)
+        }
+        for id in ids {
+            // One that is alive may have another value by now.
+            if let object = try load(id, as: type), try hasValue(object) { return object }
+        }
+        return nil
+    }
+
     /// All objects of a model: those that are stored in ascending order of id, then those that are
     /// not saved yet in the order of insertion.
     ///
@@ -121,4 +163,9 @@ extension Model {
         var reader = try RecordReader(body: body, propertyCount: _$propertyCount)
         return try _$read(id, &reader, body)
     }
+}
+
+extension NumberedIndex {
+    /// The slots of its properties.
+    fileprivate var slots: [Int?] { index.parts.map(\.slot) }
 }

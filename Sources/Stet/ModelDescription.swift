@@ -11,9 +11,15 @@ public struct ModelDescription<M: Model>: Sendable {
     /// True when a save has stamps to set.
     let isStamped: Bool
 
-    /// A description of these properties.
-    public init(name: String, properties: [ModelProperty<M>]) {
-        entity = Entity(name: name, properties: properties.map(\.property))
+    /// A description of these properties, and of indexes beyond those that their options ask for.
+    public init(name: String, properties: [ModelProperty<M>], indexes: [ModelIndex] = []) {
+        let names = properties.map(\.property.name)
+        let single = properties.flatMap { property in
+            property.indexes.map { $0.index(of: [property.property], names) }
+        }
+        entity = Entity(
+            name: name, properties: properties.map(\.property),
+            indexes: single + indexes.map { $0.index(of: properties.map(\.property), names) })
         slots = Dictionary(
             uniqueKeysWithValues: properties.enumerated().map { slot, property in
                 (AnySendableKeyPath(keyPath: property.keyPath), slot)
@@ -30,6 +36,8 @@ public struct ModelDescription<M: Model>: Sendable {
 /// One property, as `@Model` tells of it.
 public struct ModelProperty<M: Model>: Sendable {
     let property: Property
+    /// Those that its options ask for.
+    let indexes: [ModelIndex]
     /// A key path without captured values, which is what `@Model` writes; never changed.
     nonisolated(unsafe) let keyPath: PartialKeyPath<M.Snapshot>
 
@@ -39,6 +47,9 @@ public struct ModelProperty<M: Model>: Sendable {
         _ options: [AttributeOption] = []
     ) {
         self.keyPath = keyPath
+        indexes = options.compactMap(\.index).map { option in
+            ModelIndex(isUnique: option.isUnique, [name], comparing: option.folding)
+        }
         property = Property(
             name: name, type: T._SnapshotValue._valueType,
             elements: T._SnapshotValue._elementTypes, isOptional: T._SnapshotValue._isOptional,
@@ -46,6 +57,35 @@ public struct ModelProperty<M: Model>: Sendable {
             rules: options.compactMap { $0.rule?.fitted(to: T._SnapshotValue._valueType) },
             normalizers: options.compactMap(\.normalizer),
             stamp: options.compactMap(\.stamp).last)
+    }
+}
+
+/// An index over several properties, as `@Model` tells of it.
+public struct ModelIndex: Sendable {
+    private let isUnique: Bool
+    private let properties: [String]
+    private let folding: TextFolding
+
+    /// An index over properties with these names.
+    public init(isUnique: Bool, _ properties: [String], comparing folding: TextFolding = []) {
+        self.isUnique = isUnique
+        self.properties = properties
+        self.folding = folding
+    }
+
+    /// `names` are those of all properties, by slot.
+    ///
+    /// In an index over several properties the folding is that of those that are text.
+    fileprivate func index(of described: [Property], _ names: [String]) -> EntityIndex {
+        let isCompound = properties.count > 1
+        return EntityIndex(
+            properties.map { name in
+                let isText = described.contains { $0.name == name && $0.type == .string }
+                return EntityIndex.Part(
+                    // A name that is none makes a schema that is refused.
+                    slot: names.firstIndex(of: name) ?? names.count,
+                    folding: isCompound && !isText ? [] : folding)
+            }, isUnique: isUnique)
     }
 }
 
@@ -59,6 +99,26 @@ public struct AttributeOption: Sendable {
     var rule: Rule?
     var normalizer: Normalizer?
     var stamp: Stamp?
+    var index: (isUnique: Bool, folding: TextFolding)?
+
+    /// No two objects of the model have the same value.
+    ///
+    /// Nil is not the same as nil. Text is compared as `String` compares it; -0 is 0, and NaN is
+    /// the same as NaN. Code 1551; the violation names the object that has the value.
+    public static let unique = AttributeOption(index: (true, []))
+
+    /// The same for text that is compared in another way.
+    public static func unique(_ comparing: TextFolding) -> AttributeOption {
+        AttributeOption(index: (true, comparing))
+    }
+
+    /// Objects are found by the value without looking at all of them.
+    public static let indexed = AttributeOption(index: (false, []))
+
+    /// The same for text that is compared in another way.
+    public static func indexed(_ comparing: TextFolding) -> AttributeOption {
+        AttributeOption(index: (false, comparing))
+    }
 
     /// The value must not be nil when it is saved.
     ///

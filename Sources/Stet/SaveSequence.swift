@@ -183,7 +183,9 @@ extension ManagedContext {
         isSaving = true
         defer { isSaving = false }
         let time = store.configuration.clock()
-        let prepared = try prepare(time)  // 1–5
+        // What this context cannot see yet is left to the writer, whose refusal makes it follow.
+        let horizon = save.preparationCount == 1 ? revision : nil
+        let prepared = try prepare(time, horizon)  // 1–5
         save.positions = prepared.items.map(\.position)
         if save.positions.isEmpty { return nil }
         try notifyWillCommit(prepared)  // 5b
@@ -198,14 +200,18 @@ extension ManagedContext {
     // MARK: Steps 1 to 5
 
     /// Brings the pending changes into the state in which they would be saved, and checks them.
-    private func prepare(_ time: Date) throws -> NetChanges {
+    ///
+    /// Of stored objects with values that must be unique, those that were changed after `horizon`
+    /// are let through.
+    private func prepare(_ time: Date, _ horizon: Revision? = nil) throws -> NetChanges {
         insertReachable()
         defer { touched = nil }
         try settle()  // 1, 2
         var net = netChanges()  // 3
         stamp(&net, time)  // 4
         net.sort()
-        var violations = try self.violations(of: net)  // 5
+        try net.collectIndexChanges()
+        var violations = try self.violations(of: net, horizon)  // 5
         // A hook may have met a read that failed: what it did, and what is wrong, came of nil.
         try checkUsable()
         if let edited = touched, !edited.isEmpty {
@@ -218,13 +224,21 @@ extension ManagedContext {
         return net
     }
 
-    private func violations(of net: borrowing NetChanges) throws -> [Violation] {
+    private func violations(
+        of net: borrowing NetChanges, _ horizon: Revision?
+    ) throws -> [Violation] {
         var violations = misuse + (try net.violations())
         let failed = Set(violations.compactMap(\.object))
         let isValidated = store.modelTypes.map { $0._$hasValidators }
         for item in net.items where isValidated[item.entity - 1] && !failed.contains(item.id) {
             let entry = pending[item.position]
             violations += Self.violations(of: entry.object, entry.base, item.kind)
+        }
+        if let changes = net.indexChanges, changes.hasClaims {
+            let conflicts = try store.file.read {
+                try $0.conflicts(with: changes, through: horizon)
+            }
+            violations += net.schema.violations(conflicts)
         }
         return violations.inTotalOrder()
     }

@@ -37,6 +37,7 @@ extension StoreOverview {
             "journal     \(journalByteCount) bytes, \(share) % of the size",
             "records     \(recordsByteCount) bytes",
             "references  \(referencesByteCount) bytes",
+            "indexes     \(indexesByteCount) bytes",
             "readers     \(readers.count) of at most \(readerLimit)",
         ]
         lines += readers.map {
@@ -46,6 +47,7 @@ extension StoreOverview {
         for (entity, count) in zip(schema.entities, recordCounts) {
             lines.append("  \(entity.name.visible): \(count) record\(count == 1 ? "" : "s")")
             lines += entity.properties.map { "    \($0.line)" }
+            lines += entity.indexes.map { "    \($0.description(in: entity).visible)" }
         }
         return lines
     }
@@ -55,6 +57,8 @@ extension StoreOverview {
             "entities": .array(
                 zip(schema.entities, recordCounts).map { entity, count in
                     .object([
+                        "indexes": .array(
+                            entity.indexes.map { .string($0.description(in: entity)) }),
                         "name": .string(entity.name),
                         "properties": .array(entity.properties.map(\.json)),
                         "recordCount": .integer(count),
@@ -62,6 +66,7 @@ extension StoreOverview {
                 }),
             "freeByteCount": .integer(freeByteCount),
             "hash": .string(hash),
+            "indexesByteCount": .integer(indexesByteCount),
             "journalByteCount": .integer(journalByteCount),
             "path": .string(path),
             "readerLimit": .integer(readerLimit),

@@ -38,7 +38,8 @@ extension VerificationReport {
     var json: JSON {
         .object([
             "changeCount": .integer(changeCount), "commitCount": .integer(commitCount),
-            "hash": .string(hash), "isClean": .bool(isClean),
+            "hash": .string(hash), "indexEntryCount": .integer(indexEntryCount),
+            "isClean": .bool(isClean),
             "objectCount": .integer(objectCount),
             "problems": .array(problems.map { .string($0) }),
             "referenceCount": .integer(referenceCount), "revision": .number(revision.number),

@@ -15,9 +15,10 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         ModelMisuse.reportHooks(of: declaration, context)
         let properties = model.modelProperties
         for property in properties { ModelMisuse.reportOptions(of: property, context) }
+        for index in model.indexes { index.report(properties, context) }
         return ModelMembers(
             name: model.name.text, access: model.accessPrefix, properties: properties,
-            isObservable: ModelOptions(node).isObservable
+            indexes: model.indexes, isObservable: ModelOptions(node).isObservable
         ).all
     }
 
@@ -56,6 +57,7 @@ struct ModelMembers {
     let name: String
     let access: String
     let properties: [PropertyDeclaration]
+    let indexes: [IndexDeclaration]
     let isObservable: Bool
 
     var all: [DeclSyntax] {
@@ -149,10 +151,13 @@ struct ModelMembers {
             return "Stet.ModelProperty(\"\(property.name)\", (\(property.typeName)).self, "
                 + "\\Snapshot.\(property.reference), [\(options)]),"
         }
+        let indexes =
+            indexes.isEmpty
+            ? "" : ", indexes: [\n\(indexes.map(\.description).joined(separator: "\n"))\n]"
         return """
             \(raw: access)static let _$description = Stet.ModelDescription<\(raw: name)>(name: \"\(raw: name)\", properties: [
             \(raw: entries)
-            ])
+            ]\(raw: indexes))
             """
     }
 

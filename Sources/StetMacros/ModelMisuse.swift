@@ -188,9 +188,18 @@ enum ModelMisuse {
                 "required", "'.required' says nothing new: '\(property.name)' is not optional",
                 severity: .warning)
         case "indexed", "unique":
+            let kind = WrittenType(property.type).kind
+            if property.type.isDictionary {
+                return Misuse(
+                    "fit",
+                    "'.\(option.name)' needs values with an order; "
+                        + "'\(property.name)' is \(property.typeName)")
+            }
+            guard option.argument != nil, let kind, kind != .text else { return nil }
             return Misuse(
-                "reserved",
-                "'.\(option.name)' is reserved for a later version and not available yet")
+                "fit",
+                "'.\(option.name)' compares only a String in such a way; "
+                    + "'\(property.name)' is \(property.typeName)")
         case let name:
             guard let (kinds, words) = fits[name], let kind = WrittenType(property.type).kind,
                 !kinds.contains(kind)

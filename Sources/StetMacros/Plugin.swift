@@ -6,5 +6,6 @@ import SwiftSyntaxMacros
 struct StetMacrosPlugin: CompilerPlugin {
     let providingMacros: [any Macro.Type] = [
         ModelMacro.self, StoredMacro.self, AttributeMacro.self, TransientMacro.self,
+        IndexMacro.self,
     ]
 }

@@ -45,6 +45,12 @@ struct WrittenType {
 }
 
 extension TypeSyntax {
+    /// True for `[K: V]`, `Dictionary<K, V>`, and the same optional.
+    var isDictionary: Bool {
+        let base = WrittenType(self).base
+        return base.is(DictionaryTypeSyntax.self) || base.lastName == "Dictionary"
+    }
+
     /// The name of the type, without the module and the arguments.
     fileprivate var lastName: String? {
         self.as(IdentifierTypeSyntax.self)?.name.text ?? self.as(MemberTypeSyntax.self)?.name.text

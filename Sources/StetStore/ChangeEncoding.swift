@@ -41,7 +41,7 @@ package struct NetChanges: ~Copyable {
     package var limits = SizeLimits()
     package private(set) var items: [Item] = []
     /// What becomes of the entries of indexes; nil until it is collected.
-    private(set) var indexChanges: IndexChanges?
+    package private(set) var indexChanges: IndexChanges?
     private var bodies: RecordWriter
     package let schema: Schema
 

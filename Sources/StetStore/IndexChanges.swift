@@ -22,7 +22,8 @@ package struct IndexChanges: Sendable {
     /// The bytes that it takes in memory, about.
     var byteCount: Int { bytes.count }
     package var isEmpty: Bool { removed.isEmpty && added.isEmpty }
-    var hasClaims: Bool { added.contains(where: \.isClaim) }
+    /// True when a value must be unique.
+    package var hasClaims: Bool { added.contains(where: \.isClaim) }
 
     func withBytes<Result>(
         of entry: Entry, _ body: (UnsafeRawBufferPointer) throws -> Result

@@ -36,7 +36,7 @@ struct IndexKey {
 
 extension EntityIndex {
     /// The key of values for the first properties, not truncated.
-    func key(of values: [Value]) throws(DecodingFailure) -> [UInt8] {
+    package func key(of values: [Value]) throws(DecodingFailure) -> [UInt8] {
         guard values.count <= parts.count else {
             throw DecodingFailure("\(values.count) values for an index of \(parts.count)")
         }

@@ -223,6 +223,7 @@ struct ShowingTests {
             journal     \(overview.journalByteCount) bytes, \(share) % of the size
             records     \(overview.recordsByteCount) bytes
             references  \(overview.referencesByteCount) bytes
+            indexes     \(overview.indexesByteCount) bytes
             readers     1 of at most 510
               process \(process), 0 transactions behind
             schema      revision 1
@@ -262,8 +263,8 @@ struct ShowingTests {
             """
         #expect(try Tool.run("verify", fixture.path) == Tool.Outcome(status: 0, output: text))
         let json = """
-            {"changeCount":4,"commitCount":3,"hash":"\(hashes[2])","isClean":true,"objectCount":1,\
-            "problems":[],"referenceCount":0,"revision":3}
+            {"changeCount":4,"commitCount":3,"hash":"\(hashes[2])","indexEntryCount":0,\
+            "isClean":true,"objectCount":1,"problems":[],"referenceCount":0,"revision":3}
 
             """
         #expect(

@@ -24,6 +24,12 @@ extension Schema {
             Property(name: "code", type: .uuid, isOptional: true),
             Property(name: "next", type: .reference, isOptional: true, target: "Article"),
             Property(name: "tag", type: .reference, isOptional: true, target: "Tag"),
+        ],
+        indexes: [
+            EntityIndex([.init(slot: 0)]),
+            EntityIndex([.init(slot: 2), .init(slot: 1)]),
+            // Random: never the same twice.
+            EntityIndex([.init(slot: 8)], isUnique: true),
         ])
 
     private static let notebook = Entity(

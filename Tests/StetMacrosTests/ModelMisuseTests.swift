@@ -16,11 +16,20 @@ import Testing
     ]
 
     /// The messages of all diagnostics of an expansion, in order.
-    private func messages(_ source: String) -> [String] {
+    private func messages(
+        _ source: String, _ macros: [String: MacroSpec] = Self.macros
+    ) -> [String] {
         let context = BasicMacroExpansionContext(
             sourceFiles: [:])
-        _ = Parser.expand(source, Self.macros, context)
+        _ = Parser.expand(source, macros, context)
         return context.diagnostics.map(\.message)
+    }
+
+    @Test func anIndexBelongsIntoTheClassOfAModel() {
+        let macros = ["Unique": MacroSpec(type: IndexMacro.self)]
+        let message = "#Unique belongs into the class of a model"
+        #expect(messages("#Unique<Article>(\\.title)", macros) == [message])
+        #expect(messages("final class A { #Unique<A>(\\.title) }", macros) == [message])
     }
 
     @Test func onlyAFinalClassWithoutParametersIsAModel() {
@@ -118,13 +127,23 @@ import Testing
             "'.required' says nothing new: 'text' is not optional"
         ),
         (
-            "@Attribute(.indexed) var text: String",
-            "'.indexed' is reserved for a later version and not available yet"
+            "@Attribute(.indexed) var map: [String: Int]?",
+            "'.indexed' needs values with an order; 'map' is [String: Int]?"
         ),
         (
-            "@Attribute(.unique) var text: String",
-            "'.unique' is reserved for a later version and not available yet"
+            "@Attribute(.unique(.caseInsensitive)) var count: Int",
+            "'.unique' compares only a String in such a way; 'count' is Int"
         ),
+        (
+            "var a: Int\n#Unique<Article>(\\.a, \\.b)",
+            "'b' is not a stored property of the model"
+        ),
+        ("#Index<Article>(path)", "#Index reads the text: write '\\.name', not 'path'"),
+        (
+            "var a: Int\n#Index<Article>(\\.a.b)",
+            "#Index reads the text: write '\\.name', not '\\.a.b'"
+        ),
+        ("#Unique<Article>()", "#Unique needs properties: write '\\.name'"),
     ])
     func aPropertyThatDoesNotFitIsExplained(source: String, message: String) {
         #expect(messages("@Model final class Article { \(source) }") == [message])

@@ -1,0 +1,87 @@
+import SwiftDiagnostics
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// `#Unique` and `#Index`: read by `@Model`; by themselves they only report where they stand in the
+/// wrong place.
+struct IndexMacro: DeclarationMacro {
+    static func expansion(
+        of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] {
+        let enclosing = context.lexicalContext.first?.as(ClassDeclSyntax.self)
+        let isInModel = enclosing?.attributes.contains { element in
+            element.as(AttributeSyntax.self)?.attributeName.trimmedDescription
+                .split(separator: ".").last == "Model"
+        }
+        if isInModel != true {
+            let name = node.macroName.text
+            context.report(Misuse("index", "#\(name) belongs into the class of a model"), at: node)
+        }
+        return []
+    }
+}
+
+/// One `#Unique` or `#Index` in the class of a model.
+struct IndexDeclaration {
+    private let syntax: MacroExpansionDeclSyntax
+
+    init?(_ declaration: DeclSyntax) {
+        guard let syntax = declaration.as(MacroExpansionDeclSyntax.self),
+            ["Unique", "Index"].contains(syntax.macroName.text)
+        else { return nil }
+        self.syntax = syntax
+    }
+
+    private var keyPaths: [ExprSyntax] {
+        syntax.arguments.prefix { $0.label == nil || $0 == syntax.arguments.first }
+            .map(\.expression)
+    }
+
+    /// The name of the property that an expression like `\.title` or `\Article.title` means.
+    private static func name(_ expression: ExprSyntax) -> String? {
+        guard let path = expression.as(KeyPathExprSyntax.self), path.components.count == 1,
+            case .property(let property)? = path.components.first?.component
+        else { return nil }
+        return property.declName.baseName.text.filter { $0 != "`" }
+    }
+
+    /// What the description of the model says of it.
+    var description: String {
+        let names = keyPaths.compactMap(Self.name).map { "\"\($0)\"" }.joined(separator: ", ")
+        let comparing = syntax.arguments.first { $0.label?.text == "comparing" }
+            .map { ", comparing: \($0.expression.trimmedDescription)" }
+        return "Stet.ModelIndex(isUnique: \(syntax.macroName.text == "Unique"), [\(names)]"
+            + "\(comparing ?? "")),"
+    }
+
+    /// Reports what names no property.
+    func report(_ properties: [PropertyDeclaration], _ context: some MacroExpansionContext) {
+        let macro = "#\(syntax.macroName.text)"
+        if keyPaths.isEmpty {
+            context.report(
+                Misuse("index", "\(macro) needs properties: write '\\.name'"), at: syntax)
+        }
+        for expression in keyPaths {
+            guard let name = Self.name(expression) else {
+                let text = expression.trimmedDescription
+                context.report(
+                    Misuse("index", "\(macro) reads the text: write '\\.name', not '\(text)'"),
+                    at: expression)
+                continue
+            }
+            if !properties.contains(where: { $0.name == name }) {
+                context.report(
+                    Misuse("index", "'\(name)' is not a stored property of the model"),
+                    at: expression)
+            }
+        }
+    }
+}
+
+extension DeclGroupSyntax {
+    /// Each `#Unique` and `#Index`, in the order in which they stand.
+    var indexes: [IndexDeclaration] {
+        memberBlock.members.compactMap { IndexDeclaration($0.decl) }
+    }
+}
