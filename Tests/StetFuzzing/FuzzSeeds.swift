@@ -165,6 +165,20 @@ private enum FuzzSeeds {
         }
     }
 
+    private static let indexedSchema: Schema = {
+        let name = Property(name: "name", type: .string)
+        let age = Property(name: "age", type: .int8, isOptional: true)
+        let unique = EntityIndex([.init(slot: 0, folding: .caseInsensitive)], isUnique: true)
+        let compound = EntityIndex([.init(slot: 1), .init(slot: 0)])
+        do {
+            return try Schema(entities: [
+                Entity(name: "P", properties: [name, age], indexes: [unique, compound])
+            ])
+        } catch {
+            preconditionFailure("the indexed schema of the fuzzer: \(error)")
+        }
+    }()
+
     static var keys: [[UInt8]] {
         var key = [UInt8](repeating: 0, count: ReferenceKey.byteCount)
         key.withUnsafeMutableBytes { bytes in
@@ -173,7 +187,7 @@ private enum FuzzSeeds {
         }
         return [
             [0] + [UInt8](frame: key) + key, [1] + Array("\(FuzzSchema.object)".utf8),
-            [2] + FuzzSchema.schema.encoded(),
+            [2] + FuzzSchema.schema.encoded(), [2] + indexedSchema.encoded(),
         ]
     }
 

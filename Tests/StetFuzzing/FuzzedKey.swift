@@ -36,6 +36,7 @@ enum FuzzedKey {
         for (index, entity) in schema.entities.enumerated() {
             try promise(schema.number(ofEntity: entity.name) == index + 1, "a name is not found")
             for property in entity.properties { _ = property.rules.map(\.description) }
+            _ = entity.indexes.map { $0.description(in: entity) }
         }
         try promise(schema.differences(from: schema) == [], "a schema differs from itself")
         _ = schema.differences(from: FuzzSchema.schema)

@@ -25,7 +25,12 @@ import Testing
     private let directory = TemporaryDirectory()
     private let store: Store
 
-    init() throws { store = try Store.open(at: directory.file(), for: Team.self) }
+    init() throws {
+        var configuration = StoreConfiguration()
+        configuration.mapByteCount = 1 << 30
+        store = try Store.open(
+            at: directory.file(), for: Team.self, configuration: configuration)
+    }
 
     /// A team that is saved, in a context of its own.
     private func saved(_ name: String, city: String? = nil, league: Int = 0) throws -> ObjectID {
