@@ -112,12 +112,23 @@ extension ManagedContext {
             if object.isDeleted, object.hasChanges { _ = insertOne(object) }
             return try update(change, object)
         }
+        if try isRepeatedLink(change) { return nil }
         let made = M(
             _$snapshot: try snapshot(of: change.id, [:], change.new, as: M.self),
             state: ModelState())
         made._$state.id = change.id
         _ = insertOne(made)
         return nil
+    }
+
+    /// True for a link between two objects that have one already.
+    private func isRepeatedLink(_ change: CheckedChange) throws -> Bool {
+        guard store.relationships.isLink(change.entity),
+            case .reference(let source)? = change.new[Entity.LinkSlot.source],
+            case .reference(let target)? = change.new[Entity.LinkSlot.target]
+        else { return false }
+        return try links(change.entity, from: source, to: target, mayBeStored: true)
+            .contains { !$0.isDeleted }
     }
 
     private func update<M: Model>(_ change: CheckedChange, _ object: M?) throws -> Conflict? {

@@ -68,6 +68,29 @@ public macro Index<M: Model>(
     _ properties: PartialKeyPath<M>..., comparing: TextFolding = []
 ) = #externalMacro(module: "StetMacros", type: "IndexMacro")
 
+/// Says how a property refers to other objects: what becomes of them when the owner is deleted,
+/// which property is the other end, what is asked of their number.
+///
+/// ```swift
+/// @Relationship(deleteRule: .cascade, inverse: \Article.notebook) var articles: ToMany<Article>
+/// @Relationship(.count(...5), inverse: \Tag.articles) var tags: ToMany<Tag>
+/// @Relationship(.required, deleteRule: .deny) var owner: Person?
+/// ```
+///
+/// Relationships to many need it only for that. Two of them are each other's inverse when one of
+/// them names the other; name it at one end, because the compiler refuses a circle. A deletion is
+/// judged when the context is saved, with everything that is saved with it.
+///
+/// - Parameters:
+///   - options: what is asked of it.
+///   - deleteRule: what becomes of the objects at the other end when the owner is deleted; those
+///     that refer to the owner without such a relationship refer to nothing then.
+///   - inverse: of a relationship to many, the property of the members that is its other end.
+@attached(peer)
+public macro Relationship(
+    _ options: RelationshipOption..., deleteRule: DeleteRule = .nullify, inverse: AnyKeyPath? = nil
+) = #externalMacro(module: "StetMacros", type: "RelationshipMacro")
+
 /// Leaves a stored property out of the model: it is neither saved nor restored.
 ///
 /// It needs a default value.
@@ -79,3 +102,9 @@ public macro Transient() = #externalMacro(module: "StetMacros", type: "Transient
 @attached(peer, names: prefixed(_))
 public macro _Stored(_ slot: Int, isObserved: Bool = false) =
     #externalMacro(module: "StetMacros", type: "StoredMacro")
+
+/// Written by `@Model` on each relationship to many; not for use by hand.
+@attached(accessor, names: named(init), named(get), named(set))
+@attached(peer, names: prefixed(_), prefixed(_LinksOf_))
+public macro _Members(_ relationship: Int) =
+    #externalMacro(module: "StetMacros", type: "MembersMacro")

@@ -14,6 +14,7 @@ extension ManagedContext {
         let position = pending.count
         var queue = insertOne(object)
         while let next = queue.popLast() { queue += insertOne(next) }
+        takeHeldMembers()
         callDidInsert(from: position)
     }
 
@@ -49,6 +50,10 @@ extension ManagedContext {
         for reference in visitor.references {
             referenceChanges(from: .none, to: reference.target, in: object, slot: reference.slot)
         }
+        if !visitor.members.isEmpty {
+            heldMembers.append((object, visitor.members))
+            for held in visitor.members { visitor.targets += held.members }
+        }
         // From here on the context holds the targets; one of another context is reported.
         object._$mutateReferences(.release)
         for target in visitor.targets {
@@ -57,6 +62,17 @@ extension ManagedContext {
             }
         }
         return visitor.targets.filter { $0._$context == nil }
+    }
+
+    /// Makes the members relationships that inserted objects have brought.
+    private func takeHeldMembers() {
+        while let held = heldMembers.popLast() {
+            for (index, members) in held.members {
+                for member in members where member._$context === self {
+                    append(member, to: held.owner, relationship(of: held.owner, index))
+                }
+            }
+        }
     }
 
     /// Inserts what pending objects refer to and nobody has inserted.
@@ -115,24 +131,34 @@ extension ManagedContext {
     ///
     /// An end that only an older revision has is not among them: a save needs none of those.
     func referrers(
-        of target: ObjectID
+        of target: ObjectID, mayBeStored: Bool = true
     ) throws -> [(referrer: InverseEnds.Referrer, object: any Model)] {
-        let removed = inverseEnds.removed(from: target)
-        var referrers = inverseEnds.added(to: target)
-        if let flight { referrers.formUnion(flight.inverseEnds.added(to: target)) }
-        try store.file.read { reader in
-            try reader.forEachReference(to: target) { key in
-                let referrer = InverseEnds.Referrer(
-                    entity: key.sourceEntity, slot: key.slot, source: key.source)
-                if !removed.contains(referrer) { referrers.insert(referrer) }
-            }
-        }
-        return try referrers.sorted { $0.source < $1.source }.compactMap { referrer in
+        try referrerEnds(of: target, mayBeStored: mayBeStored).compactMap { referrer in
             guard let object = try table(ofEntity: referrer.entity).load(referrer.source),
                 !object.isDeleted, object._$refers(to: target, slot: referrer.slot)
             else { return nil }
             return (referrer, object)
         }
+    }
+
+    /// The ends without the objects, in ascending order of id: some of these may refer to another
+    /// object by now.
+    func referrerEnds(
+        of target: ObjectID, mayBeStored: Bool
+    ) throws -> [InverseEnds.Referrer] {
+        var referrers = inverseEnds.added(to: target)
+        if let flight { referrers.formUnion(flight.inverseEnds.added(to: target)) }
+        if mayBeStored {
+            let removed = inverseEnds.removed(from: target)
+            try store.file.read { reader in
+                try reader.forEachReference(to: target) { key in
+                    let referrer = InverseEnds.Referrer(
+                        entity: key.sourceEntity, slot: key.slot, source: key.source)
+                    if !removed.contains(referrer) { referrers.insert(referrer) }
+                }
+            }
+        }
+        return referrers.sorted { $0.source < $1.source }
     }
 }
 

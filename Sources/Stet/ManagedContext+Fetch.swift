@@ -108,6 +108,36 @@ extension ManagedContext {
         try table(for: type).load(id, as: type)
     }
 
+    /// Those of these objects that are there and not deleted, in the same order, made in one read.
+    ///
+    /// A read that fails gives none, and puts the context into its failed state.
+    func resolve<M: Model>(_ ids: some Sequence<ObjectID>, as type: M.Type) -> [M] {
+        do {
+            let objects = try load(ids, as: type)
+            if M._$hasDidFetch {
+                for object in objects { callDidFetch(of: object) }
+            }
+            return objects
+        } catch {
+            if failure == nil { failure = error }
+            return []
+        }
+    }
+
+    private func load<M: Model>(_ ids: some Sequence<ObjectID>, as type: M.Type) throws -> [M] {
+        let table = table(for: type)
+        return try reading { reader in
+            try ids.compactMap { id in
+                if let object = table.object(id, as: type) {
+                    return object.isDeleted ? nil : object
+                }
+                return try reader.withRecord(ofEntity: table.entity, id, asOf: revision) {
+                    try table.make(id, $0, as: type)
+                }
+            }
+        }
+    }
+
     /// What a reference's accessor does: never throws.
     ///
     /// A read that fails gives nil and puts the context into its failed state.

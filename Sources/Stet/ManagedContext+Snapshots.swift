@@ -183,8 +183,23 @@ extension ManagedContext {
         guard object.context === self else { return }
         misuse.removeAll { $0.object == object.id }
         validSnapshots = []
+        rollBackLinks(of: object)
         rollBack(object)
         catchUp()
+    }
+
+    /// The members that an object has links to are part of it.
+    private func rollBackLinks<M: Model>(of object: M) {
+        let relationships = store.relationships.relationships(of: object._$entityNumber)
+        for relationship in relationships where relationship.farSlot != nil {
+            let links = pending.filter { entry in
+                guard let link = entry.object as? any AnyLink,
+                    link._$entityNumber == relationship.source
+                else { return false }
+                return link.end(relationship.nearSlot) == object.id
+            }
+            for link in links { rollBack(link.object) }
+        }
     }
 
     func rollBack<M: Model>(_ object: M) {

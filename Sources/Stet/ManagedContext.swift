@@ -21,7 +21,9 @@ public final class ManagedContext {
     public let scope: String?
 
     /// The revision that its objects show.
-    public internal(set) var revision: Revision
+    public internal(set) var revision: Revision {
+        didSet { memberGeneration &+= 1 }
+    }
 
     /// What becomes of pending changes to objects that others have saved meanwhile; `.fail` unless
     /// said otherwise.
@@ -34,8 +36,22 @@ public final class ManagedContext {
         let base: AnyObject
     }
 
-    var pending: [PendingObject] = []
-    var inverseEnds = InverseEnds()
+    var pending: [PendingObject] = [] {
+        didSet { memberGeneration &+= 1 }
+    }
+    var inverseEnds = InverseEnds() {
+        didSet { memberGeneration &+= 1 }
+    }
+    /// Counts what may change the members of relationships.
+    var memberGeneration: UInt64 = 0
+    /// Positions that no member of an ordered relationship is behind.
+    var lastPositions: [PlaceKey: ListPosition] = [:]
+    /// What others have changed since this context's revision, as far as anybody asked.
+    var later = LaterChanges()
+    /// Members that objects have brought with them, until they are inserted, too.
+    var heldMembers: [(owner: any Model, members: [(relationship: Int, members: [any Model])])] = []
+    /// Which relationship has let a delete rule change an object, while a save settles.
+    var effects: [ObjectID: String] = [:]
     /// False when no pending object refers to one that nobody has inserted.
     var mayReferToUninserted = false
     /// Edits that were refused: reported by the next save.

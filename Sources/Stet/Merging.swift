@@ -34,6 +34,10 @@ extension ManagedContext {
         if sides.hasNoChangeOfMine {
             return merges.applications.append { [self] in rollBack(object) }
         }
+        if sides.mine == nil, sides.theirs == nil, object is any AnyLink {
+            // Taking a member out that others have taken out is no conflict.
+            return merges.applications.append { [self] in rollBack(object) }
+        }
         switch (mergePolicy.rule, sides.mine, sides.theirs) {
         case (.storeWins, nil, _), (.storeWins, _, nil), (.custom, nil, nil),
             (.contextWins, nil, nil):

@@ -267,7 +267,8 @@ extension Model {
     public func _$capture() -> AnyObject {
         var visitor = ReferenceVisitor(mode: .uninserted)
         _$visitReferences(&visitor)
-        return Memento(snapshot: _$snapshot, targets: visitor.targets)
+        return Memento(
+            snapshot: _$snapshot, targets: visitor.targets, members: visitor.members)
     }
 
     /// Takes back what `_$capture` has boxed.
@@ -276,6 +277,7 @@ extension Model {
         let memento = unsafeDowncast(memento, to: Memento<Snapshot>.self)
         _$assign(memento.snapshot)
         if !memento.targets.isEmpty { _$mutateReferences(.adopt(memento.targets)) }
+        if !memento.members.isEmpty { _$mutateReferences(.hold(memento.members)) }
     }
 
     /// Normalises what differs from a box.
@@ -323,11 +325,17 @@ public func _assign<Storage>(_ place: inout Storage, _ value: Storage) {
 final class Memento<Snapshot> {
     @usableFromInline let snapshot: Snapshot
     @usableFromInline let targets: [any Model]
+    /// The members of an object that was in no context.
+    @usableFromInline let members: [(relationship: Int, members: [any Model])]
 
     @usableFromInline
-    init(snapshot: Snapshot, targets: [any Model]) {
+    init(
+        snapshot: Snapshot, targets: [any Model],
+        members: [(relationship: Int, members: [any Model])] = []
+    ) {
         self.snapshot = snapshot
         self.targets = targets
+        self.members = members
     }
 }
 
@@ -341,6 +349,8 @@ public struct ReferenceVisitor {
     @usableFromInline var targets: [any Model] = []
     /// Slot and id of every target.
     @usableFromInline var references: [(slot: Int, target: ObjectID)] = []
+    /// The members of an object that is in no context.
+    @usableFromInline var members: [(relationship: Int, members: [any Model])] = []
 
     @usableFromInline
     init(mode: Mode) {

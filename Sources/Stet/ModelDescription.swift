@@ -10,19 +10,36 @@ public struct ModelDescription<M: Model>: Sendable {
     private let slots: [AnySendableKeyPath: Int]
     /// True when a save has stamps to set.
     let isStamped: Bool
+    /// Those to many, in the order of declaration.
+    let relationships: [ModelRelationship]
 
-    /// A description of these properties, and of indexes beyond those that their options ask for.
-    public init(name: String, properties: [ModelProperty<M>], indexes: [ModelIndex] = []) {
+    /// A description of these properties and relationships, and of indexes beyond those that the
+    /// properties' options ask for.
+    public init(
+        name: String, properties: [ModelProperty<M>], indexes: [ModelIndex] = [],
+        relationships: [ModelRelationship] = []
+    ) {
         let names = properties.map(\.property.name)
         let single = properties.flatMap { property in
             property.indexes.map { $0.index(of: [property.property], names) }
         }
-        entity = Entity(
-            name: name, properties: properties.map(\.property),
-            indexes: single + indexes.map { $0.index(of: properties.map(\.property), names) })
+        self.init(
+            entity: Entity(
+                name: name, properties: properties.map(\.property),
+                indexes: single + indexes.map { $0.index(of: properties.map(\.property), names) }),
+            keyPaths: properties.map(\.keyPath), relationships: relationships)
+    }
+
+    /// A description of an entity whose properties are shown by these fields of the snapshot.
+    init(
+        entity: Entity, keyPaths: [PartialKeyPath<M.Snapshot>],
+        relationships: [ModelRelationship] = []
+    ) {
+        self.entity = entity
+        self.relationships = relationships
         slots = Dictionary(
-            uniqueKeysWithValues: properties.enumerated().map { slot, property in
-                (AnySendableKeyPath(keyPath: property.keyPath), slot)
+            uniqueKeysWithValues: keyPaths.enumerated().map { slot, keyPath in
+                (AnySendableKeyPath(keyPath: keyPath), slot)
             })
         isStamped = entity.properties.contains { $0.stamp != nil }
     }
@@ -44,7 +61,8 @@ public struct ModelProperty<M: Model>: Sendable {
     /// A property of type `type`.
     public init<T: Storable>(
         _ name: String, _ type: T.Type, _ keyPath: KeyPath<M.Snapshot, T._SnapshotValue>,
-        _ options: [AttributeOption] = []
+        _ options: [AttributeOption] = [], relationship: [RelationshipOption] = [],
+        deleteRule: DeleteRule = .nullify
     ) {
         self.keyPath = keyPath
         indexes = options.compactMap(\.index).map { option in
@@ -54,9 +72,10 @@ public struct ModelProperty<M: Model>: Sendable {
             name: name, type: T._SnapshotValue._valueType,
             elements: T._SnapshotValue._elementTypes, isOptional: T._SnapshotValue._isOptional,
             target: T._targetName,
-            rules: options.compactMap { $0.rule?.fitted(to: T._SnapshotValue._valueType) },
+            rules: options.compactMap { $0.rule?.fitted(to: T._SnapshotValue._valueType) }
+                + relationship.compactMap(\.rule),
             normalizers: options.compactMap(\.normalizer),
-            stamp: options.compactMap(\.stamp).last)
+            stamp: options.compactMap(\.stamp).last, deleteRule: deleteRule)
     }
 }
 

@@ -85,13 +85,14 @@ extension Model {
     ) {
         switch mutation {
         case .release: storage.target = nil
+        case .hold: break
         case .adopt(let targets):
             let id = storage.id
             if id != .none, let target = targets.first(where: { $0.id == id }) as? Self {
                 storage.target = target
             }
-        case .clear(let cleared):
-            if slot == cleared { storage = Reference(id: .none) }
+        case .refer(slot, let id): storage = Reference(id: id)
+        case .refer: break
         }
     }
 }
@@ -104,12 +105,14 @@ public enum ReferenceMutation {
     case release
     /// No context holds these objects any more: whoever refers to one of them does.
     case adopt([any Model])
-    /// The reference in this slot becomes nil.
-    case clear(slot: Int)
+    /// The reference in this slot refers to another object of the context; `.none` for nil.
+    case refer(slot: Int, ObjectID)
+    /// The object is in no context any more, and holds its members.
+    case hold([(relationship: Int, members: [any Model])])
 
     /// True when the property in a slot shows another value then.
     public func isShown(by slot: Int) -> Bool {
-        if case .clear(slot) = self { return true }
+        if case .refer(slot, _) = self { return true }
         return false
     }
 }

@@ -168,8 +168,9 @@ extension ManagedContext {
 
     /// Steps 1 to 7 up to the writer's queue; nil when there was nothing to write.
     private func submit(_ save: PendingSave) throws -> Submission? {
-        if save.hooksBeginning == nil, store.modelTypes.contains(where: { $0._$hasEditingHook }) {
-            // Hooks may count what they do: they see the pending changes anew in each preparation.
+        if save.hooksBeginning == nil, changesMoreThanIsEdited {
+            // Hooks may count what they do, and delete rules change what was edited by hand: they
+            // see the pending changes anew in each preparation.
             save.hooksBeginning = snapshot()
         }
         guard save.preparationCount < Self.preparationLimit else {
@@ -197,6 +198,12 @@ extension ManagedContext {
         return try store.file.submit(encoded, isRetry: save.id != nil)  // 6, 7, 9
     }
 
+    /// True when a save may change objects beyond what stamps and normalisers do.
+    private var changesMoreThanIsEdited: Bool {
+        pending.contains { $0.object.isDeleted }
+            || store.modelTypes.contains { $0._$hasEditingHook }
+    }
+
     // MARK: Steps 1 to 5
 
     /// Brings the pending changes into the state in which they would be saved, and checks them.
@@ -219,7 +226,7 @@ extension ManagedContext {
             violations = misuse.inTotalOrder()
         }
         guard violations.isEmpty else {
-            throw ValidationError(violations: violations, rejected: try net.changeSet())
+            throw ValidationError(violations: violations, rejected: try changeSet(of: net))
         }
         return net
     }
@@ -227,7 +234,7 @@ extension ManagedContext {
     private func violations(
         of net: borrowing NetChanges, _ horizon: Revision?
     ) throws -> [Violation] {
-        var violations = misuse + (try net.violations())
+        var violations = misuse + (try net.violations()) + (try deniedDeletions())
         let failed = Set(violations.compactMap(\.object))
         let isValidated = store.modelTypes.map { $0._$hasValidators }
         for item in net.items where isValidated[item.entity - 1] && !failed.contains(item.id) {
@@ -240,6 +247,12 @@ extension ManagedContext {
             }
             violations += net.schema.violations(conflicts)
         }
+        let miscounts = try store.file.read { reader in
+            // As with unique values.
+            let isAhead = try horizon.map { try reader.head().revision > $0 } ?? false
+            return isAhead ? [] : try reader.miscounts(of: net)
+        }
+        violations += net.schema.violations(miscounts)
         return violations.inTotalOrder()
     }
 
@@ -261,7 +274,7 @@ extension ManagedContext {
     private func notifyWillCommit(_ net: borrowing NetChanges) throws {
         let observers = willCommitObservers.active()
         if observers.isEmpty { return }
-        let changeSet = try net.changeSet()
+        let changeSet = try changeSet(of: net)
         // The objects still rest.
         touched = []
         defer { touched = nil }
@@ -273,6 +286,16 @@ extension ManagedContext {
         }
         let violations = misuse.inTotalOrder()
         throw ValidationError(violations: violations, rejected: changeSet)
+    }
+
+    /// The net changes, and of each the delete rule that has made it.
+    private func changeSet(of net: borrowing NetChanges) throws -> ChangeSet {
+        var changeSet = try net.changeSet()
+        if effects.isEmpty { return changeSet }
+        for index in changeSet.changes.indices {
+            changeSet.changes[index].via = effects[changeSet.changes[index].id]
+        }
+        return changeSet
     }
 
     /// Makes the context follow a store that has moved, so that the save can be prepared again.
@@ -288,6 +311,7 @@ extension ManagedContext {
         }
         if let start = save.hooksBeginning { putBack(start) }
         while pending.count > save.editedCount, let last = pending.last?.object { rollBack(last) }
+        rollBackRepeatedLinks(refusal)
         let missing = refusal.reasons.compactMap { reason -> ReferenceKey? in
             // The delete rules see a new referrer after the move.
             guard case .targetMissing(let reference) = reason else { return nil }
@@ -296,6 +320,18 @@ extension ManagedContext {
         try moveToHead(missing: missing) { try encoded.changeSet() }
         save.editedCount = pending.count
         if save.hooksBeginning != nil { save.hooksBeginning = snapshot() }
+    }
+
+    /// Takes those links back that others have made meanwhile.
+    private func rollBackRepeatedLinks(_ refusal: CommitRefusal) {
+        for reason in refusal.reasons {
+            guard case .notUnique(let conflict) = reason,
+                let index = store.file.schema.index(numbered: conflict.index),
+                store.relationships.isLink(index.entity),
+                let link = table(ofEntity: index.entity).object(conflict.object)
+            else { continue }
+            rollBack(link)
+        }
     }
 
     /// Waits for the writer, and takes over what it has committed; nil when the save is to be

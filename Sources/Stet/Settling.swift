@@ -13,12 +13,17 @@ extension ManagedContext {
     func settle() throws {
         var objects = pending.map(\.object)
         var deleted: [any Model] = []
+        var settled: Set<ObjectIdentifier> = []
+        effects = [:]
         for round in 1... {
             // Those that nobody has touched since the last round rest already.
             for object in objects where rest(object) { deleted.append(object) }
             var before: [ObjectIdentifier: AnyObject] = [:]
             touched = []
-            try applyDeleteRules(to: deleted.filter { $0.isDeleted })
+            let orphans = try removeOrphans(among: objects)
+            try applyDeleteRules(
+                to: deleted.filter { $0.isDeleted } + orphans, settled: &settled)
+            try settlePlaces(of: objects)
             for object in objects where !object.isDeleted { callWillSave(of: object, &before) }
             insertReachable()
             objects = (touched ?? []).filter { isChanged($0, since: before) }

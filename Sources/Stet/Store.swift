@@ -11,6 +11,7 @@ public final class Store: Sendable {
     package let file: StoreFile
     /// In the order of entity numbers.
     let modelTypes: [any Model.Type]
+    let relationships: StoreRelationships
     let configuration: StoreConfiguration
     let repeatedEdits = RepeatedEdits()
 
@@ -19,6 +20,7 @@ public final class Store: Sendable {
     ) {
         self.file = file
         self.modelTypes = modelTypes
+        relationships = StoreRelationships(file.schema)
         self.configuration = configuration
     }
 
@@ -56,12 +58,11 @@ public final class Store: Sendable {
         at path: String, for models: [any Model.Type],
         configuration: StoreConfiguration = StoreConfiguration()
     ) throws -> Store {
-        let schema = try Schema(entities: models.map { $0._$entity })
-        let byName = Dictionary(
-            models.map { ($0._$name, $0) }, uniquingKeysWith: { first, _ in first })
+        let graph = try ModelGraph(models)
+        let schema = try Schema(entities: graph.entities)
         let file = try StoreFile.open(at: path, schema: schema, configuration.ofFile)
         return Store(
-            file: file, modelTypes: schema.entities.compactMap { byName[$0.name] },
+            file: file, modelTypes: schema.entities.compactMap { graph.types[$0.name] },
             configuration: configuration)
     }
 
@@ -183,6 +184,11 @@ public struct StoreConfiguration: Sendable {
     /// A damaged page, which may end the process of who meets it, then gives a `StoreError`
     /// (`.damaged`) that names it. Opening takes O(pages), and writers wait meanwhile.
     public var inspectsPages = false
+    /// How many objects others may have changed since a context's revision while it still reads
+    /// that; 100,000 unless said otherwise.
+    ///
+    /// Beyond it, reads that need to know them throw `SnapshotTooOldError`: to-many relationships.
+    public var maximumLag = 100_000
     /// Where stamps and commits take the time from.
     public var clock: @Sendable () -> Date = { Date() }
 
@@ -214,8 +220,4 @@ public struct StoreConfiguration: Sendable {
         configuration.inspectsPages = inspectsPages
         return configuration
     }
-}
-
-extension Model {
-    fileprivate static var _$entity: Entity { _$description.entity }
 }

@@ -46,6 +46,57 @@ struct PropertyDeclaration {
     }
 
     func hasOption(_ name: String) -> Bool { options.contains { $0.name == name } }
+
+    /// What `@Relationship` says.
+    var relationship: RelationshipSyntax { RelationshipSyntax(syntax.attribute("Relationship")) }
+
+    /// The model of the members, for a relationship to many.
+    var memberName: String? { WrittenType(type).memberName }
+    /// The type that says what the links of the relationship connect.
+    var linkEnds: String { "_LinksOf_\(name)" }
+}
+
+/// The arguments of `@Relationship`, as they are written.
+struct RelationshipSyntax {
+    private let arguments: [LabeledExprSyntax]
+
+    init(_ attribute: AttributeSyntax?) {
+        guard case .argumentList(let arguments)? = attribute?.arguments else {
+            self.arguments = []
+            return
+        }
+        self.arguments = Array(arguments)
+    }
+
+    /// `.required`, `.count(1...5)`
+    var options: [AttributeOptionSyntax] {
+        arguments.filter { $0.label == nil }.map {
+            AttributeOptionSyntax(expression: $0.expression)
+        }
+    }
+    var deleteRule: ExprSyntax? { argument("deleteRule") }
+    var inverse: ExprSyntax? { argument("inverse") }
+
+    /// "notebook" of `\Article.notebook`
+    var inverseName: String? {
+        let component = inverse?.as(KeyPathExprSyntax.self)?.components.last?.component
+        return component?.as(KeyPathPropertyComponentSyntax.self)?.declName.baseName.text
+            .filter { $0 != "`" }
+    }
+
+    private func argument(_ label: String) -> ExprSyntax? {
+        arguments.first { $0.label?.text == label }?.expression
+    }
+
+    /// As generated code passes them on.
+    var written: String {
+        var written = ""
+        if let deleteRule { written += ", deleteRule: \(deleteRule.trimmedDescription)" }
+        return written
+    }
+    var writtenOptions: String {
+        "[\(options.map(\.expression.trimmedDescription).joined(separator: ", "))]"
+    }
 }
 
 /// One option of `@Attribute`: `.trimmed`, `.length(1...25)`.
@@ -95,11 +146,23 @@ extension VariableDeclSyntax {
 extension DeclGroupSyntax {
     /// The properties of the model; what cannot be one is left out, and reported by `ModelMacro`.
     var modelProperties: [PropertyDeclaration] {
+        declaredProperties { $0.memberName == nil }
+    }
+
+    /// The relationships to many; the slot is the place among them.
+    var modelRelationships: [PropertyDeclaration] {
+        declaredProperties { $0.memberName != nil }
+    }
+
+    private func declaredProperties(
+        where isIncluded: (WrittenType) -> Bool
+    ) -> [PropertyDeclaration] {
         var properties: [PropertyDeclaration] = []
         for member in memberBlock.members {
             guard let variable = member.decl.as(VariableDeclSyntax.self), variable.isModelProperty,
                 let name = variable.singleName,
-                let type = variable.bindings.first?.typeAnnotation?.type.trimmed
+                let type = variable.bindings.first?.typeAnnotation?.type.trimmed,
+                isIncluded(WrittenType(type))
             else { continue }
             properties.append(
                 PropertyDeclaration(

@@ -14,11 +14,16 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         ModelOptions.report(node, declaration, context)
         ModelMisuse.reportHooks(of: declaration, context)
         let properties = model.modelProperties
-        for property in properties { ModelMisuse.reportOptions(of: property, context) }
+        let relationships = model.modelRelationships
+        for property in properties + relationships {
+            ModelMisuse.reportOptions(of: property, context)
+            RelationshipMisuse.report(property, context)
+        }
         for index in model.indexes { index.report(properties, context) }
         return ModelMembers(
             name: model.name.text, access: model.accessPrefix, properties: properties,
-            indexes: model.indexes, isObservable: ModelOptions(node).isObservable
+            relationships: relationships, indexes: model.indexes,
+            isObservable: ModelOptions(node).isObservable
         ).all
     }
 
@@ -29,9 +34,14 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
     ) throws -> [AttributeSyntax] {
         // Called once per member: find the slot without looking at more than the names.
         guard let variable = member.as(VariableDeclSyntax.self), variable.isModelProperty,
-            let name = variable.singleName,
-            let property = declaration.modelProperties.first(where: { $0.name == name })
+            let name = variable.singleName
         else { return [] }
+        if let relationship = declaration.modelRelationships.first(where: { $0.name == name }) {
+            return ["@Stet._Members(\(raw: relationship.slot))"]
+        }
+        guard let property = declaration.modelProperties.first(where: { $0.name == name }) else {
+            return []
+        }
         let observed = ModelOptions(node).isObservable ? ", isObserved: true" : ""
         return ["@Stet._Stored(\(raw: property.slot)\(raw: observed))"]
     }
@@ -57,6 +67,7 @@ struct ModelMembers {
     let name: String
     let access: String
     let properties: [PropertyDeclaration]
+    let relationships: [PropertyDeclaration]
     let indexes: [IndexDeclaration]
     let isObservable: Bool
 
@@ -148,8 +159,12 @@ struct ModelMembers {
         let entries = lines { property in
             let options = property.options.map(\.expression.trimmedDescription).joined(
                 separator: ", ")
+            let relationship = property.relationship
+            let further =
+                (relationship.options.isEmpty
+                    ? "" : ", relationship: \(relationship.writtenOptions)") + relationship.written
             return "Stet.ModelProperty(\"\(property.name)\", (\(property.typeName)).self, "
-                + "\\Snapshot.\(property.reference), [\(options)]),"
+                + "\\Snapshot.\(property.reference), [\(options)]\(further)),"
         }
         let indexes =
             indexes.isEmpty
@@ -157,14 +172,35 @@ struct ModelMembers {
         return """
             \(raw: access)static let _$description = Stet.ModelDescription<\(raw: name)>(name: \"\(raw: name)\", properties: [
             \(raw: entries)
-            ]\(raw: indexes))
+            ]\(raw: indexes)\(raw: describedRelationships))
             """
+    }
+
+    private var describedRelationships: String {
+        if relationships.isEmpty { return "" }
+        let entries = relationships.map { property in
+            let relationship = property.relationship
+            let inverse = relationship.inverseName.map { name in
+                ", inverse: \(relationship.inverse?.trimmedDescription ?? ""), \"\(name)\""
+            }
+            return ".toMany(\"\(property.name)\", of: \(name).self, (\(property.typeName)).self, "
+                + "links: \(property.linkEnds).self\(inverse ?? "")\(relationship.written), "
+                + "\(relationship.writtenOptions)),"
+        }
+        return ", relationships: [\n\(entries.joined(separator: "\n"))\n]"
+    }
+
+    /// A statement per relationship that its members take part in.
+    private func memberLines(_ call: (PropertyDeclaration) -> String) -> String {
+        relationships.map { "Stet.MemberStorage<\($0.memberName ?? "")>.\(call($0))" }
+            .joined(separator: "\n")
     }
 
     private var visit: DeclSyntax {
         """
         \(raw: access)final func _$visitReferences(_ visitor: inout Stet.ReferenceVisitor) {
         \(raw: lines { "\($0.typeName)._visit(\($0.storage), slot: \($0.slot), &visitor)" })
+        \(raw: memberLines { "_visit(\($0.storage), relationship: \($0.slot), &visitor)" })
         }
         """
     }
@@ -173,6 +209,7 @@ struct ModelMembers {
         """
         \(raw: access)final func _$mutateReferences(_ mutation: Stet.ReferenceMutation) {
         \(raw: lines { shown($0, if: "mutation.isShown(by: \($0.slot))", "\($0.typeName)._mutate(&\($0.storage), slot: \($0.slot), mutation)") })
+        \(raw: memberLines { "_mutate(&\($0.storage), relationship: \($0.slot), mutation)" })
         }
         """
     }

@@ -5,7 +5,8 @@ import SwiftSyntaxMacros
 @main
 struct StetMacrosPlugin: CompilerPlugin {
     let providingMacros: [any Macro.Type] = [
-        ModelMacro.self, StoredMacro.self, AttributeMacro.self, TransientMacro.self,
+        ModelMacro.self, StoredMacro.self, MembersMacro.self, RelationshipMacro.self,
+        AttributeMacro.self, TransientMacro.self,
         IndexMacro.self,
     ]
 }

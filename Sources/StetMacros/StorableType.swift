@@ -40,6 +40,18 @@ struct WrittenType {
         "Date": .date, "Bool": .other, "UUID": .other, "URL": .other,
     ]
 
+    /// The model of the members, for `ToMany<Article>` and `OrderedToMany<Article>`.
+    var memberName: String? {
+        guard ["ToMany", "OrderedToMany"].contains(base.lastName) else { return nil }
+        let clause =
+            base.as(IdentifierTypeSyntax.self)?.genericArgumentClause
+            ?? base.as(MemberTypeSyntax.self)?.genericArgumentClause
+        guard case .type(let member)? = clause?.arguments.first?.argument else { return nil }
+        return member.trimmedDescription
+    }
+    /// True for `OrderedToMany<Article>`.
+    var isOrdered: Bool { base.lastName == "OrderedToMany" }
+
     /// False for what is seen to be none of the types that a model can store.
     var canBeStored: Bool { !WrittenType(base).isOptional && base.canBeStored }
 }

@@ -271,11 +271,6 @@ extension NetChanges {
         }
     }
 
-    private struct ReferenceChanges {
-        var removed: [ReferenceKey] = []
-        var added: [ReferenceKey] = []
-    }
-
     private borrowing func append(_ item: Item, to journal: inout ByteBuffer) throws {
         let start = journal.count
         journal.append(UInt32(0))
@@ -310,6 +305,15 @@ extension NetChanges {
             count += 1
         }
         journal.overwrite(count, at: countOffset)
+    }
+
+    /// The references that the items take away and add.
+    borrowing func referenceChanges() throws -> ReferenceChanges {
+        var references = ReferenceChanges()
+        for item in items { try collectReferences(of: item, into: &references) }
+        references.added.sort()
+        references.removed.sort()
+        return references
     }
 
     private borrowing func collectReferences(

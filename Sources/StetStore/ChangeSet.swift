@@ -28,6 +28,9 @@ public struct ObjectChange: Sendable, Hashable, Codable {
     public var kind: ChangeKind
     /// For an update the properties that change; for an insert and a delete all of them.
     public var properties: [PropertyChange]
+    /// The relationship whose delete rule has made the change, "Notebook.articles"; nil for what
+    /// was edited otherwise, and in commits, which do not say it.
+    public var via: String?
 
     /// A change of one object.
     public init(entity: String, id: ObjectID, kind: ChangeKind, properties: [PropertyChange]) {

@@ -15,6 +15,8 @@ package struct CommitRefusal: Error, Sendable {
         case stillReferenced(ReferenceKey)
         /// Another object has values that must be unique.
         case notUnique(UniquenessConflict)
+        /// An owner would have another number of members than its relationship allows.
+        case miscounted(Miscount)
         /// Another process has migrated the store.
         case schemaChanged
     }
@@ -44,9 +46,21 @@ struct CommitCheck {
         for change in set.changes where change.kind == .delete {
             try checkReferrers(of: change, into: &reasons)
         }
-        reasons += try StoreReader(transaction, file).conflicts(with: set.indexChanges)
-            .map { .notUnique($0) }
+        let reader = StoreReader(transaction, file)
+        reasons += try reader.conflicts(with: set.indexChanges).map { .notUnique($0) }
+        if !file.schema.countedRelationships.isEmpty {
+            reasons += try miscounts(reader).map { .miscounted($0) }
+        }
         return reasons
+    }
+
+    private func miscounts(_ reader: borrowing StoreReader) throws -> [Miscount] {
+        try reader.miscounts(
+            with: ReferenceChanges(removed: set.removedReferences, added: set.addedReferences),
+            inserted: { entity in
+                set.changes.filter { $0.entity == entity && $0.kind == .insert }.map(\.id)
+            },
+            isDeleted: { entity, id in change(of: entity, id)?.kind == .delete })
     }
 
     private func header(_ entity: Int, _ id: ObjectID) throws -> RecordHeader? {

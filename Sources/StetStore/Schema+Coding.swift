@@ -7,20 +7,35 @@ extension Schema {
     private static let format: UInt8 = 1
     /// Of a schema with an index, which a version that knows none must not open.
     private static let formatWithIndexes: UInt8 = 2
+    /// Of a schema with a delete rule or a to-many relationship.
+    fileprivate static let formatWithRelationships: UInt8 = 3
+
+    private var smallestFormat: UInt8 {
+        let isRelated = entities.contains { entity in
+            !entity.relationships.isEmpty || entity.isLink
+                || entity.properties.contains { $0.deleteRule != .nullify }
+        }
+        if isRelated { return Self.formatWithRelationships }
+        return indexes.isEmpty ? Self.format : Self.formatWithIndexes
+    }
 
     package func encoded() -> [UInt8] {
         var buffer = ByteBuffer()
-        let hasIndexes = !indexes.isEmpty
-        buffer.append(hasIndexes ? Self.formatWithIndexes : Self.format)
+        let format = smallestFormat
+        buffer.append(format)
         buffer.append(UInt32(revision))
         buffer.append(UInt16(entities.count))
         for entity in entities {
             buffer.append(shortString: entity.name)
             buffer.append(UInt16(entity.properties.count))
-            for property in entity.properties { property.encode(into: &buffer) }
-            guard hasIndexes else { continue }
+            for property in entity.properties { property.encode(into: &buffer, format) }
+            if format < Self.formatWithIndexes { continue }
             buffer.append(UInt8(entity.indexes.count))
             for index in entity.indexes { index.encode(into: &buffer) }
+            if format < Self.formatWithRelationships { continue }
+            buffer.append(UInt8(entity.isLink ? 1 : 0))
+            buffer.append(UInt16(entity.relationships.count))
+            for relationship in entity.relationships { relationship.encode(into: &buffer) }
         }
         return Array(buffer.bytes)
     }
@@ -30,17 +45,26 @@ extension Schema {
     package init(decoding bytes: UnsafeRawBufferPointer) throws {
         var reader = ByteReader(bytes)
         let format: UInt8 = try reader.read()
-        guard [Self.format, Self.formatWithIndexes].contains(format) else {
+        guard (Self.format...Self.formatWithRelationships).contains(format) else {
             throw DecodingFailure("a schema in an unknown format")
         }
         let revision = Int(try reader.read(UInt32.self))
         let entities = try (0..<(try reader.read(UInt16.self))).map { _ in
             let name = try reader.readShortString()
             let count = try reader.read(UInt16.self)
-            let properties = try (0..<count).map { _ in try Property(decoding: &reader) }
+            let properties = try (0..<count).map { _ in try Property(decoding: &reader, format) }
             let indexCount = format == Self.format ? 0 : try reader.read(UInt8.self)
             let indexes = try (0..<indexCount).map { _ in try EntityIndex(decoding: &reader) }
-            return Entity(name: name, properties: properties, indexes: indexes)
+            if format < Self.formatWithRelationships {
+                return Entity(name: name, properties: properties, indexes: indexes)
+            }
+            let isLink = try reader.read(UInt8.self) != 0
+            let relationships = try (0..<(try reader.read(UInt16.self))).map { _ in
+                try Relationship(decoding: &reader)
+            }
+            return Entity(
+                name: name, properties: properties, indexes: indexes,
+                relationships: relationships, isLink: isLink)
         }
         try reader.expectEnd()
         do {
@@ -55,7 +79,7 @@ extension Schema {
 }
 
 extension Property {
-    fileprivate func encode(into buffer: inout ByteBuffer) {
+    fileprivate func encode(into buffer: inout ByteBuffer, _ format: UInt8) {
         buffer.append(shortString: name)
         buffer.append(type.rawValue)
         for element in elements { buffer.append(element.rawValue) }
@@ -66,9 +90,10 @@ extension Property {
         for normalizer in normalizers { buffer.append(normalizer.rawValue) }
         buffer.append(UInt8(rules.count))
         for rule in rules { rule.encode(into: &buffer) }
+        if format >= Schema.formatWithRelationships { buffer.append(deleteRule.rawValue) }
     }
 
-    fileprivate init(decoding reader: inout ByteReader) throws {
+    fileprivate init(decoding reader: inout ByteReader, _ format: UInt8) throws {
         let name = try reader.readShortString()
         func readType() throws -> ValueType {
             guard let type = ValueType(rawValue: try reader.read()) else {
@@ -90,10 +115,13 @@ extension Property {
         let rules = try (0..<(try reader.read(UInt8.self))).map { _ in
             try Rule(decoding: &reader)
         }
+        let deleteRule =
+            format < Schema.formatWithRelationships
+            ? .nullify : try DeleteRule(decoding: &reader)
         self.init(
             name: name, type: type, elements: elements, isOptional: isOptional,
             target: target.isEmpty ? nil : target, rules: rules, normalizers: normalizers,
-            stamp: Stamp(rawValue: stamp))
+            stamp: Stamp(rawValue: stamp), deleteRule: deleteRule)
     }
 }
 

@@ -9,6 +9,8 @@ public struct Schema: Hashable, Sendable {
     public let entities: [Entity]
     /// The indexes of all entities; number n stands at index n - 1.
     package let indexes: [NumberedIndex]
+    /// Those with bounds of their count.
+    private(set) var countedRelationships: [CountedRelationship] = []
 
     /// A schema of these entities.
     ///
@@ -23,6 +25,7 @@ public struct Schema: Hashable, Sendable {
                 .invalidSchema, message: "The schema is not usable: \(problem).",
                 advice: "Change the models.")
         }
+        countedRelationships = Self.counted(self)
     }
 
     /// The entity with this name.
@@ -59,7 +62,9 @@ public struct Schema: Hashable, Sendable {
             return "two entities are called \(entity.name)"
         }
         for entity in entities {
-            if let problem = entity.problem { return problem }
+            if let problem = entity.problem ?? problem(ofRelationshipsOf: entity) {
+                return problem
+            }
             for property in entity.properties {
                 guard let target = property.target else { continue }
                 if number(ofEntity: target) == nil {
@@ -80,14 +85,21 @@ public struct Entity: Hashable, Sendable {
         let name: String
         let properties: [Property]
         let indexes: [EntityIndex]
+        let relationships: [Relationship]
+        let isLink: Bool
         let referenceSlots: [Int]
         let ruledSlots: [Int]
         let stampedSlots: [Int]
 
-        init(name: String, properties: [Property], indexes: [EntityIndex]) {
+        init(
+            name: String, properties: [Property], indexes: [EntityIndex],
+            relationships: [Relationship], isLink: Bool
+        ) {
             self.name = name
             self.properties = properties
             self.indexes = indexes
+            self.relationships = relationships
+            self.isLink = isLink
             referenceSlots = properties.indices.filter { properties[$0].type == .reference }
             ruledSlots = properties.indices.filter { !properties[$0].rules.isEmpty }
             stampedSlots = properties.indices.filter { properties[$0].stamp != nil }
@@ -95,9 +107,23 @@ public struct Entity: Hashable, Sendable {
     }
     private let contents: Contents
 
-    /// An entity with these properties and indexes.
-    public init(name: String, properties: [Property], indexes: [EntityIndex] = []) {
-        contents = Contents(name: name, properties: properties, indexes: indexes.normalized())
+    /// An entity with these properties, indexes and to-many relationships.
+    public init(
+        name: String, properties: [Property], indexes: [EntityIndex] = [],
+        relationships: [Relationship] = []
+    ) {
+        self.init(
+            name: name, properties: properties, indexes: indexes, relationships: relationships,
+            isLink: false)
+    }
+
+    init(
+        name: String, properties: [Property], indexes: [EntityIndex],
+        relationships: [Relationship] = [], isLink: Bool
+    ) {
+        contents = Contents(
+            name: name, properties: properties, indexes: indexes.normalized(),
+            relationships: relationships, isLink: isLink)
     }
 
     /// The name of the model's class.
@@ -106,6 +132,10 @@ public struct Entity: Hashable, Sendable {
     public var properties: [Property] { contents.properties }
     /// Each once, in an order that does not depend on that of their declaration.
     public var indexes: [EntityIndex] { contents.indexes }
+    /// Those to many, in the order of declaration.
+    public var relationships: [Relationship] { contents.relationships }
+    /// True when its objects are links between others, which nobody has declared as a model.
+    public var isLink: Bool { contents.isLink }
     /// The slots of the references.
     package var referenceSlots: [Int] { contents.referenceSlots }
     /// The slots of the properties with rules.
@@ -113,11 +143,12 @@ public struct Entity: Hashable, Sendable {
     /// The slots of the properties with a stamp.
     package var stampedSlots: [Int] { contents.stampedSlots }
 
-    /// True when both have the same name, properties and indexes.
+    /// True when both have the same name, properties, indexes and relationships.
     public static func == (one: Entity, other: Entity) -> Bool {
         one.contents === other.contents
             || (one.name == other.name && one.properties == other.properties
-                && one.indexes == other.indexes)
+                && one.indexes == other.indexes && one.relationships == other.relationships
+                && one.isLink == other.isLink)
     }
 
     /// By name, properties and indexes.
@@ -163,6 +194,9 @@ public struct Entity: Hashable, Sendable {
             if (property.type == .reference) != (property.target != nil) {
                 return "\(name).\(property.name) must name its target exactly if it is a reference"
             }
+            if property.type != .reference, property.deleteRule != .nullify {
+                return "\(name).\(property.name) has a delete rule, but refers to nothing"
+            }
             if property.elements.count != property.type.elementTypeCount
                 || !property.elements.allSatisfy(\.isElement)
             {
@@ -194,12 +228,16 @@ public struct Property: Hashable, Sendable {
     public let normalizers: [Normalizer]
     /// When the property is given the time of the save.
     public let stamp: Stamp?
+    /// For a reference, what becomes of the object that it refers to when its owner is deleted;
+    /// with `.nullify` nothing.
+    public let deleteRule: DeleteRule
 
     /// A property.
     public init(
         name: String, type: ValueType, elements: [ValueType] = [], isOptional: Bool = false,
         target: String? = nil,
-        rules: [Rule] = [], normalizers: [Normalizer] = [], stamp: Stamp? = nil
+        rules: [Rule] = [], normalizers: [Normalizer] = [], stamp: Stamp? = nil,
+        deleteRule: DeleteRule = .nullify
     ) {
         self.name = name
         self.type = type
@@ -209,6 +247,7 @@ public struct Property: Hashable, Sendable {
         self.rules = rules
         self.normalizers = normalizers
         self.stamp = stamp
+        self.deleteRule = deleteRule
     }
 
     /// True when a value is of the property's type; nil is one of them when it is optional.

@@ -164,6 +164,24 @@ package struct StoreReader: ~Copyable {
         }
     }
 
+    /// Calls `body` with the source of every stored reference to an object that stands in one slot
+    /// of the objects of an entity, in ascending order, as of the last commit, until it answers
+    /// false.
+    package func forEachReference(
+        to target: ObjectID, fromEntity entity: Int, slot: Int,
+        _ body: (ObjectID) throws -> Bool
+    ) throws {
+        var prefix = [UInt8](repeating: 0, count: ReferenceKey.byteCount)
+        prefix.withUnsafeMutableBytes { bytes in
+            ReferenceKey(target: target, sourceEntity: entity, slot: slot, source: .none)
+                .store(to: bytes.baseAddress!)
+        }
+        prefix.removeLast(16)
+        try transaction.scan(file.references, KeyRange(prefix: prefix)) { key, _ in
+            try body(try ReferenceKey(decoding: key).source)
+        }
+    }
+
     // MARK: Journal
 
     /// Calls `body` with the object of each change of a commit, and with its kind.

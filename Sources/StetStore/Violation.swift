@@ -25,6 +25,12 @@ public struct Violation: Sendable, Hashable, Codable {
         public static let notUnique = Code(1551)
         /// A required value is nil.
         public static let required = Code(1570)
+        /// A relationship has fewer members than it must have.
+        public static let tooFew = Code(1580)
+        /// A relationship has more members than it may have.
+        public static let tooMany = Code(1590)
+        /// An object was deleted while others refer to it, which its delete rule forbids.
+        public static let deleteDenied = Code(1600)
         /// A number is above its bound.
         public static let tooLarge = Code(1610)
         /// A number is below its bound, or not a number.
@@ -64,8 +70,11 @@ public struct Violation: Sendable, Hashable, Codable {
     /// It shows no values.
     public let message: String
     /// The other object, where two are at odds: of values that must be unique, the one that has
-    /// them.
-    public let other: ObjectID?
+    /// them; of a deletion that is denied, the first that stands in its way.
+    public var other: ObjectID? { others.first }
+    /// The other objects, where several are at odds with this one: at most 100 of those that stand
+    /// in the way of a deletion.
+    public let others: [ObjectID]
 
     /// Orders the violations of an object: properties in the order of their declaration, then the
     /// object itself.
@@ -73,7 +82,7 @@ public struct Violation: Sendable, Hashable, Codable {
 
     package init(
         code: Code, entity: String, object: ObjectID?, property: String?, slot: Int?,
-        message: String, other: ObjectID? = nil
+        message: String, others: [ObjectID] = []
     ) {
         self.code = code
         self.entity = entity
@@ -81,7 +90,7 @@ public struct Violation: Sendable, Hashable, Codable {
         self.property = property
         self.slot = slot ?? Int.max
         self.message = message
-        self.other = other
+        self.others = others
     }
 
     /// The total order in which violations are reported: by entity, object, property, then as they
@@ -128,7 +137,7 @@ extension Schema {
                     ? "\(names[0]) is already taken by another \(entity.name)"
                     : "\(subject) and \(names[names.count - 1]) together are already taken "
                         + "by another \(entity.name)",
-                other: conflict.other)
+                others: [conflict.other])
         }
     }
 }

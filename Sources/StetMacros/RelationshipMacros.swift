@@ -1,0 +1,150 @@
+import SwiftSyntax
+import SwiftSyntaxBuilder
+import SwiftSyntaxMacros
+
+/// `@_Members(index)`, which `@Model` adds to each relationship to many: its accessors, the storage
+/// behind them, and the type that says what its links connect.
+struct MembersMacro: AccessorMacro, PeerMacro {
+    private static func property(_ declaration: some DeclSyntaxProtocol) -> PropertyDeclaration? {
+        guard let variable = declaration.as(VariableDeclSyntax.self), variable.isModelProperty,
+            let name = variable.singleName,
+            let type = variable.bindings.first?.typeAnnotation?.type.trimmed
+        else { return nil }
+        return PropertyDeclaration(
+            syntax: variable, name: name, type: type,
+            initializer: variable.bindings.first?.initializer?.value.trimmed, slot: 0)
+    }
+
+    static func expansion(
+        of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [AccessorDeclSyntax] {
+        guard let property = property(declaration),
+            case .argumentList(let arguments)? = node.arguments,
+            let index = arguments.first?.expression.trimmedDescription
+        else { return [] }
+        let members = "Stet.MembersOfObject(self, \(index), &\(property.storage))"
+        return [
+            """
+            @storageRestrictions(initializes: \(raw: property.storage))
+            init(initialValue) {
+            \(raw: property.storage) = initialValue._members.initialStorage()
+            }
+            """,
+            """
+            get {
+            \(raw: property.typeName)(_members: \(raw: members))
+            }
+            """,
+            """
+            set {
+            \(raw: members).assign(newValue._members)
+            }
+            """,
+        ]
+    }
+
+    static func expansion(
+        of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] {
+        guard let property = property(declaration), let member = property.memberName,
+            let owner = context.lexicalContext.first?.as(ClassDeclSyntax.self)?.name.text
+        else { return [] }
+        let initialValue = property.initializer == nil ? " = nil" : ""
+        let isOrdered = WrittenType(property.type).isOrdered
+        return [
+            "private final var \(raw: property.storage): Stet.MemberStorage<\(raw: member)>?\(raw: initialValue)",
+            """
+            fileprivate enum \(raw: property.linkEnds): Stet._LinkEnds {
+            typealias Source = \(raw: owner)
+            typealias Target = \(raw: member)
+            static var _name: String { "\(raw: owner).\(raw: property.name)" }
+            static var _isOrdered: Bool { \(raw: isOrdered) }
+            static let _description = Stet.ModelDescription<Stet._Link<Self>>(linksOf: Self.self)
+            }
+            """,
+        ]
+    }
+}
+
+/// `@Relationship`: read by `@Model`; by itself it only reports where it stands in the wrong place.
+struct RelationshipMacro: PeerMacro {
+    static func expansion(
+        of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
+        in context: some MacroExpansionContext
+    ) throws -> [DeclSyntax] {
+        if declaration.as(VariableDeclSyntax.self)?.isModelProperty ?? false { return [] }
+        context.report(
+            Misuse("relationship", "@Relationship belongs to a stored 'var' of a model"), at: node)
+        return []
+    }
+}
+
+/// Finds what a relationship cannot be, and says what to write instead.
+enum RelationshipMisuse {
+    static func report(_ property: PropertyDeclaration, _ context: some MacroExpansionContext) {
+        let attribute = property.syntax.attribute("Relationship")
+        if property.memberName != nil {
+            if WrittenType(property.type).isOptional {
+                context.report(
+                    Misuse(
+                        "optional",
+                        "'\(property.name)' can't be optional: a relationship without members is empty"
+                    ), at: property.type)
+            }
+            if let attribute = property.syntax.attribute("Attribute") {
+                context.report(
+                    Misuse(
+                        "attribute", "'\(property.name)' is a relationship: write @Relationship"),
+                    at: attribute)
+            }
+        } else if let attribute, let problem = problem(ofToOne: property) {
+            context.report(problem, at: attribute)
+        }
+        for option in property.relationship.options {
+            guard let misuse = misuse(of: option, property) else { continue }
+            context.report(misuse, at: option.expression)
+        }
+    }
+
+    private static func problem(ofToOne property: PropertyDeclaration) -> Misuse? {
+        let type = WrittenType(property.type)
+        if let array = type.base.as(ArrayTypeSyntax.self) {
+            return Misuse(
+                "array",
+                "A relationship to many is a 'ToMany<\(array.element.trimmedDescription)>', or an "
+                    + "'OrderedToMany<\(array.element.trimmedDescription)>'")
+        }
+        if type.kind != nil {
+            return Misuse("attribute", "'\(property.name)' is an attribute: write @Attribute")
+        }
+        if property.relationship.inverse != nil {
+            return Misuse(
+                "inverse",
+                "The inverse is named at the end that is to many, not at '\(property.name)'"
+            )
+        }
+        return nil
+    }
+
+    private static func misuse(
+        of option: AttributeOptionSyntax, _ property: PropertyDeclaration
+    ) -> Misuse? {
+        let isToMany = property.memberName != nil
+        switch option.name {
+        case "required" where isToMany:
+            return Misuse(
+                "fit",
+                "'.required' needs a relationship to one; '\(property.name)' has '.count(1...)'"
+            )
+        case "count", "orphanRemoval":
+            if isToMany { return nil }
+            return Misuse(
+                "fit",
+                "'.\(option.name)' needs a relationship to many; '\(property.name)' is "
+                    + property.typeName)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import StetLMDB
+
+/// A to-many relationship whose owners have a bounded number of members.
+struct CountedRelationship: Hashable, Sendable {
+    /// The entity of the owners.
+    let entity: Int
+    let relationship: Relationship
+    /// The place of the relationship among the owner's properties, for the order of violations.
+    let slot: Int
+    /// A member is a reference to the owner in this slot of an object of this entity.
+    let source: Int
+    let sourceSlot: Int
+
+    func allows(_ count: Int) -> Bool {
+        count >= relationship.minimumCount ?? 0 && count <= relationship.maximumCount ?? .max
+    }
+}
+
+/// An owner that would have another number of members than its relationship allows.
+package struct Miscount: Hashable, Sendable {
+    let relationship: CountedRelationship
+    let owner: ObjectID
+    let count: Int
+}
+
+extension Schema {
+    static func counted(_ schema: borrowing Schema) -> [CountedRelationship] {
+        var counted: [CountedRelationship] = []
+        for (offset, entity) in schema.entities.enumerated() {
+            for (index, relationship) in entity.relationships.enumerated()
+            where relationship.minimumCount ?? 0 > 0 || relationship.maximumCount != nil {
+                guard let end = schema.membersEnd(of: relationship) else { continue }
+                counted.append(
+                    CountedRelationship(
+                        entity: offset + 1, relationship: relationship,
+                        slot: entity.properties.count + index, source: end.entity,
+                        sourceSlot: end.slot))
+            }
+        }
+        return counted
+    }
+
+    /// Entity and slot of the references whose number is that of an owner's members.
+    package func membersEnd(of relationship: Relationship) -> (entity: Int, slot: Int)? {
+        let (name, slot): (String, Int?) =
+            switch relationship.members {
+            case .references(let property):
+                (relationship.target, entity(named: relationship.target)?.slot(of: property))
+            case .sourceOf(let links): (links, Entity.LinkSlot.source)
+            case .targetOf(let links): (links, Entity.LinkSlot.target)
+            }
+        guard let slot, let entity = number(ofEntity: name) else { return nil }
+        return (entity, slot)
+    }
+
+    /// What is reported of owners with too few or too many members.
+    package func violations(_ miscounts: [Miscount]) -> [Violation] {
+        miscounts.map { miscount in
+            let relationship = miscount.relationship.relationship
+            func members(_ count: Int) -> String { "\(count) member\(count == 1 ? "" : "s")" }
+            let minimum = relationship.minimumCount ?? 0
+            let isTooSmall = miscount.count < minimum
+            return Violation(
+                code: isTooSmall ? .tooFew : .tooMany,
+                entity: entities[miscount.relationship.entity - 1].name, object: miscount.owner,
+                property: relationship.name, slot: miscount.relationship.slot,
+                message: isTooSmall
+                    ? "\(relationship.name) must have at least \(members(minimum))"
+                    : "\(relationship.name) can't have more than "
+                        + members(relationship.maximumCount ?? 0))
+        }
+    }
+}
+
+/// The stored references that a change set takes away and adds.
+package struct ReferenceChanges: Sendable {
+    /// Ascending.
+    package internal(set) var removed: [ReferenceKey] = []
+    /// Ascending.
+    package internal(set) var added: [ReferenceKey] = []
+}
+
+extension StoreReader {
+    /// The owners that would not have a number of members that is allowed, in the committed state
+    /// with what a change set does to it.
+    ///
+    /// `inserted` and `deleted` say what becomes of the objects of an entity.
+    ///
+    /// - Complexity: O(members of the owners whose members change).
+    func miscounts(
+        with changes: ReferenceChanges, inserted: (Int) -> [ObjectID],
+        isDeleted: (Int, ObjectID) -> Bool
+    ) throws -> [Miscount] {
+        var miscounts: [Miscount] = []
+        for counted in file.schema.countedRelationships {
+            func isMember(_ key: ReferenceKey) -> Bool {
+                key.sourceEntity == counted.source && key.slot == counted.sourceSlot
+            }
+            var differences: [ObjectID: Int] = [:]
+            for key in changes.removed where isMember(key) {
+                differences[key.target, default: 0] -= 1
+            }
+            for key in changes.added where isMember(key) {
+                differences[key.target, default: 0] += 1
+            }
+            for owner in inserted(counted.entity) { differences[owner, default: 0] += 0 }
+            for (owner, difference) in differences.sorted(by: { $0.key < $1.key })
+            where !isDeleted(counted.entity, owner) {
+                var count = difference
+                try forEachReference(
+                    to: owner, fromEntity: counted.source, slot: counted.sourceSlot
+                ) { _ in
+                    count += 1
+                    return true
+                }
+                if counted.allows(count) { continue }
+                miscounts.append(Miscount(relationship: counted, owner: owner, count: count))
+            }
+        }
+        return miscounts
+    }
+
+    /// The owners of the net changes with a number of members that is not allowed.
+    package func miscounts(of net: borrowing NetChanges) throws -> [Miscount] {
+        if net.schema.countedRelationships.isEmpty { return [] }
+        var inserted: [Int: [ObjectID]] = [:]
+        var deleted: Set<ObjectID> = []
+        for item in net.items {
+            if item.kind == .insert { inserted[item.entity, default: []].append(item.id) }
+            if item.kind == .delete { deleted.insert(item.id) }
+        }
+        return try miscounts(
+            with: try net.referenceChanges(), inserted: { inserted[$0] ?? [] },
+            isDeleted: { deleted.contains($1) })
+    }
+}
