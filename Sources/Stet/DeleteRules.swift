@@ -25,6 +25,8 @@ extension ManagedContext {
             let isFirst = settled.insert(ObjectIdentifier(target)).inserted
             if isFirst { try cascadeReferences(of: target, &queue) }
             for (referrer, object) in try referrers(of: target.id, mayBeStored: isFirst) {
+                // It may refer to the target twice, and be gone by the first of its rules.
+                if object.isDeleted { continue }
                 try applyDeleteRule(of: target, to: referrer, object, &queue)
             }
         }

@@ -2,7 +2,8 @@
 ///
 /// ```swift
 /// @Model final class Notebook {
-///     @Relationship(deleteRule: .cascade, inverse: \Article.notebook) var articles: ToMany<Article>
+///     @Relationship(deleteRule: .cascade, inverse: \Article.notebook)
+///     var articles: ToMany<Article>
 ///     …
 /// }
 /// notebook.articles.append(article)   // article.notebook is the notebook from now on
@@ -121,8 +122,8 @@ extension ToManyProperty {
     /// Makes an object a member, the last one where there is an order; nothing happens when it is
     /// one already.
     ///
-    /// An object that is in no context is inserted into that of the owner. With an inverse to one it
-    /// is taken from the owner that it had. An object of another context, or a deleted one, is a
+    /// An object that is in no context is inserted into that of the owner. With an inverse to one
+    /// it is taken from the owner that it had. An object of another context, or a deleted one, is a
     /// violation at the next save.
     ///
     /// - Complexity: O(1), and a few reads.

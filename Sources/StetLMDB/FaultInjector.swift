@@ -4,7 +4,8 @@
     /// tests must catch.
     ///
     /// Compiled in only with the environment switch `STET_FAULTS`; a shipped build has no trace of
-    /// it. State: the armed failures and the planted bugs, both guarded by the mutex.
+    /// it. State: the armed failures, the planted bugs and the
+    /// counts of calls, all guarded by the monitor.
     package final class FaultInjector: Sendable {
         private struct Failure {
             var remaining: Int
@@ -14,6 +15,7 @@
         private struct State {
             var armed: [LMDBError.Operation: Failure] = [:]
             var planted: Set<String> = []
+            var calls: [LMDBError.Operation: Int] = [:]
         }
         private let state = Monitor(State())
 
@@ -37,9 +39,13 @@
             set { state.withLock { $0.planted = newValue } }
         }
 
+        /// How often the operations were called: gets, puts, deletes, and cursors that were made.
+        package var callCounts: [LMDBError.Operation: Int] { state.withLock { $0.calls } }
+
         /// The code with which this call must fail, or 0.
         func code(for operation: LMDBError.Operation) -> Int32 {
             state.withLock {
+                $0.calls[operation, default: 0] += 1
                 guard var failure = $0.armed[operation] else { return 0 }
                 failure.remaining -= 1
                 $0.armed[operation] = failure.remaining > 0 ? failure : nil

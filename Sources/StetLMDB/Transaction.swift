@@ -47,6 +47,9 @@ package struct ReadTransaction {
 
     /// A cursor over `table`, not positioned yet.
     package func cursor(in table: Table) throws(LMDBError) -> Cursor {
+        #if STET_FAULTS
+            try check(environment.faults.code(for: .cursor), .cursor, environment.path)
+        #endif
         var cursor: OpaquePointer?
         try check(mdb_cursor_open(handle, table.handle, &cursor), .cursor, environment.path)
         return Cursor(handle: cursor!, path: environment.path)

@@ -61,15 +61,15 @@ extension StoreFile {
 /// The fold of a journal, and its comparison with the projection.
 ///
 /// Shares only decoders with the path that commits.
-private struct Verification {
-    private let file: StoreFile
+struct Verification {
+    let file: StoreFile
     private let transaction: ReadTransaction
     private var report = VerificationReport()
-    private var states: [[ObjectID: State]]
+    private(set) var states: [[ObjectID: State]]
     private var chunkCount = 0
 
     /// What the journal says of one object.
-    private struct State {
+    struct State {
         var revision: Revision
         /// nil when it was deleted.
         var body: [UInt8]?
@@ -87,11 +87,12 @@ private struct Verification {
         try compareJournalExtent()
         for entity in states.indices { try compareRecords(ofEntity: entity + 1) }
         try compareReferences()
+        try compareRelationships()
         try compareIndexes()
         return report
     }
 
-    private mutating func note(_ problem: String) {
+    mutating func note(_ problem: String) {
         if report.problems.count < VerificationReport.problemLimit {
             report.problems.append(problem)
         }

@@ -25,6 +25,48 @@ import Testing
         return context.diagnostics.map(\.message)
     }
 
+    @Test(arguments: [
+        (
+            "var tags: ToMany<Tag>?",
+            "'tags' can't be optional: a relationship without members is empty"
+        ),
+        (
+            "@Attribute(.unique) var tags: ToMany<Tag>",
+            "'tags' is a relationship: write @Relationship"
+        ),
+        ("@Relationship var name: String", "'name' is an attribute: write @Attribute"),
+        (
+            "@Relationship var tags: [Tag]",
+            "A relationship to many is a 'ToMany<Tag>', or an 'OrderedToMany<Tag>'"
+        ),
+        (
+            "@Relationship(inverse: \\Tag.articles) var tag: Tag?",
+            "The inverse is named at the end that is to many, not at 'tag'"
+        ),
+        (
+            "@Relationship(.required) var tags: ToMany<Tag>",
+            "'.required' needs a relationship to one; 'tags' has '.count(1...)'"
+        ),
+        (
+            "@Relationship(.count(1...2)) var tag: Tag?",
+            "'.count' needs a relationship to many; 'tag' is Tag?"
+        ),
+    ])
+    func aRelationshipIsWrittenInOneWay(property: String, message: String) {
+        let macros: [String: MacroSpec] = [
+            "Model": MacroSpec(type: ModelMacro.self),
+            "Relationship": MacroSpec(type: RelationshipMacro.self),
+        ]
+        #expect(messages("@Model final class Article { \(property) }", macros) == [message])
+    }
+
+    @Test func aRelationshipBelongsToAProperty() {
+        let macros = ["Relationship": MacroSpec(type: RelationshipMacro.self)]
+        #expect(
+            messages("@Relationship func f() {}", macros)
+                == ["@Relationship belongs to a stored 'var' of a model"])
+    }
+
     @Test func anIndexBelongsIntoTheClassOfAModel() {
         let macros = ["Unique": MacroSpec(type: IndexMacro.self)]
         let message = "#Unique belongs into the class of a model"

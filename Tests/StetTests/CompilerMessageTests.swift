@@ -48,6 +48,36 @@ import Testing
         }
     }
 
+    @Test(
+        "C7 an object of another model is refused by the compiler",
+        arguments: [
+            ("article.notebook = other", "Article", "Notebook"),
+            ("article.related.append(article.notebook!)", "Notebook", "Article"),
+            ("article.related = [article.notebook!]", "Notebook", "Article"),
+            ("article.related.insert(Notebook(name: \"\"), at: 0)", "Notebook", "Article"),
+        ])
+    func anObjectOfAnotherModelDoesNotCompile(
+        statement: String, given: String, wanted: String
+    ) throws {
+        let errors = try errors("var related: OrderedToMany<Article>", statement)
+        try #require(errors.count == 1)
+        #expect(errors[0].contains("'\(given)'") && errors[0].contains("'\(wanted)"))
+    }
+
+    @Test(
+        "C7 an inverse that does not refer back is refused by the compiler",
+        arguments: [
+            ("\\Notebook.name", false), ("\\Article.notebook", false), ("\\Article.next", true),
+        ])
+    func anInverseRefersBack(inverse: String, fits: Bool) throws {
+        let errors = try errors(
+            """
+            var next: Article?
+            @Relationship(inverse: \(inverse)) var related: ToMany<Article>
+            """, "")
+        #expect(errors.isEmpty == fits)
+    }
+
     @Test func whatFitsCompiles() throws {
         #expect(try errors("var count: Int = 0", "article.notebook = other.notebook") == [])
     }

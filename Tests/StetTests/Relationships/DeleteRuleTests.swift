@@ -1,3 +1,4 @@
+import Foundation
 import Stet
 import StetTestSupport
 import Testing
@@ -11,6 +12,9 @@ struct DeleteRuleTests {
 
     private let directory = TemporaryDirectory()
     private let store: Store
+    /// 1,000 by hand.
+    private let rounds =
+        Int(ProcessInfo.processInfo.environment["STET_ROUNDS"] ?? "") ?? 25
 
     init() throws { store = try Shelf.store(in: directory) }
 
@@ -222,29 +226,77 @@ struct DeleteRuleTests {
         #expect(try store.verify().isClean)
     }
 
+    /// What became of a deletion and of an addition that did not know of each other.
+    private enum Outcome { case saved, refused, conflict }
+
+    private func outcome(_ save: () throws -> Void) throws -> Outcome {
+        do {
+            try save()
+            return .saved
+        } catch is ValidationError {
+            return .refused
+        } catch is ConflictError {
+            return .conflict
+        }
+    }
+
     @Test(arguments: [true, false])
     func aMemberAddedWhileItsOwnerIsDeletedLeavesNoLooseEnd(deletesFirst: Bool) throws {
-        for _ in 0..<25 {
+        let additions: [(Notebook) -> Void] = [
+            { $0.articles.append(Article(title: "b")) },
+            { $0.readingList.append(Article(title: "b")) },
+            { $0.notes.append(Note(text: "b")) }, { $0.covers.append(Cover(colour: "b")) },
+        ]
+        for round in 0..<rounds {
+            let rule = round % additions.count
             let context = store.context()
             let notebook = Notebook(name: "Swift")
             notebook.articles = [Article(title: "a")]
+            notebook.notes = [Note(text: "a")]
             context.insert(notebook)
             try context.save()
             let (deleter, adder) = (store.context(), store.context())
             deleter.delete(try #require(try deleter.object(Notebook.self, id: notebook.id)))
-            let added = Article(title: "b")
-            try adder.object(Notebook.self, id: notebook.id)?.articles.append(added)
-            if deletesFirst {
-                try deleter.save()
-                #expect(throws: ConflictError.self) { try adder.save() }
-            } else {
-                try adder.save()
-                try deleter.save()
-            }
+            additions[rule](try #require(try adder.object(Notebook.self, id: notebook.id)))
+            let delete = { try outcome { try deleter.save() } }
+            let add = { try outcome { try adder.save() } }
+            let outcomes = try deletesFirst ? [delete(), add()] : [add(), delete()]
+            let isDenied = !deletesFirst && rule == 3
+            #expect(outcomes == [.saved, deletesFirst ? .conflict : isDenied ? .refused : .saved])
             let after = store.context()
-            #expect(try after.fetch(Notebook.self).isEmpty)
-            #expect(try after.fetch(Article.self).isEmpty)
+            #expect(try after.fetch(Notebook.self).count == (isDenied ? 1 : 0))
+            #expect(try after.fetch(Note.self).isEmpty == !isDenied)
+            for cover in try after.fetch(Cover.self) {
+                #expect(cover.notebook?.covers.contains(cover) == true)
+                after.delete(cover)
+            }
+            for article in try after.fetch(Article.self) {
+                #expect(article.notebook == nil || isDenied)
+                after.delete(article)
+            }
+            for note in try after.fetch(Note.self) { after.delete(note) }
+            for notebook in try after.fetch(Notebook.self) { after.delete(notebook) }
+            try after.save()
         }
+        #expect(try store.verify().isClean)
+    }
+
+    @Test func aCascadeThroughManyObjectsIsOneCommit() throws {
+        let count = Int(ProcessInfo.processInfo.environment["STET_OBJECTS"] ?? "") ?? 5_000
+        let context = store.context()
+        let notebook = Notebook(name: "Swift")
+        context.insert(notebook)
+        for index in 0..<count {
+            let article = Article(title: "\(index)")
+            context.insert(article)
+            article.notebook = notebook
+        }
+        try context.save()
+        let other = store.context()
+        other.delete(try #require(try other.object(Notebook.self, id: notebook.id)))
+        let commit = try #require(try other.save())
+        #expect(commit.changes(of: Article.self).count == count)
+        #expect(try other.fetch(Article.self).isEmpty)
         #expect(try store.verify().isClean)
     }
 }
