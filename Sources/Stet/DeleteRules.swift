@@ -89,6 +89,7 @@ extension ManagedContext {
     /// Deletes the objects that were taken from their owner, where the relationship wants it.
     func removeOrphans(among objects: [any Model]) throws -> [any Model] {
         var orphans: [any Model] = []
+        guard store.relationships.areReferencesFollowed else { return orphans }
         for object in objects where !object.isDeleted && !object._$isNew {
             for relationship in store.relationships.attentiveInverses(of: object._$entityNumber)
             where relationship.removesOrphans {

@@ -94,6 +94,7 @@ extension ManagedContext {
 
     /// Lets the places of members follow their references, before a save.
     func settlePlaces(of objects: [any Model]) throws {
+        guard store.relationships.areReferencesFollowed else { return }
         for object in objects where !object.isDeleted {
             for relationship in store.relationships.attentiveInverses(of: object._$entityNumber) {
                 guard let order = relationship.order else { continue }
@@ -121,8 +122,9 @@ extension ManagedContext {
     ) throws -> ListPosition? {
         guard let order = relationship.order else { return nil }
         let key = PlaceKey(entity: order, owner: owner.id)
-        if let known = lastPositions[key] { return known }
-        var last: ListPosition?
+        let known = lastPositions[key]
+        if let known, known.revision == revision { return known.position }
+        var last = known?.position
         for id in addedSources(of: owner.id, order, Entity.LinkSlot.source) {
             guard let link = table(ofEntity: order).object(id) as? any AnyLink else { continue }
             last = max(last ?? .first, ListPosition(link.position))
@@ -135,7 +137,7 @@ extension ManagedContext {
             }
             if let stored { last = max(last ?? stored, stored) }
         }
-        lastPositions[key] = last
+        lastPositions[key] = last.map { LastPosition(position: $0, revision: revision) }
         return last
     }
 
@@ -144,9 +146,19 @@ extension ManagedContext {
     ) {
         guard let order = relationship.order else { return }
         let key = PlaceKey(entity: order, owner: owner)
-        // One that is known is a bound: what is before it needs no note.
-        if let known = lastPositions[key], known < position { lastPositions[key] = position }
+        // What is put back stays a bound.
+        let known = lastPositions[key]
+        lastPositions[key] = LastPosition(
+            position: max(known?.position ?? position, position), revision: known?.revision)
     }
+}
+
+/// A position that no member of an ordered relationship is behind, of those that this context has
+/// placed, and of those that are stored at a revision.
+struct LastPosition {
+    let position: ListPosition
+    /// nil when the store was not looked at.
+    let revision: Revision?
 }
 
 /// An ordered relationship of an owner.

@@ -44,8 +44,8 @@ public final class ManagedContext {
     }
     /// Counts what may change the members of relationships.
     var memberGeneration: UInt64 = 0
-    /// Positions that no member of an ordered relationship is behind.
-    var lastPositions: [PlaceKey: ListPosition] = [:]
+    /// The ends of ordered relationships, as far as they are known.
+    var lastPositions: [PlaceKey: LastPosition] = [:]
     /// What others have changed since this context's revision, as far as anybody asked.
     var later = LaterChanges()
     /// Members that objects have brought with them, until they are inserted, too.

@@ -299,6 +299,8 @@ struct StoreRelationships: Sendable {
     /// By the entity of the members, those that an inverse to one is told of: with an order, or
     /// removing orphans.
     private let inverses: [[MemberRelationship]]
+    /// False when no relationship looks at changes of references.
+    let areReferencesFollowed: Bool
     /// True for the entities of links, by number.
     private let areLinks: [Bool]
     /// The slots of an entity's references with a delete rule.
@@ -319,6 +321,7 @@ struct StoreRelationships: Sendable {
                 $0.farSlot == nil && $0.target == number && ($0.order != nil || $0.removesOrphans)
             }
         }
+        areReferencesFollowed = !inverses.allSatisfy(\.isEmpty)
         areLinks = schema.entities.map(\.isLink)
         ruledSlots = schema.entities.map { entity in
             entity.referenceSlots.compactMap { slot in

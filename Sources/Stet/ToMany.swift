@@ -19,6 +19,8 @@
 /// Both ends are right at once when both objects are in a context. An object in no context has the
 /// members that were given to it, and keeps them until it is inserted, with them.
 ///
+/// Who observes an `.observable` object is not told of its members.
+///
 /// It is not a `Collection`, because a read can fail, and reading a property never traps: members
 /// that cannot be read are left out, and the next call that can throw tells why. `Array(members)`
 /// has them all.

@@ -68,7 +68,7 @@ struct RelationshipSyntax {
         self.arguments = Array(arguments)
     }
 
-    /// `.required`, `.count(1...5)`
+    /// Those without a label, as `.required` and `.count(1...5)`.
     var options: [AttributeOptionSyntax] {
         arguments.filter { $0.label == nil }.map {
             AttributeOptionSyntax(expression: $0.expression)
@@ -77,7 +77,7 @@ struct RelationshipSyntax {
     var deleteRule: ExprSyntax? { argument("deleteRule") }
     var inverse: ExprSyntax? { argument("inverse") }
 
-    /// "notebook" of `\Article.notebook`
+    /// The name of the property, "notebook" of `\Article.notebook`.
     var inverseName: String? {
         let component = inverse?.as(KeyPathExprSyntax.self)?.components.last?.component
         return component?.as(KeyPathPropertyComponentSyntax.self)?.declName.baseName.text

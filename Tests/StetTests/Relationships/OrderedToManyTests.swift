@@ -130,6 +130,23 @@ struct OrderedToManyTests {
         #expect(try store.verify().isClean)
     }
 
+    @Test func appendingComesAfterWhatOthersHaveAppended() throws {
+        let context = store.context()
+        let article = Article(title: "main")
+        article.sources = OrderedToMany(articles("ab"))
+        context.insert(article)
+        try context.save()
+        article.sources.append(Article(title: "c"))
+        context.rollback()
+        let other = store.context()
+        let same = try #require(try other.object(Article.self, id: article.id))
+        same.sources.append(contentsOf: articles("xyz"))
+        try other.save()
+        try context.refresh()
+        article.sources.append(Article(title: "d"))
+        #expect(order(article.sources) == "abxyzd")
+    }
+
     @Test(arguments: 0..<20) func randomMovesAgreeWithAnArray(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let context = store.context()

@@ -29,6 +29,9 @@ struct RelationshipOracle: Equatable {
     var notebooks: [Int: Notebook] = [:]
     var articles: [Int: Article] = [:]
     var tags: Set<Int> = []
+    /// Of tags, no two the same.
+    var slugs: [Int: String] = [:]
+    var savedSlugs: [Int: String] = [:]
     var notes: [Int: Note] = [:]
     var covers: [Int: Cover] = [:]
     /// Objects that are deleted and not saved yet, as they were.
@@ -41,6 +44,7 @@ struct RelationshipOracle: Equatable {
         case deniedNotebook(Int)
         case tooManyCovers(Int)
         case coverWithoutNotebook(Int)
+        case takenSlug(Int)
     }
 
     func readers(of notebook: Int) -> [Int] { notebooks[notebook]?.readingList ?? [] }
@@ -69,6 +73,7 @@ struct RelationshipOracle: Equatable {
             next.notes[label] = nil
         }
         for tag in deletedTags {
+            next.slugs[tag] = nil
             for label in next.articles.keys { next.articles[label]?.tags.remove(tag) }
             for (label, cover) in next.covers where cover.artist == tag {
                 next.covers[label]?.artist = nil
@@ -87,6 +92,11 @@ struct RelationshipOracle: Equatable {
                 refusals.insert(.coverWithoutNotebook(label))
             }
         }
+        for (tag, slug) in next.slugs where slug != savedSlugs[tag] {
+            if next.slugs.contains(where: { $0.key != tag && $0.value == slug }) {
+                refusals.insert(.takenSlug(tag))
+            }
+        }
         for label in next.notebooks.keys
         where next.covers.values.count(where: { $0.notebook == label }) > 3 {
             refusals.insert(.tooManyCovers(label))
@@ -97,6 +107,7 @@ struct RelationshipOracle: Equatable {
             next.notes[label]?.isSaved = true
             next.notes[label]?.savedNotebook = owner
         }
+        next.savedSlugs = next.slugs
         self = next
         return []
     }

@@ -27,6 +27,7 @@ enum Shelf {
 
     @Model final class Tag {
         var name: String
+        @Attribute(.unique) var slug: String?
         var articles: ToMany<Article>
 
         init(name: String) { self.name = name }
