@@ -39,6 +39,21 @@ docs: setup ## Makes the documentation, .build/documentation; a broken link is a
 	  --output-path .build/documentation --fallback-display-name Stet \
 	  --fallback-bundle-identifier Stet --warnings-as-errors
 
+# A planted bug for each requirement: its test, whose name begins with the id, must fail.
+MUTANTS := A1 A2 A3 A4 A5 A6 C3 C4 C5 C6 C8 C9 C11 D1 D2 E1 E2 E3 E4
+
+.PHONY: mutants
+mutants: setup ## Plants a bug for each requirement, which its test must find
+	STET_FAULTS=1 $(SWIFT) build --build-tests
+	@survived=; killed=0; for id in $(MUTANTS); do \
+	  test=$$(echo $$id | tr A-E a-e); \
+	  if STET_PLANTED=$$id STET_FAULTS=1 $(SWIFT) test --skip-build --disable-xctest \
+	    --filter "\.[A-Za-z]+/$$test[A-Z]" >/dev/null 2>&1; \
+	  then survived="$$survived $$id"; else killed=$$((killed + 1)); fi; \
+	done; \
+	echo "$$killed of $(words $(MUTANTS)) mutants killed$${survived:+; survivors:$$survived}"; \
+	[ -z "$$survived" ]
+
 CONCURRENT := Savers|Flight|StoreEdit|Writer|Several|Cancellation|Close|Outcome|ObjectID|Environment|Feed|Observ|Merge
 
 test-thread: setup ## Runs the concurrent tests with thread sanitizer

@@ -142,11 +142,10 @@ extension ManagedContext {
                 if blocking.isEmpty { continue }
                 violations.append(
                     Violation(
-                        code: .deleteDenied, entity: object._$entityName, object: object.id,
-                        property: relationship.name, slot: relationship.slot,
-                        message: "\(object._$entityName) can't be deleted while it has "
-                            + "\(relationship.name)",
-                        others: blocking))
+                        code: .deleteDenied, operation: .delete, entity: object._$entityName,
+                        object: object.id, property: relationship.name, slot: relationship.slot,
+                        .deleteDenied, others: blocking,
+                        messages: store.configuration.messages))
             }
             for (slot, rule) in store.relationships.ruledSlots(of: entity) where rule == .deny {
                 let property = store.file.schema.entities[entity - 1].properties[slot]
@@ -154,11 +153,10 @@ extension ManagedContext {
                 guard target != .none, try isThere(target, property.target) else { continue }
                 violations.append(
                     Violation(
-                        code: .deleteDenied, entity: object._$entityName, object: object.id,
-                        property: property.name, slot: slot,
-                        message: "\(object._$entityName) can't be deleted while it has a "
-                            + "\(property.name)",
-                        others: [target]))
+                        code: .deleteDenied, operation: .delete, entity: object._$entityName,
+                        object: object.id, property: property.name, slot: slot,
+                        .deleteDeniedByOne, others: [target],
+                        messages: store.configuration.messages))
             }
         }
         return violations

@@ -251,8 +251,11 @@ extension ManagedContext {
         let contention = contention(save)
         if conflicts.isEmpty { return contention }
         return ValidationError(
-            violations: store.file.schema.violations(conflicts).inTotalOrder(),
-            rejected: contention.rejected)
+            violations: store.file.schema.violations(
+                conflicts, store.configuration.messages
+            ) { id in
+                contention.rejected.changes.first { $0.id == id }?.kind
+            }.inTotalOrder(), rejected: contention.rejected)
     }
 
     /// The save was overtaken, and cannot be prepared again.

@@ -76,6 +76,9 @@ extension ManagedContext {
             let before = pending
             for entry in before[snapshot.entries.count...] { revert(entry) }
             pending.removeSubrange(snapshot.entries.count...)
+            for (index, entry) in snapshot.entries.enumerated() {
+                pending[index].normalized = entry.pending.normalized
+            }
             // Released only now: a class may have a deinit that looks at the context.
             withExtendedLifetime(before) {}
         } else {
@@ -141,7 +144,7 @@ extension ManagedContext {
                 return object._$setPendingIndex(-1)
             }
             object._$revert(entry.base)
-            if planted.contains("restoreForgetsStamp") {
+            if planted.contains("restoreForgetsStamp") || isPlanted("C4") {
                 object._$stamp(Date(timeIntervalSinceReferenceDate: 1), isInsert: true)
             }
         #else

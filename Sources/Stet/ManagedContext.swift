@@ -34,6 +34,9 @@ public final class ManagedContext {
         let object: any Model
         /// Its values before the first edit, or when it was inserted.
         let base: AnyObject
+        /// Its values when its own normalisers have run, so that none runs twice; nil when it has
+        /// none.
+        var normalized: AnyObject?
     }
 
     var pending: [PendingObject] = [] {
@@ -181,7 +184,7 @@ public final class ManagedContext {
         let property = slot.map { M._$description.entity.properties[$0].name }
         let violation = Violation(
             code: code, entity: M._$name, object: object.id, property: property, slot: slot,
-            message: "\(property ?? M._$name) \(what)")
+            Sentence("{subject} \(what)"), messages: store.configuration.messages)
         if !misuse.contains(violation) { misuse.append(violation) }
     }
 

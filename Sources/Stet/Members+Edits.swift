@@ -33,7 +33,8 @@ extension ManagedContext {
     ) {
         let violation = Violation(
             code: code, entity: M._$name, object: object.id, property: relationship.name,
-            slot: relationship.slot, message: "\(relationship.name) \(what)")
+            slot: relationship.slot, Sentence("{property} \(what)"),
+            messages: store.configuration.messages)
         if !misuse.contains(violation) { misuse.append(violation) }
     }
 

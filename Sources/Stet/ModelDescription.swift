@@ -8,6 +8,10 @@ public struct ModelDescription<M: Model>: Sendable {
     let entity: Entity
     /// Slots by the key path of the snapshot's field.
     private let slots: [AnySendableKeyPath: Int]
+    /// What changes a value before it is validated, by slot.
+    private let normalizers: [[@Sendable (Value) -> Value]]
+    /// True when some of that is code of the model, which is not run twice.
+    let hasCustomNormalizers: Bool
     /// True when a save has stamps to set.
     let isStamped: Bool
     /// Those to many, in the order of declaration.
@@ -27,13 +31,15 @@ public struct ModelDescription<M: Model>: Sendable {
             entity: Entity(
                 name: name, properties: properties.map(\.property),
                 indexes: single + indexes.map { $0.index(of: properties.map(\.property), names) }),
-            keyPaths: properties.map(\.keyPath), relationships: relationships)
+            keyPaths: properties.map(\.keyPath), relationships: relationships,
+            normalizers: properties.map(\.normalizers))
     }
 
     /// A description of an entity whose properties are shown by these fields of the snapshot.
     init(
         entity: Entity, keyPaths: [PartialKeyPath<M.Snapshot>],
-        relationships: [ModelRelationship] = []
+        relationships: [ModelRelationship] = [],
+        normalizers: [[@Sendable (Value) -> Value]] = []
     ) {
         self.entity = entity
         self.relationships = relationships
@@ -42,6 +48,13 @@ public struct ModelDescription<M: Model>: Sendable {
                 (AnySendableKeyPath(keyPath: keyPath), slot)
             })
         isStamped = entity.properties.contains { $0.stamp != nil }
+        self.normalizers = normalizers
+        hasCustomNormalizers = entity.properties.contains { $0.normalizers.contains(.custom) }
+    }
+
+    /// A value as its normalisers leave it.
+    func normalized(_ value: Value, slot: Int) -> Value {
+        normalizers[slot].reduce(value) { $1($0) }
     }
 
     /// The slot of a field of the snapshot; nil for a key path that is no field.
@@ -55,6 +68,7 @@ public struct ModelProperty<M: Model>: Sendable {
     let property: Property
     /// Those that its options ask for.
     let indexes: [ModelIndex]
+    let normalizers: [@Sendable (Value) -> Value]
     /// A key path without captured values, which is what `@Model` writes; never changed.
     nonisolated(unsafe) let keyPath: PartialKeyPath<M.Snapshot>
 
@@ -65,6 +79,7 @@ public struct ModelProperty<M: Model>: Sendable {
         deleteRule: DeleteRule = .nullify
     ) {
         self.keyPath = keyPath
+        normalizers = options.compactMap(\.normalizer?.change)
         indexes = options.compactMap(\.index).map { option in
             ModelIndex(isUnique: option.isUnique, [name], comparing: option.folding)
         }
@@ -74,7 +89,7 @@ public struct ModelProperty<M: Model>: Sendable {
             target: T._targetName,
             rules: options.compactMap { $0.rule?.fitted(to: T._SnapshotValue._valueType) }
                 + relationship.compactMap(\.rule),
-            normalizers: options.compactMap(\.normalizer),
+            normalizers: options.compactMap(\.normalizer?.kind),
             stamp: options.compactMap(\.stamp).last, deleteRule: deleteRule)
     }
 }
@@ -116,7 +131,7 @@ private struct AnySendableKeyPath: Hashable, @unchecked Sendable {  // constant
 /// What an attribute asks for: rules, normalisation, stamps.
 public struct AttributeOption: Sendable {
     var rule: Rule?
-    var normalizer: Normalizer?
+    var normalizer: (kind: Normalizer, change: @Sendable (Value) -> Value)?
     var stamp: Stamp?
     var index: (isUnique: Bool, folding: TextFolding)?
 
@@ -199,87 +214,11 @@ public struct AttributeOption: Sendable {
         AttributeOption(rule: .range(minimum: nil, maximum: range.upperBound._value))
     }
 
-    /// White space and new lines at both ends are removed before a changed value is validated.
-    public static let trimmed = AttributeOption(normalizer: .trimmed)
-
     /// A `Date` is set to the time of the save.
     ///
     /// Such a property needs no value in `init`.
     public static func stamped(_ stamp: Stamp) -> AttributeOption {
         AttributeOption(stamp: stamp)
-    }
-}
-
-/// A type whose values `.range` can compare.
-public protocol RangeBound: AttributeValue, Comparable {}
-extension Int: RangeBound {}
-extension Int8: RangeBound {}
-extension Int16: RangeBound {}
-extension Int32: RangeBound {}
-extension Int64: RangeBound {}
-extension UInt: RangeBound {}
-extension UInt8: RangeBound {}
-extension UInt16: RangeBound {}
-extension UInt32: RangeBound {}
-extension UInt64: RangeBound {}
-extension Float: RangeBound {}
-extension Double: RangeBound {}
-extension Decimal: RangeBound {}
-extension Date: RangeBound {}
-
-extension Rule {
-    /// `0...5` for a `Double` is written with integers, `0.5...1` for a `Float` with doubles.
-    ///
-    /// A bound that the type does not have stays as it is, and is refused with the schema.
-    fileprivate func fitted(to type: ValueType) -> Rule {
-        guard case .range(let minimum, let maximum) = self else { return self }
-        return .range(minimum: minimum?.fitted(to: type), maximum: maximum?.fitted(to: type))
-    }
-}
-
-extension Value {
-    fileprivate func fitted(to type: ValueType) -> Value {
-        switch (self, type.widest) {
-        case (.int(let number), .uint): UInt64(exactly: number).map(Value.uint) ?? self
-        case (.uint(let number), .int): Int(exactly: number).map(Value.int) ?? self
-        case (.int(let number), .float): .float(Float(number))
-        case (.int(let number), .double): .double(Double(number))
-        case (.int(let number), .decimal): .decimal(Decimal(number))
-        case (.double(let number), .float): .float(Float(number))
-        // By its digits: 0.1 is meant, not the double beside it.
-        case (.double(let number), .decimal):
-            Decimal(string: "\(number)").map(Value.decimal) ?? self
-        default: self
-        }
-    }
-}
-
-// MARK: - What generated code does before a value is validated
-
-/// Removes white space and new lines at both ends.
-///
-/// Used by the code that `@Model` writes.
-public func _trim(_ text: inout String) {
-    // As a rule both ends are visible ASCII, which needs no look at characters.
-    if let first = text.utf8.first, let last = text.utf8.last,
-        (0x21...0x7e).contains(first), (0x21...0x7e).contains(last)
-    {
-        return
-    }
-    func isSpace(_ character: Character?) -> Bool { character?.isWhitespace ?? false }
-    guard isSpace(text.first) || isSpace(text.last) else { return }
-    let start = text.firstIndex { !$0.isWhitespace } ?? text.endIndex
-    let end = text.lastIndex { !$0.isWhitespace }.map { text.index(after: $0) } ?? start
-    text = String(text[start..<end])
-}
-
-/// Removes white space and new lines at both ends.
-///
-/// Used by the code that `@Model` writes.
-public func _trim(_ text: inout String?) {
-    if var present = text {
-        _trim(&present)
-        text = present
     }
 }
 

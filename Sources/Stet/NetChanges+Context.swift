@@ -46,7 +46,9 @@ extension ManagedContext {
                 net.overwrite(date: word, slot: slot, in: item)
                 isStamped = true
             }
-            if isStamped { pending[item.position].object._$stamp(time, isInsert: isInsert) }
+            if isStamped, !isPlanted("C8") {
+                pending[item.position].object._$stamp(time, isInsert: isInsert)
+            }
         }
     }
 }

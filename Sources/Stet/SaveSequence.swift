@@ -117,6 +117,7 @@ extension ManagedContext {
             putBack(beginning)
             throw error
         }
+        if isPlanted("E1") { try validate() }
         guard editDepth == 0 else { return nil }
         let save = try beginSave(label, nil, .rollback)
         save.start = beginning
@@ -138,6 +139,7 @@ extension ManagedContext {
             isSaving = false
             putBack(start)
         }
+        if isPlanted("C11") { return try settle() }
         _ = try prepare(store.configuration.clock())
     }
 
@@ -150,6 +152,7 @@ extension ManagedContext {
             return try conclude(save)
         } catch {
             putBack(save, error)
+            if isPlanted("C6") { return nil }
             throw error
         }
     }
@@ -218,7 +221,7 @@ extension ManagedContext {
         stamp(&net, time)  // 4
         net.sort()
         try net.collectIndexChanges()
-        var violations = try self.violations(of: net, horizon)  // 5
+        var violations = try self.violations(of: &net, horizon)  // 5
         // A hook may have met a read that failed: what it did, and what is wrong, came of nil.
         try checkUsable()
         if let edited = touched, !edited.isEmpty {
@@ -229,44 +232,6 @@ extension ManagedContext {
             throw ValidationError(violations: violations, rejected: try changeSet(of: net))
         }
         return net
-    }
-
-    private func violations(
-        of net: borrowing NetChanges, _ horizon: Revision?
-    ) throws -> [Violation] {
-        var violations = misuse + (try net.violations()) + (try deniedDeletions())
-        let failed = Set(violations.compactMap(\.object))
-        let isValidated = store.modelTypes.map { $0._$hasValidators }
-        for item in net.items where isValidated[item.entity - 1] && !failed.contains(item.id) {
-            let entry = pending[item.position]
-            violations += Self.violations(of: entry.object, entry.base, item.kind)
-        }
-        if let changes = net.indexChanges, changes.hasClaims {
-            let conflicts = try store.file.read {
-                try $0.conflicts(with: changes, through: horizon)
-            }
-            violations += net.schema.violations(conflicts)
-        }
-        let miscounts = try store.file.read { reader in
-            // As with unique values.
-            let isAhead = try horizon.map { try reader.head().revision > $0 } ?? false
-            return isAhead ? [] : try reader.miscounts(of: net)
-        }
-        violations += net.schema.violations(miscounts)
-        return violations.inTotalOrder()
-    }
-
-    /// What the validators in code report.
-    private static func violations<M: Model>(
-        of object: M, _ base: AnyObject, _ kind: ChangeKind
-    ) -> [Violation] {
-        var validation = Validation<M>(
-            operation: kind,
-            old: kind == .insert
-                ? nil : unsafeDowncast(base, to: Memento<M.Snapshot>.self).snapshot,
-            new: kind == .delete ? nil : object._$snapshot, id: object.id)
-        for validator in M.validators.validators { validator(&validation) }
-        return validation.violations
     }
 
     // MARK: Steps 5b to 8
@@ -382,8 +347,6 @@ extension ManagedContext {
 
 extension Model {
     func _$setRevision(_ revision: Revision) { _$state.revision = revision }
-
-    static var _$hasValidators: Bool { !validators.validators.isEmpty }
 
     func _$note(_ code: Violation.Code, _ what: String) {
         _$context?.note(code, self, what)

@@ -59,8 +59,11 @@ extension ManagedContext {
     private func rest<M: Model>(_ object: M) -> Bool {
         object._$state.flags.insert(.resting)
         if object.isDeleted { return true }
-        let base = object.isInserted ? nil : pending[Int(object._$state.pendingIndex)].base
-        object._$normalize(sinceMemento: base)
+        let index = Int(object._$state.pendingIndex)
+        let base = object.isInserted ? nil : pending[index].base
+        if isPlanted("C5") { return false }
+        object._$normalize(sinceMemento: pending[index].normalized ?? base)
+        if M._$description.hasCustomNormalizers { pending[index].normalized = object._$capture() }
         return false
     }
 
@@ -101,6 +104,7 @@ extension ManagedContext {
         return Violation(
             code: .unsettled, entity: M._$name, object: object.id, property: first.name,
             slot: M._$description.entity.slot(of: first.name),
-            message: "\(first.name) was still changed by willSave in round \(Self.roundLimit)")
+            Sentence("{property} was still changed by willSave in round \(Self.roundLimit)"),
+            messages: store.configuration.messages)
     }
 }

@@ -60,6 +60,7 @@ public final class Store: Sendable {
     ) throws -> Store {
         let graph = try ModelGraph(models)
         let schema = try Schema(entities: graph.entities)
+        try schema.checkPatterns()
         let file = try StoreFile.open(at: path, schema: schema, configuration.ofFile)
         return Store(
             file: file, modelTypes: schema.entities.compactMap { graph.types[$0.name] },
@@ -191,6 +192,15 @@ public struct StoreConfiguration: Sendable {
     public var maximumLag = 100_000
     /// Where stamps and commits take the time from.
     public var clock: @Sendable () -> Date = { Date() }
+
+    /// Checks of properties that are put together at run time; asked after the rules of the models.
+    public var chains: [ValidationChain] = []
+    /// Rules for all changes of a save together; asked when nothing else is wrong, on the isolation
+    /// of the context.
+    public var changeSetValidators: [@Sendable (_ validation: inout ChangeSetValidation) -> Void] =
+        []
+    /// The language of violations; English unless said otherwise.
+    public var messages = MessageTable.english
 
     /// Where the store's metrics go: save latency, batch size, waiting and refused saves, the lag
     /// of observers, reads that hold pages back, use of the map; to the system that the process has

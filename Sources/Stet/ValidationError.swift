@@ -4,7 +4,7 @@ public import StetStore
 ///
 /// Nothing was written, and the context was put back.
 public struct ValidationError: Error, Sendable {
-    /// Everything that is wrong, in total order: by entity, object and property.
+    /// Everything that is wrong, in total order: by operation, entity, object, property and rule.
     public let violations: [Violation]
     /// What would have been saved.
     public let rejected: ChangeSet
@@ -16,7 +16,17 @@ public struct ValidationError: Error, Sendable {
 
     /// The code of the one violation; of several, Core Data's code 1560.
     public var code: Violation.Code {
-        violations.count == 1 ? violations[0].code : Violation.Code(domain: "Stet", number: 1560)
+        violations.count == 1 ? violations[0].code : .several
+    }
+
+    /// The same without any value, for logs and for those who may not see them.
+    public var redacted: ValidationError {
+        ValidationError(violations: violations.map(\.redacted), rejected: ChangeSet())
+    }
+
+    /// One line per violation, in another language than that of the store's configuration.
+    public func description(in messages: MessageTable) -> String {
+        violations.map { $0.message(in: messages) }.joined(separator: "\n")
     }
 }
 

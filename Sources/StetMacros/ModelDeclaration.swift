@@ -108,9 +108,33 @@ struct AttributeOptionSyntax {
         return called.as(MemberAccessExprSyntax.self)?.declName.baseName.text ?? ""
     }
 
-    /// The text of the first argument.
+    /// The text of the first argument, or of a closure behind the name.
     var argument: String? {
-        expression.as(FunctionCallExprSyntax.self)?.arguments.first?.expression.trimmedDescription
+        let call = expression.as(FunctionCallExprSyntax.self)
+        return call?.arguments.first?.expression.trimmedDescription
+            ?? call?.trailingClosure?.trimmedDescription
+    }
+
+    /// The text of a literal string that is the first argument; nil where it needs more than a
+    /// look.
+    var literal: String? {
+        let argument = expression.as(FunctionCallExprSyntax.self)?.arguments.first?.expression
+        guard let string = argument?.as(StringLiteralExprSyntax.self), string.segments.count == 1,
+            case .stringSegment(let segment)? = string.segments.first
+        else { return nil }
+        let text = segment.content.text
+        return string.openingPounds != nil || !text.contains("\\") ? text : nil
+    }
+
+    /// The statement that normalises what stands in a place; nil for other options.
+    func normalization(of place: String) -> String? {
+        switch name {
+        case "trimmed": "Stet._trim(&\(place))"
+        case "lowercased": "Stet._lowercase(&\(place))"
+        case "nfc": "Stet._composeCharacters(&\(place))"
+        case "normalized": "Stet._normalize(&\(place), by: \(argument ?? ""))"
+        default: nil
+        }
     }
 }
 

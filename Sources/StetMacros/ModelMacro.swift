@@ -223,21 +223,24 @@ struct ModelMembers {
     }
 
     private var normalize: DeclSyntax {
-        let trims = lines { property in
-            guard property.hasOption("trimmed") else { return nil }
-            let trim =
+        let changes = lines { property in
+            let place = isObservable ? "normalized" : property.storage
+            let calls = property.options.compactMap { $0.normalization(of: place) }
+            if calls.isEmpty { return nil }
+            let change = calls.joined(separator: "; ")
+            let statements =
                 isObservable
-                ? "var trimmed = \(property.storage); Stet._trim(&trimmed); "
+                ? "var normalized = \(property.storage); \(change); "
                     + shown(
-                        property, if: "trimmed != \(property.storage)",
-                        "\(property.storage) = trimmed")
-                : "Stet._trim(&\(property.storage))"
+                        property, if: "normalized != \(property.storage)",
+                        "\(property.storage) = normalized")
+                : change
             return "if base == nil || base?.\(property.reference) != \(property.storage) "
-                + "{ \(trim) }"
+                + "{ \(statements) }"
         }
         return """
             \(raw: access)final func _$normalize(since base: Snapshot?) {
-            \(raw: trims)
+            \(raw: changes)
             }
             """
     }

@@ -180,7 +180,13 @@ enum ModelMisuse {
             "length": ([.text, .data, .collection], "a String, Data, an array or a dictionary"),
             "range": ([.number, .date], "a number or a Date"),
             "trimmed": ([.text], "a String"), "stamped": ([.date], "a Date"),
+            "lowercased": ([.text], "a String"), "nfc": ([.text], "a String"),
+            "matches": ([.text], "a String"),
+            "oneOf": ([.text, .number, .date], "a String, a number or a Date"),
         ]
+        if option.name == "matches", let pattern = option.literal, (try? Regex(pattern)) == nil {
+            return Misuse("pattern", "'\(pattern)' is no regular expression")
+        }
         switch option.name {
         case "required":
             guard !property.isOptional else { return nil }

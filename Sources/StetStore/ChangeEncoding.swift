@@ -42,6 +42,8 @@ package struct NetChanges: ~Copyable {
     package private(set) var items: [Item] = []
     /// What becomes of the entries of indexes; nil until it is collected.
     package private(set) var indexChanges: IndexChanges?
+    /// What the validators have looked up.
+    package var lookups = Lookups()
     private var bodies: RecordWriter
     package let schema: Schema
 
@@ -189,6 +191,7 @@ package struct EncodedChangeSet: Sendable {
     /// Ascending.
     let addedReferences: [ReferenceKey]
     package let indexChanges: IndexChanges
+    let lookups: Lookups
     let schema: Schema
     package let base: Revision
     package let token: UInt64
@@ -235,7 +238,8 @@ extension NetChanges {
             changes: changes, bodies: bodies.buffer.finish(), journal: journal.finish(),
             bodyDigest: digest, attributes: attributes,
             removedReferences: references.removed, addedReferences: references.added,
-            indexChanges: indexChanges, schema: schema, base: base, token: token, time: time)
+            indexChanges: indexChanges, lookups: lookups, schema: schema, base: base, token: token,
+            time: time)
     }
 
     private borrowing func checkLimits() throws {

@@ -17,6 +17,8 @@ package struct CommitRefusal: Error, Sendable {
         case notUnique(UniquenessConflict)
         /// An owner would have another number of members than its relationship allows.
         case miscounted(Miscount)
+        /// A validator has looked up the object, or, for nil, all of the entity.
+        case lookupChanged(entity: Int, ObjectID?)
         /// Another process has migrated the store.
         case schemaChanged
     }
@@ -27,9 +29,9 @@ package struct CommitRefusal: Error, Sendable {
 
 /// The data that the writer looks at before it writes anything.
 struct CommitCheck {
-    private let set: EncodedChangeSet
-    private let file: StoreFile
-    private let transaction: ReadTransaction
+    let set: EncodedChangeSet
+    let file: StoreFile
+    let transaction: ReadTransaction
 
     init(_ set: EncodedChangeSet, _ file: StoreFile, _ transaction: ReadTransaction) {
         self.set = set
@@ -51,6 +53,7 @@ struct CommitCheck {
         if !file.schema.countedRelationships.isEmpty {
             reasons += try miscounts(reader).map { .miscounted($0) }
         }
+        try checkLookups(head, into: &reasons)
         return reasons
     }
 
@@ -63,7 +66,7 @@ struct CommitCheck {
             isDeleted: { entity, id in change(of: entity, id)?.kind == .delete })
     }
 
-    private func header(_ entity: Int, _ id: ObjectID) throws -> RecordHeader? {
+    func header(_ entity: Int, _ id: ObjectID) throws -> RecordHeader? {
         let value = try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
             id.store(to: key.baseAddress!)
             return try transaction.get(UnsafeRawBufferPointer(key), in: file.records[entity - 1])

@@ -20,4 +20,6 @@ public enum Limits {
     public static let indexPropertyCount = 16
     /// The UTF-8 bytes of the name of an entity or property.
     public static let nameByteCount = 255
+    /// The UTF-8 bytes of a pattern, and of a text that a rule names.
+    public static let ruleByteCount = 1_024
 }

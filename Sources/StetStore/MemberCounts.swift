@@ -54,20 +54,19 @@ extension Schema {
     }
 
     /// What is reported of owners with too few or too many members.
-    package func violations(_ miscounts: [Miscount]) -> [Violation] {
+    package func violations(
+        _ miscounts: [Miscount], _ messages: MessageTable, operation: (ObjectID) -> ChangeKind?
+    ) -> [Violation] {
         miscounts.map { miscount in
             let relationship = miscount.relationship.relationship
-            func members(_ count: Int) -> String { "\(count) member\(count == 1 ? "" : "s")" }
             let minimum = relationship.minimumCount ?? 0
             let isTooSmall = miscount.count < minimum
             return Violation(
-                code: isTooSmall ? .tooFew : .tooMany,
+                code: isTooSmall ? .tooFew : .tooMany, operation: operation(miscount.owner),
                 entity: entities[miscount.relationship.entity - 1].name, object: miscount.owner,
                 property: relationship.name, slot: miscount.relationship.slot,
-                message: isTooSmall
-                    ? "\(relationship.name) must have at least \(members(minimum))"
-                    : "\(relationship.name) can't have more than "
-                        + members(relationship.maximumCount ?? 0))
+                isTooSmall ? .tooFew(minimum) : .tooMany(relationship.maximumCount ?? 0),
+                messages: messages)
         }
     }
 }

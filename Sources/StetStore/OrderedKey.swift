@@ -126,7 +126,7 @@ package struct OrderedKey: Hashable, Sendable {
     private static func normalized(_ text: String) -> String {
         var span = text.utf8Span
         if span.checkForNFC(quickCheck: true) { return text }
-        return String(String.UnicodeScalarView(text._nfc))
+        return text.inNormalFormC
     }
 }
 
@@ -157,4 +157,9 @@ extension [UInt8] {
     fileprivate mutating func append(bigEndian number: UInt64) {
         Swift.withUnsafeBytes(of: number.bigEndian) { append(contentsOf: $0) }
     }
+}
+
+extension String {
+    /// The same text in Unicode normal form C.
+    package var inNormalFormC: String { String(String.UnicodeScalarView(_nfc)) }
 }

@@ -3,35 +3,31 @@ import FoundationEssentials
 extension NetChanges {
     /// What the rules of the schema find wrong with the objects that are inserted and updated.
     ///
-    /// Rules are asked of the stored bytes, so that no object is needed.
-    package borrowing func violations() throws -> [Violation] {
+    /// Rules are asked of the stored bytes, so that no object is needed, and nothing is allocated
+    /// for values that are right, but by `.matches`.
+    package borrowing func violations(_ messages: MessageTable = .english) throws -> [Violation] {
         var violations = unstorable()
-        var current: (number: Int, entity: Entity)?
-        var ruled: [(slot: Int, property: Property)] = []
+        var current = 0
+        var rules: [PropertyRules] = []
         for item in items where item.kind != .delete {
-            if current?.number != item.entity {
-                let entity = schema.entities[item.entity - 1]
-                current = (item.entity, entity)
-                ruled = entity.ruledSlots.map { ($0, entity.properties[$0]) }
+            if current != item.entity {
+                current = item.entity
+                rules = schema.entities[item.entity - 1].rules
             }
-            guard !ruled.isEmpty, let entity = current?.entity else { continue }
+            if rules.isEmpty { continue }
+            let entity = schema.entities[item.entity - 1]
             let body = try RecordBody(body(item.after), of: entity)
-            for (slot, property) in ruled {
-                let cell = try body.cell(slot)
-                for rule in property.rules {
-                    guard let broken = try rule.broken(by: cell, property) else { continue }
-                    violations.append(
-                        Violation(
-                            code: broken.code, entity: entity.name, object: item.id,
-                            property: property.name, slot: slot, message: broken.message))
+            for property in rules {
+                let cell = try body.cell(property.slot)
+                guard try property.areBroken(by: cell) else { continue }
+                violations += try property.violations(of: cell, messages) {
+                    (item.kind, entity.name, item.id)
                 }
             }
         }
         return violations
     }
-}
 
-extension NetChanges {
     /// The values that have no stored form.
     private borrowing func unstorable() -> [Violation] {
         if failures.isEmpty { return [] }
@@ -50,52 +46,183 @@ extension NetChanges {
         if failures.isEmpty || body.isEmpty { return [] }
         let entity = schema.entities[number - 1]
         return failures.filter { $0.start == body.lowerBound }.map { failure in
-            let property = entity.properties[failure.slot].name
-            return Violation(
-                code: .unstorable, entity: entity.name, object: id, property: property,
-                slot: failure.slot, message: "\(property) \(failure.reason)")
+            Violation(
+                code: .unstorable, entity: entity.name, object: id,
+                property: entity.properties[failure.slot].name, slot: failure.slot,
+                Sentence("{property} \(failure.reason)"))
         }
     }
 }
 
-extension Rule {
-    /// Code and message when a stored value breaks the rule; nil when it does not.
-    fileprivate func broken(
-        by cell: Cell?, _ property: Property
-    ) throws -> (code: Violation.Code, message: String)? {
-        guard let cell else {
-            return self == .required ? (.required, "\(property.name) is required") : nil
+extension Entity {
+    /// What the rules of one property find wrong with a value that belongs to no object yet.
+    package func violations(
+        of value: Value, slot: Int, _ object: ObjectID?, _ messages: MessageTable
+    ) throws -> [Violation] {
+        var writer = RecordWriter()
+        writer.begin(propertyCount: 1)
+        writer.write(value, slot: 0)
+        let property = properties[slot]
+        if let failure = writer.failures.first {
+            return [
+                Violation(
+                    code: .unstorable, entity: name, object: object, property: property.name,
+                    slot: slot, Sentence("{property} \(failure.reason)"), messages: messages)
+            ]
         }
-        switch self {
-        case .required: return nil
-        case .notEmpty:
-            return cell.byteCount == 0 ? (.tooShort, "\(property.name) can't be empty") : nil
+        guard let rules = PropertyRules(property, slot: slot) else { return [] }
+        let body = try RecordBody(
+            writer.buffer.bytes, of: Entity(name: name, properties: [property]))
+        return try rules.violations(of: try body.cell(0), messages) { (nil, name, object) }
+    }
+}
+
+/// The rules of one property, made ready to be asked of stored bytes.
+struct PropertyRules: Sendable {
+    /// A rule with what is made from its text once.
+    private enum Check {
+        case required, notEmpty
+        case length(minimum: Int, maximum: Int)
+        /// Of numbers that compare like their words.
+        case words(ClosedRange<Int>)
+        case range(minimum: Value?, maximum: Value?)
+        case matches(Pattern)
+        case oneOf([Value], stored: Set<UInt64>)
+    }
+
+    let slot: Int
+    private let property: Property
+    private let type: ValueType
+    private let checks: [Check]
+
+    /// Nil when the property has no rules.
+    init?(_ property: Property, slot: Int) {
+        if property.rules.isEmpty { return nil }
+        self.slot = slot
+        self.property = property
+        type = property.type
+        checks = property.rules.map { Self.check($0, property.type) }
+    }
+
+    private static func check(_ rule: Rule, _ type: ValueType) -> Check {
+        switch rule {
+        case .required: return .required
+        case .notEmpty: return .notEmpty
         case .length(let minimum, let maximum):
-            return Self.brokenLength(cell, minimum, maximum, property)
+            return .length(minimum: minimum ?? 0, maximum: maximum ?? .max)
         case .range(let minimum, let maximum):
-            return Self.brokenRange(
-                try Value(cell, type: property.type), minimum, maximum, property.name)
+            guard type.widest == .int, minimum?.type ?? .int == .int,
+                maximum?.type ?? .int == .int
+            else { return .range(minimum: minimum, maximum: maximum) }
+            let lower = minimum?.inlineWord.map { Int(truncatingIfNeeded: $0) } ?? .min
+            let upper = maximum?.inlineWord.map { Int(truncatingIfNeeded: $0) } ?? .max
+            // Bounds in the wrong order let nothing through.
+            return lower <= upper
+                ? .words(lower...upper) : .range(minimum: minimum, maximum: maximum)
+        case .matches(let pattern): return .matches(Pattern(pattern))
+        case .oneOf(let values):
+            return .oneOf(values, stored: Set(values.compactMap(\.inlineWord)))
         }
     }
 
-    private static func brokenLength(
-        _ cell: Cell, _ minimum: Int?, _ maximum: Int?, _ property: Property
-    ) -> (code: Violation.Code, message: String)? {
-        guard case .bytes(let bytes) = cell else { return nil }
-        let (count, unit): (Int, String) =
-            switch property.type {
-            case .string: (characterCount(bytes), "character")
-            case .data: (bytes.count, "byte")
-            default: (Value.elementCount(bytes, property.type), "element")
-            }
-        func units(_ count: Int) -> String { "\(count) \(unit)\(count == 1 ? "" : "s")" }
-        if let minimum, count < minimum {
-            return (.tooShort, "\(property.name) must be at least \(units(minimum))")
+    /// Whether any rule is broken.
+    func areBroken(by cell: Cell?) throws -> Bool {
+        for check in checks where try isBroken(check, cell) { return true }
+        return false
+    }
+
+    /// One violation for each rule that is broken; `context` is operation, entity and object.
+    func violations(
+        of cell: Cell?, _ messages: MessageTable,
+        _ context: () -> (operation: ChangeKind?, entity: String, object: ObjectID?)
+    ) throws -> [Violation] {
+        var violations: [Violation] = []
+        for (index, check) in checks.enumerated() where try isBroken(check, cell) {
+            let value = try Value(cell, type: type)
+            let (code, sentence) = broken(property.rules[index], cell, value)
+            let (operation, entity, object) = context()
+            violations.append(
+                Violation(
+                    code: code, operation: operation, entity: entity, object: object,
+                    property: property.name, slot: slot, value: value,
+                    rule: property.rules[index].description, ruleIndex: index, sentence,
+                    messages: messages))
         }
-        if let maximum, count > maximum {
-            return (.tooLong, "\(property.name) can't be longer than \(units(maximum))")
+        return violations
+    }
+
+    private func isBroken(_ check: Check, _ cell: Cell?) throws -> Bool {
+        guard let cell else {
+            if case .required = check { return true }
+            return false
         }
-        return nil
+        switch (check, cell) {
+        case (.required, _): return false
+        case (.notEmpty, _): return cell.byteCount == 0
+        case (.length(let minimum, let maximum), .bytes(let bytes)):
+            // A character has one byte at least.
+            if bytes.count <= maximum, minimum <= min(bytes.count, 1) { return false }
+            let count = length(bytes)
+            return count < minimum || count > maximum
+        case (.words(let range), .word(let word)):
+            return !range.contains(Int(truncatingIfNeeded: word))
+        case (.range(let minimum, let maximum), _):
+            let value = try Value(cell, type: type)
+            return minimum.map { !$0.isAtMost(value) } ?? false
+                || maximum.map { !value.isAtMost($0) } ?? false
+        case (.matches(let pattern), .bytes(let bytes)): return !pattern.matches(bytes)
+        case (.oneOf(let values, let stored), _):
+            if case .word(let word) = cell, stored.contains(word) { return false }
+            let value = try Value(cell, type: type)
+            return !values.contains { $0.isSame(as: value) }
+        default: return false
+        }
+    }
+
+    private func broken(
+        _ rule: Rule, _ cell: Cell?, _ value: Value
+    ) -> (Violation.Code, Sentence) {
+        switch rule {
+        case .required: return (.required, .required)
+        case .notEmpty: return (.tooShort, .empty)
+        case .length(let minimum, let maximum):
+            guard case .bytes(let bytes)? = cell else { return (.tooShort, .empty) }
+            let count = length(bytes)
+            if let minimum, count < minimum { return (.tooShort, .tooShort(minimum, unit)) }
+            return (.tooLong, .tooLong(maximum ?? count, unit))
+        case .range(let minimum, let maximum):
+            return Self.brokenRange(value, minimum, maximum)
+        case .matches: return (.wrongPattern, .wrongPattern)
+        case .oneOf(let values): return (.notOneOf, .notOneOf(values))
+        }
+    }
+
+    private static func brokenRange(
+        _ value: Value, _ minimum: Value?, _ maximum: Value?
+    ) -> (Violation.Code, Sentence) {
+        if case .date(let date) = value {
+            if date.timeIntervalSinceReferenceDate.isNaN { return (.invalidDate, .notADate) }
+            if let minimum, !minimum.isAtMost(value) { return (.tooEarly, .tooEarly(minimum)) }
+            return (.tooLate, .tooLate(maximum ?? value))
+        }
+        if let minimum, !minimum.isAtMost(value) { return (.tooSmall, .tooSmall(minimum)) }
+        return (.tooLarge, .tooLarge(maximum ?? value))
+    }
+
+    private var unit: LengthUnit {
+        switch type {
+        case .string: .character
+        case .data: .byte
+        default: .element
+        }
+    }
+
+    private func length(_ bytes: UnsafeRawBufferPointer) -> Int {
+        switch type {
+        case .string: Self.characterCount(bytes)
+        case .data: bytes.count
+        default: Value.elementCount(bytes, type)
+        }
     }
 
     /// Grapheme clusters.
@@ -103,37 +230,43 @@ extension Rule {
     /// Of ASCII only "\r\n" is a cluster of two.
     private static func characterCount(_ bytes: UnsafeRawBufferPointer) -> Int {
         let isPlain = bytes.allSatisfy { $0 < 0x80 && $0 != 0x0d }
-        return isPlain ? bytes.count : String(decoding: bytes, as: UTF8.self).count
-    }
-
-    private static func brokenRange(
-        _ value: Value, _ minimum: Value?, _ maximum: Value?, _ name: String
-    ) -> (code: Violation.Code, message: String)? {
-        let isDate = value.type == .date
-        if let minimum, !Self.isAtMost(minimum, value) {
-            return isDate
-                ? (.tooEarly, "\(name) can't be before \(minimum)")
-                : (.tooSmall, "\(name) must be at least \(minimum)")
+        if isPlain { return bytes.count }
+        // A string of its own would be allocated.
+        guard let text = try? UTF8Span(validating: bytes.bindMemory(to: UInt8.self).span) else {
+            return String(decoding: bytes, as: UTF8.self).count
         }
-        if let maximum, !Self.isAtMost(value, maximum) {
-            return isDate
-                ? (.tooLate, "\(name) can't be after \(maximum)")
-                : (.tooLarge, "\(name) can't be greater than \(maximum)")
-        }
-        return nil
+        var characters = text.makeCharacterIterator()
+        var count = 0
+        while characters.skipForward() > 0 { count += 1 }
+        return count
     }
+}
 
+extension Value {
     /// False for values that do not compare, as NaN.
-    private static func isAtMost(_ one: Value, _ other: Value) -> Bool {
-        switch (one, other) {
+    fileprivate func isAtMost(_ other: Value) -> Bool {
+        switch (self, other) {
         case (.int(let one), .int(let other)): one <= other
         case (.uint(let one), .uint(let other)): one <= other
         case (.float(let one), .float(let other)): one <= other
         case (.double(let one), .double(let other)): one <= other
         case (.decimal(let one), .decimal(let other)):
             !one.isNaN && !other.isNaN && one <= other
-        case (.date(let one), .date(let other)): one <= other
+        case (.date(let one), .date(let other)):
+            // `Date` itself answers true for NaN.
+            one.timeIntervalSinceReferenceDate <= other.timeIntervalSinceReferenceDate
         default: false
+        }
+    }
+
+    /// True when a rule that names the value means the other one: text as `String` compares it, 0
+    /// for -0.
+    fileprivate func isSame(as other: Value) -> Bool {
+        switch (self, other) {
+        case (.string(let one), .string(let other)): one == other
+        case (.double(let one), .double(let other)): one == other
+        case (.float(let one), .float(let other)): one == other
+        default: self == other
         }
     }
 }

@@ -9,8 +9,13 @@ extension Schema {
     private static let formatWithIndexes: UInt8 = 2
     /// Of a schema with a delete rule or a to-many relationship.
     fileprivate static let formatWithRelationships: UInt8 = 3
+    /// Of a schema with patterns, enumerated values or normalisers that came later.
+    private static let formatWithPatterns: UInt8 = 4
 
     private var smallestFormat: UInt8 {
+        if entities.contains(where: { $0.properties.contains(where: \.needsPatterns) }) {
+            return Self.formatWithPatterns
+        }
         let isRelated = entities.contains { entity in
             !entity.relationships.isEmpty || entity.isLink
                 || entity.properties.contains { $0.deleteRule != .nullify }
@@ -45,7 +50,7 @@ extension Schema {
     package init(decoding bytes: UnsafeRawBufferPointer) throws {
         var reader = ByteReader(bytes)
         let format: UInt8 = try reader.read()
-        guard (Self.format...Self.formatWithRelationships).contains(format) else {
+        guard (Self.format...Self.formatWithPatterns).contains(format) else {
             throw DecodingFailure("a schema in an unknown format")
         }
         let revision = Int(try reader.read(UInt32.self))
@@ -79,6 +84,17 @@ extension Schema {
 }
 
 extension Property {
+    /// True when a version that knows none of this would take the property for another.
+    fileprivate var needsPatterns: Bool {
+        normalizers.contains { $0 != .trimmed }
+            || rules.contains { rule in
+                switch rule {
+                case .matches, .oneOf: true
+                default: false
+                }
+            }
+    }
+
     fileprivate func encode(into buffer: inout ByteBuffer, _ format: UInt8) {
         buffer.append(shortString: name)
         buffer.append(type.rawValue)
@@ -140,6 +156,13 @@ extension Rule {
         case .range(let minimum, let maximum):
             buffer.append(UInt8(4))
             for bound in [minimum, maximum] { Self.encode(bound, into: &buffer) }
+        case .matches(let pattern):
+            buffer.append(UInt8(5))
+            buffer.append(shortString: pattern)
+        case .oneOf(let values):
+            buffer.append(UInt8(6))
+            buffer.append(UInt8(values.count))
+            for value in values { Self.encode(value, into: &buffer) }
         }
     }
 
@@ -150,6 +173,7 @@ extension Rule {
         case .decimal(let decimal):
             buffer.append(UInt8(decimal.storedBytes.count))
             decimal.storedBytes.withUnsafeBytes { buffer.append($0) }
+        case .string(let text): buffer.append(shortString: text)
         default: buffer.append(bound.inlineWord ?? 0)
         }
     }
@@ -158,9 +182,10 @@ extension Rule {
         func bound() throws -> Value? {
             let tag: UInt8 = try reader.read()
             if tag == Self.absent { return nil }
-            guard let type = ValueType(rawValue: tag), type.isInline || type == .decimal else {
+            guard let type = ValueType(rawValue: tag), Value.ruleTypes.contains(type) else {
                 throw DecodingFailure("a bound of an unknown type")
             }
+            if type == .string { return .string(try reader.readShortString()) }
             if type == .decimal {
                 let count = Int(try reader.read(UInt8.self))
                 return .decimal(try Decimal(storedBytes: try reader.read(byteCount: count)))
@@ -179,6 +204,10 @@ extension Rule {
         case 2: self = .notEmpty
         case 3: self = .length(minimum: try length(), maximum: try length())
         case 4: self = .range(minimum: try bound(), maximum: try bound())
+        case 5: self = .matches(try reader.readShortString())
+        case 6:
+            self = .oneOf(
+                try (0..<(try reader.read(UInt8.self))).map { _ in try bound() ?? .null })
         default: throw DecodingFailure("an unknown rule")
         }
     }

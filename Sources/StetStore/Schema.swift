@@ -28,6 +28,13 @@ public struct Schema: Hashable, Sendable {
         countedRelationships = Self.counted(self)
     }
 
+    /// An entity by itself, whose bodies can be written and read; what it refers to is not there.
+    package init(alone entity: Entity) {
+        revision = 1
+        entities = [entity]
+        indexes = []
+    }
+
     /// The entity with this name.
     public func entity(named name: String) -> Entity? {
         number(ofEntity: name).map { entities[$0 - 1] }
@@ -88,7 +95,7 @@ public struct Entity: Hashable, Sendable {
         let relationships: [Relationship]
         let isLink: Bool
         let referenceSlots: [Int]
-        let ruledSlots: [Int]
+        let rules: [PropertyRules]
         let stampedSlots: [Int]
 
         init(
@@ -101,7 +108,7 @@ public struct Entity: Hashable, Sendable {
             self.relationships = relationships
             self.isLink = isLink
             referenceSlots = properties.indices.filter { properties[$0].type == .reference }
-            ruledSlots = properties.indices.filter { !properties[$0].rules.isEmpty }
+            rules = properties.indices.compactMap { PropertyRules(properties[$0], slot: $0) }
             stampedSlots = properties.indices.filter { properties[$0].stamp != nil }
         }
     }
@@ -138,8 +145,8 @@ public struct Entity: Hashable, Sendable {
     public var isLink: Bool { contents.isLink }
     /// The slots of the references.
     package var referenceSlots: [Int] { contents.referenceSlots }
-    /// The slots of the properties with rules.
-    var ruledSlots: [Int] { contents.ruledSlots }
+    /// The rules of those properties that have some.
+    var rules: [PropertyRules] { contents.rules }
     /// The slots of the properties with a stamp.
     package var stampedSlots: [Int] { contents.stampedSlots }
 
@@ -202,8 +209,11 @@ public struct Entity: Hashable, Sendable {
             {
                 return "\(name).\(property.name) is a \(property.type) of unknown elements"
             }
-            if let rule = property.rules.first(where: { !$0.fits(property.type) }) {
-                return "\(rule) does not fit \(name).\(property.name), which is a \(property.type)"
+            for rule in property.rules {
+                if let problem = rule.problem(with: property) {
+                    return "\(rule) \(problem) \(name).\(property.name), "
+                        + "which is a \(property.type)"
+                }
             }
         }
         return nil
@@ -278,6 +288,12 @@ extension Value {
 public enum Normalizer: UInt8, Hashable, Sendable {
     /// White space and new lines at both ends are removed.
     case trimmed = 1
+    /// Letters become small ones.
+    case lowercased = 2
+    /// Text is brought into Unicode normal form C.
+    case nfc = 3
+    /// A function of the model changes the value.
+    case custom = 4
 }
 
 /// When a property is given the time of the save.
@@ -286,46 +302,4 @@ public enum Stamp: UInt8, Hashable, Sendable {
     case insert = 1
     /// when the object is inserted and whenever it is changed
     case update = 2
-}
-
-/// What a value must satisfy when it is saved.
-public enum Rule: Hashable, Sendable {
-    /// Not nil.
-    case required
-    /// Not the empty string, data, list or dictionary; nil is let through.
-    case notEmpty
-    /// At least and at most so many characters (grapheme clusters) of a string, bytes of data,
-    /// elements of a list or dictionary; nil is let through.
-    case length(minimum: Int?, maximum: Int?)
-    /// At least and at most this value; nil is let through.
-    case range(minimum: Value?, maximum: Value?)
-
-    /// True when the rule can be asked of this type.
-    func fits(_ type: ValueType) -> Bool {
-        switch self {
-        case .required: true
-        case .notEmpty, .length: [.string, .data, .list, .dictionary].contains(type)
-        case .range(let minimum, let maximum):
-            [.int, .uint, .float, .double, .decimal, .date].contains(type.widest)
-                && (minimum == nil || minimum?.type == type.widest)
-                && (maximum == nil || maximum?.type == type.widest)
-        }
-    }
-}
-
-extension Rule: CustomStringConvertible {
-    /// The rule as it is declared.
-    public var description: String {
-        func range(_ lower: (any CustomStringConvertible)?, _ upper: (any CustomStringConvertible)?)
-            -> String
-        {
-            "\(lower?.description ?? "")...\(upper?.description ?? "")"
-        }
-        return switch self {
-        case .required: ".required"
-        case .notEmpty: ".notEmpty"
-        case .length(let minimum, let maximum): ".length(\(range(minimum, maximum)))"
-        case .range(let minimum, let maximum): ".range(\(range(minimum, maximum)))"
-        }
-    }
 }

@@ -76,7 +76,7 @@ public struct StoreError: Error, Hashable, Sendable {
         self.code = code
         self.path = path
         self.message = message
-        self.advice = advice
+        self.advice = isPlanted("C9") ? "" : advice
         self.systemCode = systemCode
     }
 }

@@ -23,6 +23,8 @@ public struct Violation: Sendable, Hashable, Codable {
         public static let custom = Code(1550)
         /// Another object has values that must be unique.
         public static let notUnique = Code(1551)
+        /// A `ValidationError` with several violations.
+        public static let several = Code(1560)
         /// A required value is nil.
         public static let required = Code(1570)
         /// A relationship has fewer members than it must have.
@@ -39,10 +41,14 @@ public struct Violation: Sendable, Hashable, Codable {
         public static let tooLate = Code(1630)
         /// A date is before its bound.
         public static let tooEarly = Code(1640)
+        /// A date is none: its number is not a number.
+        public static let invalidDate = Code(1650)
         /// A string or data is longer than allowed.
         public static let tooLong = Code(1660)
         /// A string or data is shorter than allowed.
         public static let tooShort = Code(1670)
+        /// Text does not match its pattern.
+        public static let wrongPattern = Code(1680)
         /// An object of one context was used with another.
         public static let foreignObject = Code(1)
         /// A deleted object was edited.
@@ -55,20 +61,34 @@ public struct Violation: Sendable, Hashable, Codable {
         public static let editedDuringFetch = Code(5)
         /// A value has no stored form: it could not be encoded, or not be read back.
         public static let unstorable = Code(6)
+        /// A value is none of those that are allowed.
+        public static let notOneOf = Code(7)
     }
 
     /// What kind of thing is wrong.
     public let code: Code
+    /// What was about to happen to the object; nil when an edit was refused, or a value is checked
+    /// by itself.
+    public let operation: ChangeKind?
     /// The entity of the object.
     public let entity: String
     /// The object; nil when a value is checked that belongs to none yet.
     public let object: ObjectID?
     /// The property; nil when the object as a whole is meant.
     public let property: String?
-    /// What is wrong, as a sentence without a full stop.
+    /// The value that is not valid; nil when the object as a whole is meant, and when it was
+    /// redacted.
+    public let value: Value?
+    /// The rule that was broken, as it is declared, ".length(1...25)"; of a chain the name of the
+    /// link; nil for validators in code and misuse.
+    public let rule: String?
+    /// What is wrong, as a sentence without a full stop, in the language of the store's
+    /// configuration.
     ///
     /// It shows no values.
     public let message: String
+    /// Why that is wrong, as a validator has said it; nil when it has not.
+    public let failureReason: String?
     /// The other object, where two are at odds: of values that must be unique, the one that has
     /// them; of a deletion that is denied, the first that stands in its way.
     public var other: ObjectID? { others.first }
@@ -79,26 +99,76 @@ public struct Violation: Sendable, Hashable, Codable {
     /// Orders the violations of an object: properties in the order of their declaration, then the
     /// object itself.
     package let slot: Int
+    /// Orders the violations of a property: rules in the order of their declaration, then unique
+    /// values, validators, chains.
+    package let ruleIndex: Int
+    package let sentence: Sentence
 
     package init(
-        code: Code, entity: String, object: ObjectID?, property: String?, slot: Int?,
-        message: String, others: [ObjectID] = []
+        code: Code, operation: ChangeKind? = nil, entity: String, object: ObjectID?,
+        property: String?, slot: Int?, value: Value? = nil, rule: String? = nil,
+        ruleIndex: Int = Int.max, _ sentence: Sentence, reason: String? = nil,
+        others: [ObjectID] = [], messages: MessageTable = .english
     ) {
         self.code = code
+        self.operation = operation
         self.entity = entity
         self.object = object
         self.property = property
-        self.slot = slot ?? Int.max
-        self.message = message
+        self.value = value
+        self.rule = rule
         self.others = others
+        self.slot = slot ?? Int.max
+        self.ruleIndex = ruleIndex
+        self.sentence = sentence
+        message = messages.text(sentence, entity: entity, property: property)
+        failureReason = reason.map {
+            messages.text(Sentence($0), entity: entity, property: property)
+        }
     }
 
-    /// The total order in which violations are reported: by entity, object, property, then as they
-    /// were found.
+    /// The message in another language.
+    public func message(in messages: MessageTable) -> String {
+        messages.text(sentence, entity: entity, property: property)
+    }
+
+    /// The same without the value, for logs and for those who may not see it.
+    public var redacted: Violation { Violation(redacting: self) }
+
+    private init(redacting other: Violation) {
+        code = other.code
+        operation = other.operation
+        entity = other.entity
+        object = other.object
+        property = other.property
+        value = nil
+        rule = other.rule
+        message = other.message
+        failureReason = other.failureReason
+        others = other.others
+        slot = other.slot
+        ruleIndex = other.ruleIndex
+        sentence = other.sentence
+    }
+
+    /// The total order in which violations are reported: by operation (deletions, insertions,
+    /// updates), entity, object, property, rule, then as they were found.
     package static func precedes(_ one: Violation, _ other: Violation) -> Bool {
+        if one.operation != other.operation { return one.operationOrder < other.operationOrder }
         if one.entity != other.entity { return one.entity < other.entity }
         if one.object != other.object { return (one.object ?? .none) < (other.object ?? .none) }
-        return one.slot < other.slot
+        if one.slot != other.slot { return one.slot < other.slot }
+        return one.ruleIndex < other.ruleIndex
+    }
+
+    /// That of Core Data's validation.
+    private var operationOrder: Int {
+        switch operation {
+        case nil: 0
+        case .delete: 1
+        case .insert: 2
+        case .update: 3
+        }
     }
 }
 
@@ -110,9 +180,10 @@ extension Violation: CustomStringConvertible {
 extension Array where Element == Violation {
     /// The violations in their total order.
     ///
-    /// Those of one property keep the order in which they were found.
+    /// Those of one rule keep the order in which they were found.
     package func inTotalOrder() -> [Violation] {
-        enumerated().sorted { one, other in
+        if isPlanted("A4") { return self }
+        return enumerated().sorted { one, other in
             if Violation.precedes(one.element, other.element) { return true }
             if Violation.precedes(other.element, one.element) { return false }
             return one.offset < other.offset
@@ -122,22 +193,31 @@ extension Array where Element == Violation {
 
 extension Schema {
     /// What is reported of the objects that a change set gives values that others have.
-    package func violations(_ conflicts: [UniquenessConflict]) -> [Violation] {
+    ///
+    /// `operation` tells what happens to an object.
+    package func violations(
+        _ conflicts: [UniquenessConflict], _ messages: MessageTable,
+        operation: (ObjectID) -> ChangeKind?
+    ) -> [Violation] {
         conflicts.compactMap { conflict in
             guard let index = index(numbered: conflict.index) else { return nil }
             let entity = entities[index.entity - 1]
             let slots = index.index.parts.map(\.slot)
             let names = slots.map { entity.properties[$0].name }
-            let subject = names.dropLast().joined(separator: ", ")
+            let single = slots.count == 1 ? slots[0] : nil
             return Violation(
-                code: .notUnique, entity: entity.name, object: conflict.object,
-                property: names.count == 1 ? names[0] : nil,
-                slot: slots.count == 1 ? slots[0] : nil,
-                message: names.count == 1
-                    ? "\(names[0]) is already taken by another \(entity.name)"
-                    : "\(subject) and \(names[names.count - 1]) together are already taken "
-                        + "by another \(entity.name)",
-                others: [conflict.other])
+                code: .notUnique, operation: operation(conflict.object), entity: entity.name,
+                object: conflict.object, property: single.map { _ in names[0] }, slot: single,
+                rule: single == nil ? "#Unique(\(names.joined(separator: ", ")))" : ".unique",
+                ruleIndex: Violation.uniqueRuleIndex, .notUnique(names),
+                others: isPlanted("A6") ? [] : [conflict.other], messages: messages)
         }
     }
+}
+
+extension Violation {
+    /// Behind all rules of a property.
+    fileprivate static let uniqueRuleIndex = 256
+    package static let validatorRuleIndex = 257
+    static let chainRuleIndex = 258
 }

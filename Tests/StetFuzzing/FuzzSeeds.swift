@@ -179,6 +179,19 @@ private enum FuzzSeeds {
         }
     }()
 
+    private static let patternedSchema: Schema = {
+        let name = Property(
+            name: "n", type: .string, rules: [.matches("a(b|c)*"), .oneOf([.string("abc")])],
+            normalizers: [.lowercased, .nfc, .custom])
+        let level = Property(
+            name: "l", type: .int8, isOptional: true, rules: [.oneOf([.int(1), .int(2)])])
+        do {
+            return try Schema(entities: [Entity(name: "P", properties: [name, level])])
+        } catch {
+            preconditionFailure("the patterned schema of the fuzzer: \(error)")
+        }
+    }()
+
     static var keys: [[UInt8]] {
         var key = [UInt8](repeating: 0, count: ReferenceKey.byteCount)
         key.withUnsafeMutableBytes { bytes in
@@ -188,6 +201,7 @@ private enum FuzzSeeds {
         return [
             [0] + [UInt8](frame: key) + key, [1] + Array("\(FuzzSchema.object)".utf8),
             [2] + FuzzSchema.schema.encoded(), [2] + indexedSchema.encoded(),
+            [2] + patternedSchema.encoded(),
         ]
     }
 

@@ -42,10 +42,10 @@ import Testing
                     + "Date._snapshotValue(_made) != snapshot.made) {",
                 "_$registrar.show(self, \\.title, isOther: mutation.isShown(by: 0)) {",
                 "_$registrar.show(self, \\.made, isOther: mutation.isShown(by: 1)) {",
-                "var trimmed = _title;",
-                "Stet._trim(&trimmed);",
-                "_$registrar.show(self, \\.title, isOther: trimmed != _title) {",
-                "_title = trimmed",
+                "var normalized = _title;",
+                "Stet._trim(&normalized);",
+                "_$registrar.show(self, \\.title, isOther: normalized != _title) {",
+                "_title = normalized",
                 "_$registrar.show(self, \\.made, isOther: true) {",
                 "extension Note: Stet.ObservableModel {",
             ])
@@ -55,6 +55,20 @@ import Testing
                 "@Stet._Stored(1) var made: Date",
                 "Stet._trim(&_title)",
             ])
+    }
+
+    @Test func normalisersRunInTheOrderOfTheirDeclaration() {
+        let options = ".nfc, .normalized(by: Note.clean), .lowercased, .trimmed"
+        let lines = expand("@Model final class Note { @Attribute(\(options)) var title: String }")
+        #expect(
+            lines.filter {
+                $0.contains("&_title") && $0.hasPrefix("Stet._") && !$0.contains("_assign")
+            }
+                == [
+                    "Stet._composeCharacters(&_title);",
+                    "Stet._normalize(&_title, by: Note.clean);",
+                    "Stet._lowercase(&_title);", "Stet._trim(&_title)",
+                ])
     }
 
     @Test func theAccessorsOfAPlainModelReadAndSetTheStorage() {

@@ -164,6 +164,18 @@ import Testing
             "'.range' needs a number or a Date; 'list' is [Int]"
         ),
         ("@Attribute(.stamped(.insert)) var day: Int", "'.stamped' needs a Date; 'day' is Int"),
+        ("@Attribute(.lowercased) var a: Int", "'.lowercased' needs a String; 'a' is Int"),
+        ("@Attribute(.nfc) var a: Data", "'.nfc' needs a String; 'a' is Data"),
+        ("@Attribute(.matches(\"a\")) var a: Int", "'.matches' needs a String; 'a' is Int"),
+        ("@Attribute(.matches(\"(\")) var a: String", "'(' is no regular expression"),
+        (
+            "@Attribute(.matches(#\"\\d+(\"#)) var a: String",
+            "'\\d+(' is no regular expression"
+        ),
+        (
+            "@Attribute(.oneOf(\"a\")) var a: [String]",
+            "'.oneOf' needs a String, a number or a Date; 'a' is [String]"
+        ),
         (
             "@Attribute(.required) var text: String",
             "'.required' says nothing new: 'text' is not optional"
@@ -216,6 +228,11 @@ import Testing
         "@Attribute(.trimmed, .notEmpty, .length(1...)) var title: String?",
         "@Attribute(.range(0...5)) var rating: Foundation.Date",
         "@Attribute(.length(1...2)) var alias: Name",
+        "@Attribute(.matches(\"[a-z]+\"), .lowercased, .nfc) var a: String?",
+        "@Attribute(.matches(#\"\\d+\"#)) var a: String",
+        "@Attribute(.matches(\"\\\\d(\")) var a: String",
+        "@Attribute(.oneOf(Size.small)) var a: Size?", "@Attribute(.oneOf(1, 2)) var a: UInt8",
+        "@Attribute(.normalized(by: rounded)) var a: Double",
     ])
     func whatFitsIsAccepted(source: String) {
         #expect(messages("@Model final class Article { \(source) }") == [])

@@ -111,7 +111,8 @@ struct RuleCheckTests {
         {
             Violation(
                 code: .custom, entity: entity, object: number.map(ObjectID.fixed), property: nil,
-                slot: slot, message: text)
+                slot: slot,
+                Sentence(text))
         }
         let sorted = [
             violation("A", nil, 0, "z"), violation("A", 1, 0, "b"), violation("A", 1, 0, "a"),

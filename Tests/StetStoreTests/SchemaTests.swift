@@ -44,6 +44,7 @@ struct SchemaTests {
                             rules: [.range(minimum: .uint(1), maximum: .uint(.max))]),
                     ]),
             Entity(name: "Empty", properties: []),
+            Entity.patterned,
         ]
         do { return try Schema(revision: 3, entities: entities) } catch {
             preconditionFailure("\(error)")

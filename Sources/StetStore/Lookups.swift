@@ -1,0 +1,61 @@
+/// What validators have looked up to come to their decision, by which the writer sees whether it
+/// still holds.
+package struct Lookups: Sendable {
+    /// One object that was looked up, whether it was there or not.
+    package struct Key: Hashable, Sendable {
+        let entity: Int
+        let id: ObjectID
+    }
+
+    /// The revision that they were made at.
+    package var revision = Revision.zero
+    private(set) var objects: Set<Key> = []
+    /// Entities of which all objects were looked through.
+    private(set) var entities: Set<Int> = []
+
+    package init() {}
+
+    package var isEmpty: Bool { objects.isEmpty && entities.isEmpty }
+
+    package mutating func note(entity: Int, _ id: ObjectID) {
+        objects.insert(Key(entity: entity, id: id))
+    }
+
+    package mutating func note(entity: Int) {
+        entities.insert(entity)
+    }
+}
+
+extension CommitCheck {
+    /// Adds what was looked up and has changed since.
+    func checkLookups(_ head: Head, into reasons: inout [CommitRefusal.Reason]) throws {
+        guard !set.lookups.isEmpty, head.revision > set.lookups.revision else { return }
+        #if STET_FAULTS
+            if file.planted.contains("lookupsNotChecked") { return }
+        #endif
+        for key in set.lookups.objects {
+            let now = try header(key.entity, key.id)?.revision ?? .zero
+            if now > set.lookups.revision {
+                reasons.append(.lookupChanged(entity: key.entity, key.id))
+            }
+        }
+        try checkEntities(head, into: &reasons)
+    }
+
+    /// The journal tells which entities have changed: there is no number to compare.
+    private func checkEntities(
+        _ head: Head, into reasons: inout [CommitRefusal.Reason]
+    ) throws {
+        if set.lookups.entities.isEmpty { return }
+        let reader = StoreReader(transaction, file)
+        var changed: Set<Int> = []
+        var next = set.lookups.revision.next
+        while next <= head.revision, changed.count < set.lookups.entities.count {
+            try reader.forEachTouchedObject(of: next) { entity, _, _ in
+                if set.lookups.entities.contains(entity) { changed.insert(entity) }
+            }
+            next = next.next
+        }
+        reasons += changed.sorted().map { .lookupChanged(entity: $0, nil) }
+    }
+}

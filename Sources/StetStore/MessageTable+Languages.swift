@@ -1,0 +1,119 @@
+extension Sentence {
+    // What rules say. The forms of plurals stand in the tables.
+
+    static let required = Sentence("{property} is required")
+    static let empty = Sentence("{property} can't be empty")
+    static let wrongPattern = Sentence("{property} is not in the right form")
+    static let notADate = Sentence("{property} is not a date")
+
+    package static let deleteDenied = Sentence(
+        "{entity} can't be deleted while it has {property}")
+    package static let deleteDeniedByOne = Sentence(
+        "{entity} can't be deleted while it has a {property}")
+
+    static func tooFew(_ count: Int) -> Sentence {
+        Sentence("{property} must have at least {count} members", count: count)
+    }
+
+    static func tooMany(_ count: Int) -> Sentence {
+        Sentence("{property} can't have more than {count} members", count: count)
+    }
+
+    static func tooShort(_ count: Int, _ unit: LengthUnit) -> Sentence {
+        Sentence("{property} must be at least {count} \(unit)s", count: count)
+    }
+
+    static func tooLong(_ count: Int, _ unit: LengthUnit) -> Sentence {
+        Sentence("{property} can't be longer than {count} \(unit)s", count: count)
+    }
+
+    static func tooSmall(_ limit: Value) -> Sentence {
+        Sentence("{property} must be at least {limit}", limit: limit.description)
+    }
+
+    static func tooLarge(_ limit: Value) -> Sentence {
+        Sentence("{property} can't be greater than {limit}", limit: limit.description)
+    }
+
+    static func tooEarly(_ limit: Value) -> Sentence {
+        Sentence("{property} can't be before {limit}", limit: limit.description)
+    }
+
+    static func tooLate(_ limit: Value) -> Sentence {
+        Sentence("{property} can't be after {limit}", limit: limit.description)
+    }
+
+    static func notOneOf(_ values: [Value]) -> Sentence {
+        Sentence(
+            "{property} must be one of {limit}",
+            limit: values.map(\.description).joined(separator: ", "))
+    }
+
+    static func notUnique(_ properties: [String]) -> Sentence {
+        properties.count == 1
+            ? Sentence("{property} is already taken by another {entity}")
+            : Sentence(
+                "{properties} together are already taken by another {entity}",
+                properties: properties)
+    }
+}
+
+/// What a length counts.
+enum LengthUnit: String, CaseIterable {
+    case character, byte, element
+}
+
+extension MessageTable {
+    /// The sentences as they stand in this documentation.
+    public static let english: MessageTable = {
+        var table = MessageTable(language: "en") { $0 == 1 ? .one : .other }
+        for unit in LengthUnit.allCases {
+            table.plurals[Sentence.tooShort(1, unit).key] = [
+                .one: "{property} must be at least {count} \(unit)"
+            ]
+            table.plurals[Sentence.tooLong(1, unit).key] = [
+                .one: "{property} can't be longer than {count} \(unit)"
+            ]
+        }
+        table.plurals[Sentence.tooFew(1).key] = [
+            .one: "{property} must have at least {count} member"
+        ]
+        table.plurals[Sentence.tooMany(1).key] = [
+            .one: "{property} can't have more than {count} member"
+        ]
+        return table
+    }()
+
+    /// Simplified Chinese.
+    public static let simplifiedChinese: MessageTable = {
+        var table = MessageTable(
+            language: "zh-Hans",
+            sentences: [
+                "{property} is required": "{property}为必填项",
+                "{property} can't be empty": "{property}不能为空",
+                "{property} is not in the right form": "{property}的格式不正确",
+                "{property} is not a date": "{property}不是有效的日期",
+                "{property} must be at least {limit}": "{property}不能小于 {limit}",
+                "{property} can't be greater than {limit}": "{property}不能大于 {limit}",
+                "{property} can't be before {limit}": "{property}不能早于 {limit}",
+                "{property} can't be after {limit}": "{property}不能晚于 {limit}",
+                "{property} must be one of {limit}": "{property}必须是以下之一：{limit}",
+                Sentence.deleteDenied.key: "{entity}仍有{property}，不能删除",
+                Sentence.deleteDeniedByOne.key: "{entity}仍有{property}，不能删除",
+                Sentence.tooFew(1).key: "{property}至少需要 {count} 个成员",
+                Sentence.tooMany(1).key: "{property}不能超过 {count} 个成员",
+                "{property} is already taken by another {entity}": "{property}已被另一个{entity}使用",
+                "{properties} together are already taken by another {entity}":
+                    "{properties}的组合已被另一个{entity}使用",
+            ])
+        table.separators = ("、", "和")
+        let units: [LengthUnit: String] = [
+            .character: "个字符", .byte: "个字节", .element: "个元素",
+        ]
+        for (unit, name) in units {
+            table.sentences[Sentence.tooShort(1, unit).key] = "{property}至少需要 {count} \(name)"
+            table.sentences[Sentence.tooLong(1, unit).key] = "{property}不能超过 {count} \(name)"
+        }
+        return table
+    }()
+}

@@ -1,0 +1,191 @@
+import StetLMDB
+
+/// Checks that are put together at run time, on models that do not know of it.
+///
+/// A chain belongs to the configuration of a store; links can be added and removed while the store
+/// is open, and count from the next save on.
+///
+/// ```swift
+/// let chain = ValidationChain(.firstFailure)
+/// chain.add("short", for: Notebook.self, \.name, message: "a short name, please") {
+///     $0.count < 9
+/// }
+/// chain.add("ASCII", message: "{property} must be plain") { field in
+///     if case .string(let text) = field.value { text.utf8.allSatisfy { $0 < 128 } } else { true }
+/// }
+/// configuration.chains = [chain]
+/// ```
+///
+/// State: the links, guarded by the monitor.
+public final class ValidationChain: Sendable {
+    /// How far a chain is asked.
+    public enum Mode: Sendable {
+        /// Of each object the first failure is reported: of the properties in the order of their
+        /// declaration, and of the links in theirs.
+        case firstFailure
+        /// Each link that fails is reported.
+        case all
+    }
+
+    /// One property of one object, as a link sees it.
+    public struct Field: Hashable, Sendable {
+        /// The name of the model.
+        public let entity: String
+        /// The name of the property.
+        public let property: String
+        /// The value, normalised.
+        public let value: Value
+
+        /// A property with a value.
+        public init(entity: String, property: String, value: Value) {
+            self.entity = entity
+            self.property = property
+            self.value = value
+        }
+    }
+
+    package struct Link: Sendable {
+        let name: String
+        let place: (entity: String, property: String)?
+        let message: String
+        let code: Violation.Code
+        let isValid: @Sendable (Field) -> Bool
+
+        /// `place` is the one property that the link is asked about; nil stands for all.
+        package init(
+            name: String, place: (entity: String, property: String)?, message: String,
+            code: Violation.Code, isValid: @escaping @Sendable (Field) -> Bool
+        ) {
+            self.name = name
+            self.place = place
+            self.message = message
+            self.code = code
+            self.isValid = isValid
+        }
+
+        func concerns(_ entity: String, _ property: String) -> Bool {
+            place.map { $0.entity == entity && $0.property == property } ?? true
+        }
+    }
+
+    /// How far the chain is asked.
+    public let mode: Mode
+    private let state = Monitor<[Link]>([])
+
+    /// A chain without links.
+    public init(_ mode: Mode) {
+        self.mode = mode
+    }
+
+    /// The names of the links, in the order in which they are asked.
+    public var names: [String] { links.map(\.name) }
+
+    var links: [Link] { state.withLock { $0 } }
+
+    /// Adds a link that is asked about every property of every object; one with the same name is
+    /// replaced, in its place.
+    ///
+    /// - Parameters:
+    ///   - name: of the link; the `rule` of its violations.
+    ///   - message: what is wrong, in which "{property}" stands for the property's name.
+    ///   - code: a code of your own.
+    ///   - isValid: false when the value is not valid; runs on the isolation of the context.
+    public func add(
+        _ name: String, message: String = "{property} is not valid",
+        code: Violation.Code = .custom, _ isValid: @escaping @Sendable (_ field: Field) -> Bool
+    ) {
+        add(Link(name: name, place: nil, message: message, code: code, isValid: isValid))
+    }
+
+    package func add(_ link: Link) {
+        state.withLock { links in
+            if let place = links.firstIndex(where: { $0.name == link.name }) {
+                links[place] = link
+            } else {
+                links.append(link)
+            }
+        }
+    }
+
+    /// Removes a link; false when there is none with this name.
+    @discardableResult
+    public func remove(_ name: String) -> Bool {
+        state.withLock { links in
+            guard let place = links.firstIndex(where: { $0.name == name }) else { return false }
+            links.remove(at: place)
+            return true
+        }
+    }
+
+    /// What the links find wrong with a value, without a store.
+    public func check(_ field: Field) -> [Violation] {
+        let asked = links.filter { $0.concerns(field.entity, field.property) }
+        return violations(asked, field, nil, nil, slot: nil, .english)
+    }
+
+    /// The same for a property of an object.
+    package func violations(
+        of field: Field, _ object: ObjectID, slot: Int, _ messages: MessageTable
+    ) -> [Violation] {
+        let asked = links.filter { $0.concerns(field.entity, field.property) }
+        return violations(asked, field, nil, object, slot: slot, messages)
+    }
+
+    private func violations(
+        _ links: [Link], _ field: Field, _ operation: ChangeKind?, _ object: ObjectID?,
+        slot: Int?, _ messages: MessageTable
+    ) -> [Violation] {
+        var violations: [Violation] = []
+        for (index, link) in links.enumerated() where !link.isValid(field) {
+            violations.append(
+                Violation(
+                    code: link.code, operation: operation, entity: field.entity, object: object,
+                    property: field.property, slot: slot, value: field.value, rule: link.name,
+                    ruleIndex: Violation.chainRuleIndex + index,
+                    Sentence(isPlanted("D2") ? "{property} is not valid" : link.message),
+                    messages: messages))
+            if mode == .firstFailure, !isPlanted("D1") { break }
+        }
+        return violations
+    }
+}
+
+extension ValidationChain {
+    /// What the links find wrong with the objects that are inserted and updated.
+    package func violations(
+        of net: borrowing NetChanges, _ messages: MessageTable
+    ) throws -> [Violation] {
+        let links = links
+        if links.isEmpty { return [] }
+        var violations: [Violation] = []
+        var current: (number: Int, places: [(slot: Int, links: [Link])]) = (0, [])
+        for item in net.items where item.kind != .delete {
+            let entity = net.schema.entities[item.entity - 1]
+            if current.number != item.entity {
+                current = (item.entity, Self.places(links, entity))
+            }
+            if current.places.isEmpty { continue }
+            let body = try RecordBody(net.body(item.after), of: entity)
+            for (slot, links) in current.places {
+                let field = Field(
+                    entity: entity.name, property: entity.properties[slot].name,
+                    value: try body.value(slot))
+                let found = self.violations(
+                    links, field, item.kind, item.id, slot: slot, messages)
+                violations += found
+                if mode == .firstFailure, !found.isEmpty, !isPlanted("D1") { break }
+            }
+        }
+        return violations
+    }
+
+    /// The slots of an entity that links are asked about.
+    private static func places(
+        _ links: [Link], _ entity: Entity
+    ) -> [(slot: Int, links: [Link])] {
+        entity.properties.enumerated().compactMap { slot, property in
+            let links = links.filter { $0.concerns(entity.name, property.name) }
+            return links.isEmpty ? nil : (slot, links)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import StetStore
+import Testing
+
+/// Rules that a schema refuses, and those that give it another format.
+struct SchemaRuleTests {
+    @Test func rulesThatCannotBeAskedAreRefused() {
+        func problem(_ type: ValueType, _ rule: Rule) -> String? {
+            let entity = Entity(
+                name: "A", properties: [Property(name: "p", type: type, rules: [rule])])
+            return thrown(StoreError.self) { try Schema(entities: [entity]) }?.message
+        }
+        func message(_ text: String) -> String { "The schema is not usable: \(text)." }
+        #expect(
+            problem(.int, .matches("a"))
+                == message(".matches(\"a\") does not fit A.p, which is a int"))
+        #expect(
+            problem(.int, .oneOf([.int(1), .double(2)]))
+                == message(".oneOf(1, 2.0) does not fit A.p, which is a int"))
+        #expect(
+            problem(.int8, .oneOf([.int(128)]))
+                == message(".oneOf(128) does not fit A.p, which is a int8"))
+        #expect(
+            problem(.string, .oneOf([])) == message(".oneOf() does not fit A.p, which is a string"))
+        #expect(problem(.uuid, .oneOf([.string("a")])) != nil)
+        let limit = Limits.ruleByteCount
+        func text(_ count: Int) -> String { String(repeating: "a", count: count) }
+        for count in [limit, limit + 1] {
+            #expect((problem(.string, .matches(text(count))) == nil) == (count == limit))
+            #expect((problem(.string, .oneOf([.string(text(count))])) == nil) == (count == limit))
+        }
+        for count in [255, 256] {
+            let values = (0..<count).map(Value.int)
+            #expect((problem(.int, .oneOf(values)) == nil) == (count == 255))
+        }
+    }
+
+    /// A pattern is compiled when it is asked, not when a schema is read.
+    @Test func aPatternThatIsNoneIsFoundInTheModels() throws {
+        let schema = try Schema(entities: [
+            Entity(
+                name: "A",
+                properties: [Property(name: "p", type: .string, rules: [.matches("(")])])
+        ])
+        let decoded = try schema.encoded().withUnsafeBytes { try Schema(decoding: $0) }
+        #expect(decoded == schema)
+        let error = try #require(throws: StoreError.self) { try schema.checkPatterns() }
+        #expect(
+            error.message
+                == "The schema is not usable: .matches(\"(\") is no regular expression for A.p.")
+        try Schema(entities: [.patterned]).checkPatterns()
+    }
+
+    @Test func aSchemaWithoutPatternsKeepsItsBytes() throws {
+        let schema = try Schema(entities: [.tag, .notebook, .article])
+        let patterned = try Schema(entities: [.tag, .notebook, .article, .patterned])
+        #expect(schema.encoded().first == 1 && patterned.encoded().first == 4)
+    }
+}
