@@ -54,8 +54,9 @@ static uint64_t hash_bytes(const uint8_t *bytes, size_t count, uint64_t seed) {
 }
 
 uint32_t record_checksum(
-    const uint8_t *body, size_t count, BareID id, uint16_t schema_revision, uint64_t revision) {
+    const uint8_t *body, size_t count, BareID id, const uint8_t *header, uint64_t revision) {
     uint64_t hash = hash_bytes(body, count, id.high ^ id.low);
-    uint64_t prefix = 1 | (uint64_t)schema_revision << 16;
+    // Format, flags and schema revision.
+    uint64_t prefix = get32(header);
     return (uint32_t)avalanche(mix(mix(hash, prefix), revision));
 }

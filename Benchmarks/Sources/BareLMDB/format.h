@@ -25,11 +25,26 @@ enum {
     CHANGE_HEADER_COUNT = 48,
     SALT_COUNT = 16,
     HEAD_COUNT = 56,
+    TITLE_MAXIMUM = 32,
+    // Number of the index, tag, each byte of the title escaped, its end, the article's id.
+    ENTRY_MAXIMUM = 2 + 1 + 2 * TITLE_MAXIMUM + 2 + ID_COUNT,
 };
+
+// As in the journal.
+enum { INSERT = 1, UPDATE = 2, DELETE = 3 };
+
+// What a commit does to an article, or to a notebook with its name as the title.
+typedef struct {
+    int kind, entity;
+    BareID id, notebook;
+    const BareArticle *article;  // what is inserted, updated to, or deleted
+    const BareArticle *before;  // what is updated
+    uint64_t base;  // the revision of its record before; 0 of an insert
+} Change;
 
 struct BareStore {
     MDB_env *environment;
-    MDB_dbi unnamed, journal, references, articles, notebooks;
+    MDB_dbi unnamed, journal, references, indexes, articles, notebooks;
     MDB_txn *reader;  // reset between reads
     bool journals;
     uint64_t revision;
@@ -77,8 +92,36 @@ static inline uint64_t next_random(BareStore *store) {
 // One article in the transaction, with a revision of its own.
 int put_article(BareStore *store, MDB_txn *transaction, const BareArticle *article);
 
+// A record that has been checked.
+typedef struct {
+    const char *title, *body;
+    uint32_t title_count, body_count;
+    int64_t rating;
+    double created;
+    BareID notebook;
+    uint64_t revision;
+} Article;
+
+// Checks format, flags, checksum and revision of a record, and takes it apart.
+bool decode_article(const MDB_val *value, BareID id, uint64_t newest, Article *article);
+
+// True when a record says that its object is deleted.
+bool is_tombstone(const MDB_val *value);
+
+// The body of a record.
+size_t body_count(const Change *change);
+void put_body(uint8_t *body, const Change *change);
+
+// The parts of a commit but records and head.
+int put_journal(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);
+int put_references(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);
+int put_entries(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);
+
+// All of it, but for LMDB's own. The revision moves on; after a failure the store is of no use.
+int put_commit(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);
+
 // The checksum of a record: XXH64 of its body, with id and header mixed in.
 uint32_t record_checksum(
-    const uint8_t *body, size_t count, BareID id, uint16_t schema_revision, uint64_t revision);
+    const uint8_t *body, size_t count, BareID id, const uint8_t *header, uint64_t revision);
 
 #endif

@@ -2,15 +2,6 @@
 
 #include "format.h"
 
-// A record that has been checked.
-typedef struct {
-    const char *title, *body;
-    uint32_t title_count, body_count;
-    int64_t rating;
-    double created;
-    BareID notebook;
-} Article;
-
 static bool locate(
     const uint8_t *body, size_t count, int slot, const char **text, uint32_t *length) {
     uint64_t word = get64(body + BITMAP_COUNT + 8 * slot);
@@ -20,17 +11,19 @@ static bool locate(
     return offset + *length <= count;
 }
 
-// Checks format, flags, checksum and revision, and takes the record apart.
-static bool decode(const MDB_val *value, BareID id, uint64_t newest, Article *article) {
+bool is_tombstone(const MDB_val *value) {
+    return value->mv_size == RECORD_HEADER_COUNT && ((const uint8_t *)value->mv_data)[1] == 1;
+}
+
+bool decode_article(const MDB_val *value, BareID id, uint64_t newest, Article *article) {
     const uint8_t *record = value->mv_data;
     size_t fixed = RECORD_HEADER_COUNT + BITMAP_COUNT + 8 * ARTICLE_SLOT_COUNT;
     if (value->mv_size < fixed || record[0] != 1 || record[1] != 0) return false;
     const uint8_t *body = record + RECORD_HEADER_COUNT;
     size_t count = value->mv_size - RECORD_HEADER_COUNT;
-    uint64_t revision = get64(record + 8);
-    uint16_t schema = (uint16_t)(record[2] | record[3] << 8);
-    if (record_checksum(body, count, id, schema, revision) != get32(record + 4)) return false;
-    if (revision > newest) return false;
+    article->revision = get64(record + 8);
+    uint32_t checksum = record_checksum(body, count, id, record, article->revision);
+    if (checksum != get32(record + 4) || article->revision > newest) return false;
     const char *notebook;
     uint32_t notebook_count;
     if (!locate(body, count, 0, &article->title, &article->title_count)) return false;
@@ -126,7 +119,8 @@ int bare_scan(BareStore *store, bool hashes, BareTotals *totals) {
     if (!code) code = mdb_cursor_open(store->reader, store->articles, &cursor);
     if (code || !buffer) return code ? code : ENOMEM;
     while (!(code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
-        if (!decode(&value, get_id(key.mv_data), store->revision, &article)) {
+        if (is_tombstone(&value)) continue;
+        if (!decode_article(&value, get_id(key.mv_data), store->revision, &article)) {
             code = MDB_CORRUPTED;
             break;
         }
@@ -156,7 +150,9 @@ int bare_get(
         if (!one_scope) code = mdb_txn_renew(store->reader);
         if (code) break;
         code = mdb_get(store->reader, store->articles, &key, &value);
-        if (!code && !decode(&value, ids[index], store->revision, &article)) code = MDB_CORRUPTED;
+        if (!code && !decode_article(&value, ids[index], store->revision, &article)) {
+            code = MDB_CORRUPTED;
+        }
         if (!code) {
             buffer = copy_out(&article, buffer, &capacity);
             if (!buffer) code = ENOMEM;
@@ -167,6 +163,54 @@ int bare_get(
     if (one_scope) mdb_txn_reset(store->reader);
     free(buffer);
     return code;
+}
+
+// The articles of a notebook, found by the reverse references.
+static int walk_notebook(
+    BareStore *store, MDB_cursor *references, BareID notebook, char **buffer, size_t *capacity,
+    BareTotals *totals) {
+    uint8_t prefix[REFERENCE_KEY_COUNT - ID_COUNT];
+    put_id(prefix, notebook);
+    put16(prefix + 16, __builtin_bswap16(ARTICLE));
+    put16(prefix + 18, __builtin_bswap16(4));
+    MDB_val key = {sizeof prefix, prefix}, none, value;
+    Article article;
+    int code = mdb_cursor_get(references, &key, &none, MDB_SET_RANGE);
+    while (!code && key.mv_size == REFERENCE_KEY_COUNT
+           && !memcmp(key.mv_data, prefix, sizeof prefix)) {
+        MDB_val name = {ID_COUNT, (uint8_t *)key.mv_data + sizeof prefix};
+        code = mdb_get(store->reader, store->articles, &name, &value);
+        if (code) return code;
+        if (!decode_article(&value, get_id(name.mv_data), store->revision, &article)) {
+            return MDB_CORRUPTED;
+        }
+        *buffer = copy_out(&article, *buffer, capacity);
+        if (!*buffer) return ENOMEM;
+        totals->count++;
+        totals->title_byte_count += article.title_count;
+        code = mdb_cursor_get(references, &key, &none, MDB_NEXT);
+    }
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+int bare_walk(BareStore *store, BareTotals *totals) {
+    size_t capacity = 1024;
+    char *buffer = malloc(capacity);
+    MDB_cursor *notebooks = NULL, *references = NULL;
+    MDB_val key, value;
+    *totals = (BareTotals){0};
+    int code = buffer ? mdb_txn_renew(store->reader) : ENOMEM;
+    if (!code) code = mdb_cursor_open(store->reader, store->notebooks, &notebooks);
+    if (!code) code = mdb_cursor_open(store->reader, store->references, &references);
+    while (!code && !(code = mdb_cursor_get(notebooks, &key, &value, MDB_NEXT))) {
+        code = walk_notebook(
+            store, references, get_id(key.mv_data), &buffer, &capacity, totals);
+    }
+    if (notebooks) mdb_cursor_close(notebooks);
+    if (references) mdb_cursor_close(references);
+    mdb_txn_reset(store->reader);
+    free(buffer);
+    return code == MDB_NOTFOUND ? 0 : code;
 }
 
 // MARK: Structs that stay
@@ -226,7 +270,7 @@ int bare_fetch(BareStore *store, BareTotals *totals, BareObjects **result) {
     if (code || !objects) return code ? code : ENOMEM;
     while (!(code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
         BareID id = get_id(key.mv_data);
-        if (!decode(&value, id, store->revision, &article)) {
+        if (!decode_article(&value, id, store->revision, &article)) {
             code = MDB_CORRUPTED;
         } else if (!keep_article(objects, id, &article)) {
             code = ENOMEM;

@@ -2,16 +2,9 @@
 
 #include "format.h"
 
-// An object to be written: an article, or a notebook with its name as the title.
-typedef struct {
-    const BareArticle *article;
-    BareID id, notebook;
-    int entity;
-} Object;
-
-static size_t body_count(const Object *object) {
-    const BareArticle *article = object->article;
-    if (object->entity == NOTEBOOK) return BITMAP_COUNT + 8 + article->title_count;
+size_t body_count(const Change *change) {
+    const BareArticle *article = change->article;
+    if (change->entity == NOTEBOOK) return BITMAP_COUNT + 8 + article->title_count;
     return BITMAP_COUNT + 8 * ARTICLE_SLOT_COUNT + article->title_count + article->body_count
         + ID_COUNT;
 }
@@ -23,10 +16,10 @@ static uint8_t *put_text(uint8_t *body, uint8_t *tail, int slot, const char *tex
     return tail + count;
 }
 
-static void put_body(uint8_t *body, const Object *object) {
-    const BareArticle *article = object->article;
+void put_body(uint8_t *body, const Change *change) {
+    const BareArticle *article = change->article;
     memset(body, 0, BITMAP_COUNT);
-    if (object->entity == NOTEBOOK) {
+    if (change->entity == NOTEBOOK) {
         put_text(body, body + BITMAP_COUNT + 8, 0, article->title, article->title_count);
         return;
     }
@@ -37,152 +30,40 @@ static void put_body(uint8_t *body, const Object *object) {
     put64(slots + 16, (uint64_t)article->rating);
     memcpy(slots + 24, &article->created, 8);
     put64(slots + 32, (uint64_t)(tail - body) | (uint64_t)ID_COUNT << 32);
-    put_id(tail, object->notebook);
+    put_id(tail, change->notebook);
 }
 
-// MARK: The journal
+// MARK: Records and head
 
-static uint8_t *put_envelope(
-    uint8_t *to, uint64_t revision, size_t changes, size_t chunks, size_t count) {
-    memset(to, 0, ENVELOPE_COUNT);  // digests stay 0
-    to[0] = 1;
-    put16(to + 2, 1);
-    put32(to + 4, (uint32_t)changes);
-    put64(to + 8, revision);
-    put64(to + 24, revision - 1);
-    put32(to + 56, 1);
-    put32(to + 160, (uint32_t)chunks);
-    put64(to + 168, count);
-    return to + ENVELOPE_COUNT;
+static void put_header(
+    uint8_t *header, const Change *change, size_t body, uint64_t revision) {
+    header[0] = 1;
+    header[1] = change->kind == DELETE;
+    put16(header + 2, 1);
+    put32(
+        header + 4,
+        record_checksum(header + RECORD_HEADER_COUNT, body, change->id, header, revision));
+    put64(header + 8, revision);
 }
-
-static uint8_t *put_attributes(BareStore *store, uint8_t *to) {
-    memset(to, 0, ATTRIBUTES_COUNT);
-    put32(to, ATTRIBUTES_COUNT);
-    put64(to + 4, next_random(store));
-    put64(to + 12, next_random(store));
-    return to + ATTRIBUTES_COUNT;
-}
-
-static uint8_t *put_change(BareStore *store, uint8_t *to, const Object *object) {
-    size_t count = body_count(object);
-    put32(to, (uint32_t)(CHANGE_HEADER_COUNT + count));
-    put64(to + 4, next_random(store));
-    put64(to + 12, next_random(store));
-    to[20] = 1;
-    to[21] = 0;
-    put16(to + 22, (uint16_t)object->entity);
-    put_id(to + 24, object->id);
-    put64(to + 40, 0);
-    put_body(to + CHANGE_HEADER_COUNT, object);
-    return to + CHANGE_HEADER_COUNT + count;
-}
-
-// How many objects from `first` on fit a chunk with so many bytes taken; the chunk's size.
-static size_t fit(const Object *objects, size_t first, size_t count, size_t *taken) {
-    size_t end = first;
-    for (; end < count; end++) {
-        size_t next = CHANGE_HEADER_COUNT + body_count(&objects[end]);
-        if (*taken + next > CHUNK_COUNT) break;
-        *taken += next;
-    }
-    return end;
-}
-
-static int put_journal(
-    BareStore *store, MDB_txn *transaction, const Object *objects, size_t count) {
-    // The first pass only counts: the envelope says how many chunks and bytes follow.
-    size_t chunks = 0, bytes = ATTRIBUTES_COUNT;
-    for (size_t next = 0; chunks == 0 || next < count; chunks++) {
-        size_t taken = CHUNK_HEADER_COUNT + (chunks == 0 ? ENVELOPE_COUNT + ATTRIBUTES_COUNT : 0);
-        next = fit(objects, next, count, &taken);
-    }
-    for (size_t index = 0; index < count; index++) {
-        bytes += CHANGE_HEADER_COUNT + body_count(&objects[index]);
-    }
-    uint64_t revision = store->revision + 1;
-    size_t first = 0;
-    for (size_t chunk = 0; chunk < chunks; chunk++) {
-        size_t size = CHUNK_HEADER_COUNT + (chunk == 0 ? ENVELOPE_COUNT + ATTRIBUTES_COUNT : 0);
-        size_t end = fit(objects, first, count, &size);
-        uint8_t name[12];
-        put64(name, __builtin_bswap64(revision));
-        put32(name + 8, __builtin_bswap32((uint32_t)chunk));
-        MDB_val key = {sizeof name, name}, value = {size, NULL};
-        int code = mdb_put(transaction, store->journal, &key, &value, MDB_RESERVE | MDB_APPEND);
-        if (code) return code;
-        uint8_t *to = value.mv_data;
-        if (chunk == 0) to = put_envelope(to, revision, count, chunks, bytes);
-        put32(to, (uint32_t)first);
-        put32(to + 4, (uint32_t)(end - first));
-        to += CHUNK_HEADER_COUNT;
-        if (chunk == 0) to = put_attributes(store, to);
-        for (; first < end; first++) to = put_change(store, to, &objects[first]);
-    }
-    return 0;
-}
-
-// MARK: Records, references, head
 
 static int put_records(
-    BareStore *store, MDB_txn *transaction, const Object *objects, size_t count) {
+    BareStore *store, MDB_txn *transaction, const Change *changes, size_t count) {
     uint64_t revision = store->revision + 1;
     for (size_t index = 0; index < count; index++) {
-        const Object *object = &objects[index];
-        size_t body = body_count(object);
+        const Change *change = &changes[index];
+        size_t body = change->kind == DELETE ? 0 : body_count(change);
         uint8_t name[ID_COUNT];
-        put_id(name, object->id);
+        put_id(name, change->id);
         MDB_val key = {ID_COUNT, name}, value = {RECORD_HEADER_COUNT + body, NULL};
-        MDB_dbi table = object->entity == ARTICLE ? store->articles : store->notebooks;
-        int code = mdb_put(transaction, table, &key, &value, MDB_RESERVE | MDB_APPEND);
+        MDB_dbi table = change->entity == ARTICLE ? store->articles : store->notebooks;
+        unsigned append = change->kind == INSERT ? MDB_APPEND : 0;
+        int code = mdb_put(transaction, table, &key, &value, MDB_RESERVE | append);
         if (code) return code;
         uint8_t *header = value.mv_data;
-        put_body(header + RECORD_HEADER_COUNT, object);
-        header[0] = 1;
-        header[1] = 0;
-        put16(header + 2, 1);
-        put32(
-            header + 4,
-            record_checksum(header + RECORD_HEADER_COUNT, body, object->id, 1, revision));
-        put64(header + 8, revision);
+        if (body) put_body(header + RECORD_HEADER_COUNT, change);
+        put_header(header, change, body, revision);
     }
     return 0;
-}
-
-typedef struct {
-    BareID target, source;
-} Reference;
-
-static int compare_references(const void *one, const void *other) {
-    const Reference *a = one, *b = other;
-    if (a->target.high != b->target.high) return a->target.high < b->target.high ? -1 : 1;
-    if (a->target.low != b->target.low) return a->target.low < b->target.low ? -1 : 1;
-    if (a->source.high != b->source.high) return a->source.high < b->source.high ? -1 : 1;
-    return a->source.low < b->source.low ? -1 : a->source.low > b->source.low;
-}
-
-static int put_references(
-    BareStore *store, MDB_txn *transaction, const Object *objects, size_t count) {
-    Reference *references = malloc(count * sizeof *references);
-    if (!references) return ENOMEM;
-    size_t found = 0;
-    for (size_t index = 0; index < count; index++) {
-        if (objects[index].entity != ARTICLE) continue;
-        references[found++] = (Reference){objects[index].notebook, objects[index].id};
-    }
-    qsort(references, found, sizeof *references, compare_references);
-    int code = 0;
-    for (size_t index = 0; index < found && !code; index++) {
-        uint8_t name[REFERENCE_KEY_COUNT];
-        put_id(name, references[index].target);
-        put16(name + 16, __builtin_bswap16(ARTICLE));
-        put16(name + 18, __builtin_bswap16(4));
-        put_id(name + 20, references[index].source);
-        MDB_val key = {sizeof name, name}, value = {0, NULL};
-        code = mdb_put(transaction, store->references, &key, &value, 0);
-    }
-    free(references);
-    return code;
 }
 
 static int put_head(BareStore *store, MDB_txn *transaction) {
@@ -195,13 +76,11 @@ static int put_head(BareStore *store, MDB_txn *transaction) {
 
 // MARK: Commits
 
-// Everything of one commit but LMDB's own. The revision moves on; after a failure the store is of
-// no use.
-static int put_commit(
-    BareStore *store, MDB_txn *transaction, const Object *objects, size_t count) {
-    int code = store->journals ? put_journal(store, transaction, objects, count) : 0;
-    if (!code) code = put_records(store, transaction, objects, count);
-    if (!code) code = put_references(store, transaction, objects, count);
+int put_commit(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count) {
+    int code = store->journals ? put_journal(store, transaction, changes, count) : 0;
+    if (!code) code = put_records(store, transaction, changes, count);
+    if (!code) code = put_references(store, transaction, changes, count);
+    if (!code) code = put_entries(store, transaction, changes, count);
     if (!code) code = put_head(store, transaction);
     store->revision++;
     return code;
@@ -212,8 +91,9 @@ static BareID next_id(BareStore *store) {
     return store->last_id;
 }
 
-static Object make_object(BareStore *store, const BareArticle *article) {
-    return (Object){
+static Change make_insert(BareStore *store, const BareArticle *article) {
+    return (Change){
+        .kind = INSERT,
         .article = article,
         .id = next_id(store),
         .notebook = store->notebook_ids[article->notebook],
@@ -222,8 +102,8 @@ static Object make_object(BareStore *store, const BareArticle *article) {
 }
 
 int put_article(BareStore *store, MDB_txn *transaction, const BareArticle *article) {
-    Object object = make_object(store, article);
-    return put_commit(store, transaction, &object, 1);
+    Change change = make_insert(store, article);
+    return put_commit(store, transaction, &change, 1);
 }
 
 static int finish(MDB_txn *transaction, int code) {
@@ -234,37 +114,109 @@ static int finish(MDB_txn *transaction, int code) {
 
 int bare_commit(BareStore *store, const BareArticle *articles, size_t count, BareID *ids) {
     MDB_txn *transaction;
-    Object *objects = malloc(count * sizeof *objects);
-    if (!objects) return ENOMEM;
+    Change *changes = malloc(count * sizeof *changes);
+    if (!changes) return ENOMEM;
     // What threads share, ids and revision, is guarded by LMDB's lock of the writer.
     int code = mdb_txn_begin(store->environment, NULL, 0, &transaction);
     if (!code) {
         for (size_t index = 0; index < count; index++) {
-            objects[index] = make_object(store, &articles[index]);
-            if (ids) ids[index] = objects[index].id;
+            changes[index] = make_insert(store, &articles[index]);
+            if (ids) ids[index] = changes[index].id;
         }
-        code = finish(transaction, put_commit(store, transaction, objects, count));
+        code = finish(transaction, put_commit(store, transaction, changes, count));
     }
-    free(objects);
+    free(changes);
     return code;
 }
 
+// MARK: Changes of what is stored
+
+// Reads what the changes, whose ids are there, change: the values before, with texts of their own.
+static int read_before(
+    BareStore *store, MDB_txn *transaction, Change *changes, BareArticle *before, size_t count) {
+    for (size_t index = 0; index < count; index++) {
+        Change *change = &changes[index];
+        uint8_t name[ID_COUNT];
+        put_id(name, change->id);
+        MDB_val key = {ID_COUNT, name}, value;
+        Article found;
+        int code = mdb_get(transaction, store->articles, &key, &value);
+        if (code) return code;
+        if (!decode_article(&value, change->id, store->revision, &found)) return MDB_CORRUPTED;
+        char *text = malloc((size_t)found.title_count + found.body_count + 1);
+        if (!text) return ENOMEM;
+        memcpy(text, found.title, found.title_count);
+        memcpy(text + found.title_count, found.body, found.body_count);
+        before[index] = (BareArticle){
+            .title = text, .title_count = found.title_count, .body = text + found.title_count,
+            .body_count = found.body_count, .rating = found.rating, .created = found.created};
+        change->base = found.revision;
+        change->notebook = found.notebook;
+    }
+    return 0;
+}
+
+// With `articles` an update to their titles and ratings, else a delete.
+static int change_stored(
+    BareStore *store, const BareID *ids, const BareArticle *articles, size_t count) {
+    MDB_txn *transaction;
+    Change *changes = calloc(count, sizeof *changes);
+    BareArticle *before = calloc(count, sizeof *before), *after = calloc(count, sizeof *after);
+    int code = changes && before && after ? 0 : ENOMEM;
+    if (!code) code = mdb_txn_begin(store->environment, NULL, 0, &transaction);
+    if (!code) {
+        for (size_t index = 0; index < count; index++) {
+            changes[index] = (Change){
+                .kind = articles ? UPDATE : DELETE, .entity = ARTICLE, .id = ids[index]};
+        }
+        code = read_before(store, transaction, changes, before, count);
+        for (size_t index = 0; index < count && !code; index++) {
+            after[index] = before[index];
+            if (articles) {
+                after[index].title = articles[index].title;
+                after[index].title_count = articles[index].title_count;
+                after[index].rating = articles[index].rating;
+                changes[index].before = &before[index];
+            }
+            changes[index].article = &after[index];
+        }
+        if (!code) code = put_commit(store, transaction, changes, count);
+        code = finish(transaction, code);
+    }
+    for (size_t index = 0; before && index < count; index++) free((char *)before[index].title);
+    free(changes);
+    free(before);
+    free(after);
+    return code;
+}
+
+int bare_update(
+    BareStore *store, const BareID *ids, const BareArticle *articles, size_t count) {
+    return change_stored(store, ids, articles, count);
+}
+
+int bare_delete(BareStore *store, const BareID *ids, size_t count) {
+    return change_stored(store, ids, NULL, count);
+}
+
+// MARK: Notebooks
+
 int bare_commit_notebooks(BareStore *store, uint32_t count) {
-    Object *objects = malloc(count * sizeof *objects);
+    Change *changes = malloc(count * sizeof *changes);
     BareArticle name = {.title = "Notebook", .title_count = 8};
     MDB_txn *transaction;
     store->notebook_ids = malloc(count * sizeof *store->notebook_ids);
-    int code = objects && store->notebook_ids ? 0 : ENOMEM;
+    int code = changes && store->notebook_ids ? 0 : ENOMEM;
     if (!code) code = mdb_txn_begin(store->environment, NULL, 0, &transaction);
     if (!code) {
         store->notebook_count = count;
         for (uint32_t index = 0; index < count; index++) {
             store->notebook_ids[index] = next_id(store);
-            objects[index] = (Object){
-                .article = &name, .id = store->notebook_ids[index], .entity = NOTEBOOK};
+            changes[index] = (Change){
+                .kind = INSERT, .article = &name, .id = store->notebook_ids[index], .entity = NOTEBOOK};
         }
-        code = finish(transaction, put_commit(store, transaction, objects, count));
+        code = finish(transaction, put_commit(store, transaction, changes, count));
     }
-    free(objects);
+    free(changes);
     return code;
 }

@@ -36,6 +36,16 @@ final class BarePeer: Peer {
         try opened().get(ids, inOneScope: inOneScope)
     }
 
+    func walk() throws -> Totals { try opened().walk() }
+
+    func update(_ positions: [Int], to range: Range<Int>) throws {
+        try opened().update(positions.map { inserted[$0] }, to: range, of: samples)
+    }
+
+    func delete(_ positions: [Int]) throws {
+        try opened().delete(positions.map { inserted[$0] })
+    }
+
     func openAndRead() throws -> (Duration, Totals) {
         let start = ContinuousClock.now
         let store = try BareStore(path: path, creates: false, journals: journals)

@@ -25,6 +25,22 @@ final class BareStore {
         }
     }
 
+    func update(_ ids: [BareID], to range: Range<Int>, of samples: Samples) throws {
+        let articles = samples.bare.baseAddress! + range.lowerBound
+        try check(bare_update(handle, ids, articles, ids.count))
+    }
+
+    func delete(_ ids: [BareID]) throws {
+        try check(bare_delete(handle, ids, ids.count))
+    }
+
+    /// All articles by their notebooks: how many, and the bytes of their titles.
+    func walk() throws -> Totals {
+        var totals = BareTotals()
+        try check(bare_walk(handle, &totals))
+        return Totals(totals)
+    }
+
     func commitSingly(
         _ range: Range<Int>, of samples: Samples, writers: Int, grouped: Bool
     ) throws {

@@ -43,22 +43,25 @@ enum Bench {
             \(works.joined(separator: "\n"))
 
             Stet's speed is the ratio of the medians: 1 is as fast as the program of the line, more
-            is faster. The only index is the one of an article's notebook, in every program: Stet has
-            no others yet. Every program's counts, sums and hashes were those of the data.
+            is faster. Every program has three indexes: of an article's notebook, title and rating.
+            Every program's counts, sums and hashes were those of the data.
             stet          inserts include making the objects; W2b, W2c: a task and a context per
                           writer, asynchronous saves
-            lmdb          C that writes the records and references that Stet writes, with their
-                          checksums; W2b, W2c: each thread has its own transactions
+            lmdb          C that writes the records, references and entries of indexes that Stet
+                          writes, with their checksums; W2b, W2c: each thread has its own transactions
             lmdb-journal  the same with the journal, without SHA-256 (zeros stand where the digests
                           would, a cheap counter where the random salts would); W2b, W2c: one writer
                           takes what waits into one transaction. Neither validates anything
+            members       one more in a relationship that has so many; referring: members that refer
+                          to the owner, linked: a link for each; with and without the durable save
             W13           what a refused save does last: 10,000 edits put back, per object; written by
                           it; and as a share of the good save
             W14           snapshot and restore of 10,000 edits, per object
             W18           the heap of live unchanged objects, less that of an array of their values
             W19           reads by id in a context 10,000 commits behind, beside a fresh one
             lmdb-structs  C that makes a struct and two texts of malloc of each record
-            grdb          DatabasePool, WAL, synchronous = FULL, records by hand, fetchOne(key:)
+            grdb          DatabasePool, WAL, synchronous = FULL, records by hand, fetchOne(key:), updates of
+                          the changed columns only, deleteOne(key:)
             grdb-tuned    the same with a cache of 64 MiB, and the file mapped
             grdb-cached   grdb-tuned that reads with a cached prepared statement
             grdb-undo     grdb with triggers that fill an undo log; -tuned: grdb-tuned with them
@@ -86,6 +89,13 @@ enum Bench {
         if options.groups.contains(.editing) {
             let workloads = try EditingWorkloads(options, samples, directory: directory)
             for round in rounds(options, "Editing") {
+                try workloads.run(round: round, &measurements)
+            }
+            workloads.close()
+        }
+        if options.groups.contains(.members) {
+            let workloads = try MemberWorkloads(options, directory: directory)
+            for round in rounds(options, "Members") {
                 try workloads.run(round: round, &measurements)
             }
             workloads.close()

@@ -18,19 +18,21 @@ enum Unit: String {
     case reads = "reads/s"
     case milliseconds = "ms"
     case nanoseconds = "ns/object"
+    case microseconds = "µs/member"
     case pages = "pages/commit"
     case calls = "writes/commit"
     case bytes = "bytes"
     case bytesPerObject = "bytes/object"
     case percent = "%"
     case timesFresh = "× fresh"
+    case timesSmallest = "× smallest"
 
     /// True when a smaller value is a faster program; nil for counts.
     var isTime: Bool? {
         switch self {
-        case .milliseconds, .nanoseconds: true
+        case .milliseconds, .nanoseconds, .microseconds: true
         case .objects, .commits, .reads: false
-        case .pages, .calls, .bytes, .bytesPerObject, .percent, .timesFresh: nil
+        case .pages, .calls, .bytes, .bytesPerObject, .percent, .timesFresh, .timesSmallest: nil
         }
     }
 }
@@ -97,7 +99,7 @@ struct Measurements {
         return Program.allCases.flatMap { program in found.filter { $0.program == program } }
     }
 
-    private static func median(_ sorted: [Double]) -> Double {
+    static func median(_ sorted: [Double]) -> Double {
         let middle = sorted.count / 2
         return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
     }

@@ -21,6 +21,8 @@ final class GRDBPeer: Peer {
     private let kind: Kind
     private var pool: DatabasePool
     private var ids: [Int64] = []
+    /// Of rows, as the undo log counts them.
+    private var changeCount = 0
 
     init(_ path: String, _ samples: Samples, _ kind: Kind) throws {
         self.path = path
@@ -34,6 +36,7 @@ final class GRDBPeer: Peer {
                 try database.execute(sql: "INSERT INTO notebook (name) VALUES ('Notebook')")
             }
         }
+        changeCount = Samples.notebookCount
     }
 
     private static func openPool(_ path: String, _ kind: Kind) throws -> DatabasePool {
@@ -62,6 +65,7 @@ final class GRDBPeer: Peer {
                 try article.insert(database)
             }
         }
+        changeCount += range.count
     }
 
     /// Each writer is a thread.
@@ -85,6 +89,7 @@ final class GRDBPeer: Peer {
         }
         group.wait()
         try failure.check()
+        changeCount += range.count
     }
 
     func prepareReads(_ positions: [Int]) {
@@ -109,6 +114,44 @@ final class GRDBPeer: Peer {
         return try ArticleRecord.fetchOne(statement, arguments: [id])
     }
 
+    func walk() throws -> Totals {
+        try pool.read { database in
+            var totals = Totals()
+            for id in try Int64.fetchAll(database, sql: "SELECT id FROM notebook") {
+                let articles = ArticleRecord.filter(Column("notebookId") == id)
+                for article in try articles.fetchAll(database) {
+                    totals.add(title: article.title)
+                }
+            }
+            return totals
+        }
+    }
+
+    func update(_ positions: [Int], to range: Range<Int>) throws {
+        try pool.write { database in
+            for (position, sample) in zip(positions, samples.values[range]) {
+                guard var article = try ArticleRecord.fetchOne(database, key: position + 1) else {
+                    throw Failure("an article is missing")
+                }
+                article.title = sample.title
+                article.rating = sample.rating
+                try article.update(database, columns: ["title", "rating"])
+            }
+        }
+        changeCount += positions.count
+    }
+
+    func delete(_ positions: [Int]) throws {
+        try pool.write { database in
+            for position in positions {
+                guard try ArticleRecord.deleteOne(database, key: position + 1) else {
+                    throw Failure("an article is missing")
+                }
+            }
+        }
+        changeCount += positions.count
+    }
+
     func openAndRead() throws -> (Duration, Totals) {
         let start = ContinuousClock.now
         let pool = try Self.openPool(path, kind)
@@ -131,7 +174,7 @@ final class GRDBPeer: Peer {
             }
             if kind.contains(.undo) {
                 let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM undolog")
-                try expectEqual(count, totals.count + Samples.notebookCount, "the undo log")
+                try expectEqual(count, changeCount, "the undo log")
             }
             return totals
         }

@@ -49,9 +49,9 @@ func createTables(_ database: Database) throws {
     }
     try database.create(table: "article") { table in
         table.autoIncrementedPrimaryKey("id")
-        table.column("title", .text).notNull()
+        table.column("title", .text).notNull().indexed()
         table.column("body", .text).notNull()
-        table.column("rating", .integer).notNull()
+        table.column("rating", .integer).notNull().indexed()
         table.column("created", .double).notNull()
         // With an index and a foreign key, which is checked: Stet checks its references, too.
         table.belongsTo("notebook").notNull()

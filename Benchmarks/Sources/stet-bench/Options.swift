@@ -7,10 +7,10 @@ struct Options {
           --directory  where the stores are made and removed again, on a real disk;
                        .build of the current directory unless said otherwise
           --only       one workload, such as W2b, or one group: peers, reading, editing,
-                       contexts
+                       members, contexts
         """
 
-    enum Group: String, CaseIterable { case peers, reading, editing, contexts }
+    enum Group: String, CaseIterable { case peers, reading, editing, members, contexts }
 
     var isQuick = false
     var rounds: Int?
@@ -61,6 +61,12 @@ struct Options {
     var storedCount: Int { isQuick ? 50_000 : 200_000 }
     /// How many of them are read by id.
     var readCount: Int { isQuick ? 20_000 : 50_000 }
+    /// How many articles one commit changes, or deletes.
+    var changedCount: Int { storedCount / 2 }
+    /// The sizes of relationships that get one member more.
+    var memberCounts: [Int] { isQuick ? [10_000, 100_000] : [10_000, 100_000, 1_000_000] }
+    /// How many members are added, one per commit.
+    var addedMembers: Int { 200 }
     /// How many commits a context is behind.
     var commitsBehind: Int { isQuick ? 1_000 : 10_000 }
     /// The articles that are pending when a context is put back or a save refused.

@@ -26,6 +26,7 @@ struct PeerWorkloads {
     static func sampleCount(_ options: Options) -> Int {
         options.storedCount + options.middleCommitCount * options.middleCommits
             + options.smallCommits + options.commitsBy16 + options.commitsBy64
+            + options.changedCount
     }
 
     /// One round; who begins changes from round to round.
@@ -39,19 +40,23 @@ struct PeerWorkloads {
             turns.begin(program) { try makePeer(program, path) }
         }
         var next = 0
+        var stored: [Sample?] = []
         for workload in Workload.allCases {
             // The first is where the others' objects come from.
             guard options.workloads.contains(workload) || workload == .insertAll else { continue }
-            let range = next..<next + insertCount(workload)
+            let range = next..<next + sampleCount(workload)
             next = range.upperBound
+            note(workload, range, in: &stored)
+            let walked = workload == .walk ? Totals(stored.compactMap(\.self)).ofTitles : Totals()
             for (program, peer) in turns.peers {
                 await turns.attempt(program) {
-                    try await run(workload, program, peer, range, &measurements)
+                    try await run(workload, program, peer, range, walked, &measurements)
                 }
             }
         }
+        let expected = expectedTotals(stored.compactMap(\.self))
         for (program, peer) in turns.peers {
-            turns.attempt(program) { try check(peer, count: next) }
+            turns.attempt(program) { try check(peer, expected) }
         }
         measurements.drop(turns.failures)
         for program in programs { try removeStore("\(directory)/\(program.rawValue).store") }
@@ -70,28 +75,47 @@ struct PeerWorkloads {
         }
     }
 
-    private func insertCount(_ workload: Workload) -> Int {
+    /// Of what was inserted first, those that are updated: spread over the whole store.
+    private var updatedPositions: [Int] { (0..<options.changedCount).map { $0 * 2 } }
+    private var deletedPositions: [Int] { (0..<options.changedCount).map { $0 * 2 + 1 } }
+
+    /// Does to `stored` what the programs do to their stores.
+    private func note(_ workload: Workload, _ range: Range<Int>, in stored: inout [Sample?]) {
+        switch workload {
+        case .update:
+            for (position, sample) in zip(updatedPositions, samples.values[range]) {
+                stored[position]?.title = sample.title
+                stored[position]?.rating = sample.rating
+            }
+        case .delete:
+            for position in deletedPositions { stored[position] = nil }
+        default: stored += samples.values[range].map(Optional.some)
+        }
+    }
+
+    private func sampleCount(_ workload: Workload) -> Int {
         switch workload {
         case .insertAll: options.storedCount
         case .insertThousands: options.middleCommitCount * options.middleCommits
         case .insertSingly: options.smallCommits
         case .insertBy16: options.commitsBy16
         case .insertBy64: options.commitsBy64
-        case .readInOneScope, .readInScopes, .open: 0
+        case .update: options.changedCount
+        case .readInOneScope, .readInScopes, .walk, .open, .delete: 0
         }
     }
 
     private func run(
         _ workload: Workload, _ program: Program, _ peer: any Peer, _ range: Range<Int>,
-        _ measurements: inout Measurements
+        _ walked: Totals, _ measurements: inout Measurements
     ) async throws {
         let isAsked = program.workloads.contains(workload) && options.workloads.contains(workload)
         // The objects to be read must be there in any case.
         guard isAsked || workload == .insertAll else {
-            return try insertUnmeasured(range, peer)
+            return try runUnmeasured(workload, range, peer)
         }
         bare_trim_memory()
-        let value = try await measure(workload, peer, range) { name, unit, count in
+        let value = try await measure(workload, peer, range, walked) { name, unit, count in
             measurements.add(count, unit, name, program)
         }
         if isAsked { measurements.add(value, workload.unit, workload.rawValue, program) }
@@ -99,12 +123,18 @@ struct PeerWorkloads {
     }
 
     /// What others are measured at, so that all stores hold the same in the end.
-    private func insertUnmeasured(_ range: Range<Int>, _ peer: any Peer) throws {
-        if !range.isEmpty { try peer.commit(range) }
+    private func runUnmeasured(
+        _ workload: Workload, _ range: Range<Int>, _ peer: any Peer
+    ) throws {
+        switch workload {
+        case .update: try peer.update(updatedPositions, to: range)
+        case .delete: try peer.delete(deletedPositions)
+        default: if !range.isEmpty { try peer.commit(range) }
+        }
     }
 
     private func measure(
-        _ workload: Workload, _ peer: any Peer, _ range: Range<Int>,
+        _ workload: Workload, _ peer: any Peer, _ range: Range<Int>, _ walked: Totals,
         _ count: (String, Unit, Double) -> Void
     ) async throws -> Double {
         let clock = ContinuousClock()
@@ -143,6 +173,18 @@ struct PeerWorkloads {
             }
             try expectEqual(totals, expectedReads, "what was read")
             return rate(positions.count, time)
+        case .walk:
+            var totals = Totals()
+            let time = try clock.measure { totals = try peer.walk() }
+            try expectEqual(totals, walked, "what the walk read")
+            return rate(totals.count, time)
+        case .update:
+            let positions = updatedPositions
+            return try rate(
+                positions.count, clock.measure { try peer.update(positions, to: range) })
+        case .delete:
+            let positions = deletedPositions
+            return try rate(positions.count, clock.measure { try peer.delete(positions) })
         case .open:
             return try open(peer)
         }
@@ -165,11 +207,15 @@ struct PeerWorkloads {
         return time / .milliseconds(1) / Double(options.openCount)
     }
 
-    private func check(_ peer: any Peer, count: Int) throws {
+    private func expectedTotals(_ stored: [Sample]) -> Totals {
+        var totals = Totals(stored)
+        for sample in stored { totals.addHash(of: sample) }
+        return totals
+    }
+
+    private func check(_ peer: any Peer, _ expected: Totals) throws {
         try peer.close()
         try peer.open()
-        var expected = Totals(samples.values[..<count])
-        for sample in samples.values[..<count] { expected.addHash(of: sample) }
         try expectEqual(try peer.check(), expected, "what is stored in the end")
         try peer.close()
     }

@@ -4,10 +4,10 @@ import FoundationEssentials
 /// What one article is made from.
 struct Sample {
     /// 20 bytes.
-    let title: String
+    var title: String
     /// 200 bytes.
     let body: String
-    let rating: Int
+    var rating: Int
     let created: Date
     /// The position of its notebook.
     let notebook: Int

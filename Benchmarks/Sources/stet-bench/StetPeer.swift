@@ -8,6 +8,7 @@ final class StetPeer: Peer {
     private var context: ManagedContext
     private var notebooks: [Notebook]
     private let notebookIDs: [ObjectID]
+    private var inserted: [ObjectID] = []
     private var ids: [ObjectID] = []
 
     init(_ path: String, _ samples: Samples) throws {
@@ -46,8 +47,8 @@ final class StetPeer: Peer {
     }
 
     func prepareReads(_ positions: [Int]) throws {
-        let all = try store.context().fetch(Article.self).map(\.id)
-        ids = positions.map { all[$0] }
+        inserted = try store.context().fetch(Article.self).map(\.id)
+        ids = positions.map { inserted[$0] }
     }
 
     func read(inOneScope: Bool) throws -> Totals {
@@ -59,6 +60,38 @@ final class StetPeer: Peer {
             for id in ids { totals.addAll(try store.context().object(Article.self, id: id)) }
         }
         return totals
+    }
+
+    func walk() throws -> Totals {
+        let context = store.context()
+        var totals = Totals()
+        for notebook in try context.fetch(Notebook.self) {
+            for article in notebook.articles { totals.add(title: article.title) }
+        }
+        return totals
+    }
+
+    func update(_ positions: [Int], to range: Range<Int>) throws {
+        let context = store.context()
+        for (position, sample) in zip(positions, samples.values[range]) {
+            let article = try article(at: position, in: context)
+            article.title = sample.title
+            article.rating = sample.rating
+        }
+        try context.save()
+    }
+
+    func delete(_ positions: [Int]) throws {
+        let context = store.context()
+        for position in positions { context.delete(try article(at: position, in: context)) }
+        try context.save()
+    }
+
+    private func article(at position: Int, in context: ManagedContext) throws -> Article {
+        guard let article = try context.object(Article.self, id: inserted[position]) else {
+            throw Failure("an article is missing")
+        }
+        return article
     }
 
     func openAndRead() throws -> (Duration, Totals) {

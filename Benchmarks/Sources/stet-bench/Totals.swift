@@ -39,6 +39,19 @@ struct Totals: Equatable {
         return totals
     }
 
+    /// What a walk over all titles gives.
+    var ofTitles: Totals {
+        var totals = Totals()
+        (totals.count, totals.titleByteCount) = (count, titleByteCount)
+        return totals
+    }
+
+    @inline(__always)
+    mutating func add(title: String) {
+        count += 1
+        titleByteCount += title.utf8.count
+    }
+
     /// Reads two properties.
     @inline(__always)
     mutating func add(_ article: Article) {

@@ -4,10 +4,14 @@ enum Workload: String, CaseIterable {
     case insertThousands = "W1k"
     case readInOneScope = "W3"
     case readInScopes = "W3'"
+    case walk = "W10"
     case insertSingly = "W2"
     case insertBy16 = "W2b"
     case insertBy64 = "W2c"
     case open = "W12"
+    // Last, because commits slow down where the free pages are scattered.
+    case update = "W6"
+    case delete = "W7"
 
     /// Counted while W2 runs.
     static let pages = "W2 pages"
@@ -15,7 +19,7 @@ enum Workload: String, CaseIterable {
 
     var unit: Unit {
         switch self {
-        case .insertAll, .insertThousands: .objects
+        case .insertAll, .insertThousands, .walk, .update, .delete: .objects
         case .insertSingly, .insertBy16, .insertBy64: .commits
         case .readInOneScope, .readInScopes: .reads
         case .open: .milliseconds
@@ -28,10 +32,14 @@ enum Workload: String, CaseIterable {
         case .insertThousands: "insert 1000 per durable commit, \(options.middleCommits) commits"
         case .readInOneScope: "\(options.readCount) random reads by id in one read scope"
         case .readInScopes: "the same, one read scope per read"
+        case .walk: "from \(Samples.notebookCount) notebooks to the titles of all their articles"
         case .insertSingly: "\(options.smallCommits) durable commits of one insert, one thread"
         case .insertBy16: "\(options.commitsBy16) durable commits of one insert, 16 writers"
         case .insertBy64: "\(options.commitsBy64) durable commits of one insert, 64 writers"
         case .open: "open a store of \(options.storedCount) and more, and one read"
+        case .update:
+            "update title and rating of \(options.changedCount), read by id, in one commit"
+        case .delete: "delete \(options.changedCount), read by id, in one commit"
         }
     }
 }
@@ -55,7 +63,10 @@ enum Program: String, CaseIterable {
         case .stet, .lmdb, .lmdbJournal, .grdb, .grdbTuned: Set(Workload.allCases)
         case .grdbCached: [.readInOneScope, .readInScopes]
         case .grdbUndo, .grdbUndoTuned:
-            [.insertAll, .insertThousands, .insertSingly, .insertBy16, .insertBy64]
+            [
+                .insertAll, .insertThousands, .insertSingly, .insertBy16, .insertBy64, .update,
+                .delete,
+            ]
         case .lmdbStructs: []
         }
     }
@@ -69,9 +80,20 @@ protocol Peer: AnyObject {
     /// Inserts samples in a durable commit each; every writer has its share of them.
     func commitSingly(_ range: Range<Int>, writers: Int) async throws
 
-    /// Looks up what `read` will need to read the objects that were inserted first.
+    /// Looks up what `read`, `update` and `delete` need to find the objects that were inserted
+    /// first.
     func prepareReads(_ positions: [Int]) throws
     func read(inOneScope: Bool) throws -> Totals
+
+    /// Goes from every notebook to its articles, and reads their titles.
+    func walk() throws -> Totals
+
+    /// Gives the objects at positions, which ascend, titles and ratings of samples, in one durable
+    /// commit.
+    func update(_ positions: [Int], to range: Range<Int>) throws
+
+    /// Deletes the objects at positions, which ascend, in one durable commit.
+    func delete(_ positions: [Int]) throws
 
     /// Opens the closed store, reads one object, and closes it again.
     ///

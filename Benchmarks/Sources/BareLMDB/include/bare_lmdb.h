@@ -9,8 +9,9 @@
 // library between.
 //
 // The same: tables, keys, records with their checksums, journal entries cut into the same chunks,
-// reverse references sorted before they are put, the head in the unnamed table, MDB_APPEND and
-// MDB_RESERVE, one durable transaction per commit. Left out: SHA-256 (zeros stand where the digests
+// with the values before each change, reverse references and entries of indexes sorted before they
+// are put, the head in the unnamed table, MDB_APPEND and MDB_RESERVE, one durable transaction per
+// commit. Left out: SHA-256 (zeros stand where the digests
 // would, a cheap counter where the random salts would), validation, the checks of the store before
 // a commit, objects, and everything that watches a commit.
 //
@@ -61,6 +62,13 @@ int bare_commit_notebooks(BareStore *store, uint32_t count);
 // Writes `count` articles in one durable commit. Their ids go to `ids` unless it is null.
 int bare_commit(BareStore *store, const BareArticle *articles, size_t count, BareID *ids);
 
+// Gives articles the title and the rating of others, all in one durable commit. The ids ascend.
+int bare_update(
+    BareStore *store, const BareID *ids, const BareArticle *articles, size_t count);
+
+// Deletes articles in one durable commit. The ids ascend.
+int bare_delete(BareStore *store, const BareID *ids, size_t count);
+
 // Writes each article in a durable commit, by so many threads, each with a transaction per article.
 int bare_commit_by_threads(
     BareStore *store, const BareArticle *articles, size_t count, uint32_t threads);
@@ -85,6 +93,10 @@ void bare_free(BareObjects *objects);
 // one buffer.
 int bare_get(
     BareStore *store, const BareID *ids, size_t count, bool one_scope, BareTotals *totals);
+
+// Goes through all notebooks, and reads the articles of each by id: checks them as a scan does, and
+// copies both texts out into one buffer. Counts them and the bytes of their titles.
+int bare_walk(BareStore *store, BareTotals *totals);
 
 /* What malloc has given out and not got back. */
 size_t bare_heap_byte_count(void);

@@ -1,0 +1,130 @@
+#include <errno.h>
+
+#include "format.h"
+
+// What is sorted before it is put: reverse references, and the entries of indexes.
+
+typedef struct {
+    BareID target, source;
+} Reference;
+
+static int compare_references(const void *one, const void *other) {
+    const Reference *a = one, *b = other;
+    if (a->target.high != b->target.high) return a->target.high < b->target.high ? -1 : 1;
+    if (a->target.low != b->target.low) return a->target.low < b->target.low ? -1 : 1;
+    if (a->source.high != b->source.high) return a->source.high < b->source.high ? -1 : 1;
+    return a->source.low < b->source.low ? -1 : a->source.low > b->source.low;
+}
+
+int put_references(
+    BareStore *store, MDB_txn *transaction, const Change *changes, size_t count) {
+    // A delete takes away what an insert adds, and an update leaves it alone; a commit has one kind.
+    if (count == 0 || changes[0].kind == UPDATE) return 0;
+    Reference *references = malloc(count * sizeof *references);
+    if (!references) return ENOMEM;
+    size_t found = 0;
+    for (size_t index = 0; index < count; index++) {
+        if (changes[index].entity != ARTICLE) continue;
+        references[found++] = (Reference){changes[index].notebook, changes[index].id};
+    }
+    qsort(references, found, sizeof *references, compare_references);
+    int code = 0;
+    for (size_t index = 0; index < found && !code; index++) {
+        uint8_t name[REFERENCE_KEY_COUNT];
+        put_id(name, references[index].target);
+        put16(name + 16, __builtin_bswap16(ARTICLE));
+        put16(name + 18, __builtin_bswap16(4));
+        put_id(name + 20, references[index].source);
+        MDB_val key = {sizeof name, name}, value = {0, NULL};
+        code = changes[0].kind == DELETE
+            ? mdb_del(transaction, store->references, &key, NULL)
+            : mdb_put(transaction, store->references, &key, &value, 0);
+    }
+    free(references);
+    return code;
+}
+
+// MARK: Indexes
+
+// Of titles and of ratings, in the order of their slots.
+enum { TITLE_INDEX = 1, RATING_INDEX = 2 };
+
+typedef struct {
+    uint8_t count;
+    uint8_t bytes[ENTRY_MAXIMUM];
+} Entry;
+
+typedef struct {
+    size_t count;
+    Entry *entries;
+} Entries;
+
+static int compare_entries(const void *one, const void *other) {
+    const Entry *a = one, *b = other;
+    int order = memcmp(a->bytes, b->bytes, a->count < b->count ? a->count : b->count);
+    return order ? order : (int)a->count - (int)b->count;
+}
+
+static void add_title(Entries *entries, const BareArticle *article, BareID id) {
+    Entry *entry = &entries->entries[entries->count++];
+    uint8_t *to = entry->bytes;
+    put16(to, __builtin_bswap16(TITLE_INDEX));
+    to[2] = 1;
+    to += 3;
+    for (uint32_t index = 0; index < article->title_count; index++) {
+        *to++ = (uint8_t)article->title[index];
+        if (article->title[index] == 0) *to++ = 255;
+    }
+    *to++ = 0;
+    *to++ = 0;
+    put_id(to, id);
+    entry->count = (uint8_t)(to + ID_COUNT - entry->bytes);
+}
+
+static void add_rating(Entries *entries, const BareArticle *article, BareID id) {
+    Entry *entry = &entries->entries[entries->count++];
+    put16(entry->bytes, __builtin_bswap16(RATING_INDEX));
+    entry->bytes[2] = 1;
+    put64(entry->bytes + 3, __builtin_bswap64((uint64_t)article->rating ^ (uint64_t)1 << 63));
+    put_id(entry->bytes + 11, id);
+    entry->count = 11 + ID_COUNT;
+}
+
+static void collect(const Change *change, Entries *removed, Entries *added) {
+    if (change->entity != ARTICLE) return;
+    const BareArticle *old = change->kind == DELETE ? change->article : change->before;
+    const BareArticle *new = change->kind == DELETE ? NULL : change->article;
+    bool is_same = old && new && old->title_count == new->title_count
+        && !memcmp(old->title, new->title, new->title_count);
+    if (old && !is_same) add_title(removed, old, change->id);
+    if (new && !is_same) add_title(added, new, change->id);
+    is_same = old && new && old->rating == new->rating;
+    if (old && !is_same) add_rating(removed, old, change->id);
+    if (new && !is_same) add_rating(added, new, change->id);
+}
+
+int put_entries(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count) {
+    for (size_t index = 0; index < count; index++) {
+        if (changes[index].article->title_count > TITLE_MAXIMUM) return EINVAL;
+    }
+    Entries removed = {0, malloc(2 * count * sizeof(Entry))};
+    Entries added = {0, malloc(2 * count * sizeof(Entry))};
+    int code = removed.entries && added.entries ? 0 : ENOMEM;
+    for (size_t index = 0; index < count && !code; index++) {
+        collect(&changes[index], &removed, &added);
+    }
+    if (!code) qsort(removed.entries, removed.count, sizeof(Entry), compare_entries);
+    if (!code) qsort(added.entries, added.count, sizeof(Entry), compare_entries);
+    for (size_t index = 0; index < removed.count && !code; index++) {
+        MDB_val key = {removed.entries[index].count, removed.entries[index].bytes};
+        code = mdb_del(transaction, store->indexes, &key, NULL);
+    }
+    for (size_t index = 0; index < added.count && !code; index++) {
+        MDB_val key = {added.entries[index].count, added.entries[index].bytes};
+        MDB_val value = {0, NULL};
+        code = mdb_put(transaction, store->indexes, &key, &value, 0);
+    }
+    free(removed.entries);
+    free(added.entries);
+    return code;
+}
