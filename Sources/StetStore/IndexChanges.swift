@@ -131,6 +131,7 @@ package struct IndexChanges: Sendable {
             isClaim: index.index.isUnique && !hasNull)
     }
 
+    /// For entries that were collected in the order of their objects.
     fileprivate mutating func sort() {
         removed = sorted(removed)
         added = sorted(added)
@@ -138,11 +139,48 @@ package struct IndexChanges: Sendable {
 
     private func sorted(_ entries: [Entry]) -> [Entry] {
         bytes.withUnsafeBytes { bytes in
-            func key(_ entry: Entry) -> UnsafeRawBufferPointer {
-                UnsafeRawBufferPointer(
-                    start: bytes.baseAddress.map { $0 + entry.start }, count: entry.byteCount)
+            func key(_ position: UInt32) -> UnsafeRawBufferPointer {
+                let entry = entries[Int(position)]
+                return UnsafeRawBufferPointer(
+                    rebasing: bytes[entry.start..<entry.start + entry.byteCount])
             }
-            return entries.sorted { key($0).compare(key($1)) < 0 }
+            var keys = entries.indices.map { SortKey(entries[$0], UInt32($0), bytes) }
+            keys.sort { one, other in
+                if one.first != other.first { return one.first < other.first }
+                if one.second != other.second { return one.second < other.second }
+                if one.isWhole, other.isWhole { return one.position < other.position }
+                return key(one.position).compare(key(other.position)) < 0
+            }
+            return keys.map { entries[Int($0.position)] }
+        }
+    }
+
+    /// The beginning of an entry in two numbers, zeros behind its values: they decide most
+    /// comparisons, without a look at bytes that are anywhere in memory.
+    private struct SortKey {
+        let first: UInt64
+        let second: UInt64
+        /// Of two entries with the same values the one with the lower id has the lower one.
+        let position: UInt32
+        /// True when all values are in the two numbers.
+        ///
+        /// As no key is the beginning of another, the zeros behind them make no difference.
+        let isWhole: Bool
+
+        init(_ entry: Entry, _ position: UInt32, _ bytes: UnsafeRawBufferPointer) {
+            // The id behind the values has as many bytes as the two numbers: they can be read.
+            let count = entry.byteCount - IndexKey.idByteCount
+            func number(at offset: Int) -> UInt64 {
+                let bits = 8 * min(max(count - offset, 0), 8)
+                return UInt64(
+                    bigEndian: bytes.loadUnaligned(
+                        fromByteOffset: entry.start + offset, as: UInt64.self))
+                    & ~(UInt64.max >> UInt64(bits))
+            }
+            first = number(at: 0)
+            second = number(at: 8)
+            self.position = position
+            isWhole = count <= 16
         }
     }
 }
