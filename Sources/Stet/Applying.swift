@@ -103,7 +103,8 @@ extension ManagedContext {
             case .delete: return try self.delete(change, object)
             }
         }
-        let type = store.modelTypes[change.entity - 1]
+        // The change names an entity of the schema, and each of them has a model.
+        guard let type = store.modelTypes[change.entity - 1] else { return nil }
         return try applied(to: type)
     }
 

@@ -21,14 +21,20 @@ public struct Change<M: Model>: Sendable, Equatable {
     /// nothing to its type.
     public let snapshot: M.Snapshot?
 
-    init(_ change: JournalChange, _ schema: Schema) throws {
-        let plain = try ObjectChange(change, schema)
+    init(_ change: JournalChange, _ history: SchemaHistory, from revision: Int) throws {
+        let plain = try ObjectChange(change, history, from: revision)
         kind = change.kind
         id = change.id
         changedProperties = plain.properties.map(\.name)
         old = ChangedValues(kind == .insert ? [] : plain.properties.map { ($0.name, $0.old) })
         new = ChangedValues(kind == .delete ? [] : plain.properties.map { ($0.name, $0.new) })
-        snapshot = kind == .update ? nil : try? M._$decode(change.id, change.payload)
+        if change.kind == .update {
+            snapshot = nil
+        } else {
+            let upcast = try history.upcast(ofEntity: change.entity, from: revision)
+            snapshot = try? (try upcast?.apply(to: change.payload) ?? Array(change.payload))
+                .withUnsafeBytes { try M._$decode(change.id, $0) }
+        }
     }
 }
 
@@ -52,13 +58,18 @@ public struct ChangedValues<M: Model>: Sendable, Equatable {
 extension Commit {
     /// The changes of the objects of one model, in ascending order of id.
     ///
+    /// Those of a commit from before a migration are told as far as the model can express them.
+    ///
     /// - Complexity: O(changes of the commit).
     public func changes<M: Model>(of type: M.Type) -> [Change<M>] {
-        guard let entity = schema.number(ofEntity: M._$name) else { return [] }
+        guard let entity = history.current.number(ofEntity: M._$name) else { return [] }
+        let revision = schema.revision
         var changes: [Change<M>] = []
         // Cannot throw: the bytes were encoded by this process, or validated when they were read.
         try? forEachChange { change in
-            if change.entity == entity { changes.append(try Change(change, schema)) }
+            if change.entity == entity {
+                changes.append(try Change(change, history, from: revision))
+            }
         }
         return changes
     }

@@ -19,8 +19,11 @@
 /// }
 /// ```
 ///
-/// - Parameter options: what the class is beyond that, `.observable`; written out, for the macro
-///   reads the text.
+/// - Parameters:
+///   - options: what the class is beyond that, `.observable`; written out, for the macro reads the
+///     text.
+///   - originalName: what the class was called in the version of the models before this one: a
+///     store of that version keeps its objects. See `Store.open(at:for:configuration:)`.
 @attached(
     member,
     names: named(_$state), named(_$registrar), named(Snapshot), named(_$snapshot),
@@ -31,12 +34,17 @@
 )
 @attached(memberAttribute)
 @attached(extension, conformances: Model, ObservableModel)
-public macro Model(_ options: ModelOption...) =
+public macro Model(_ options: ModelOption..., originalName: String? = nil) =
     #externalMacro(module: "StetMacros", type: "ModelMacro")
 
 /// Adds rules, normalisation or stamps to an attribute of a model.
+///
+/// - Parameters:
+///   - options: what is asked of it.
+///   - originalName: what the attribute was called in the version of the model before this one: a
+///     store of that version keeps its values. See `Store.open(at:for:configuration:)`.
 @attached(peer)
-public macro Attribute(_ options: AttributeOption...) =
+public macro Attribute(_ options: AttributeOption..., originalName: String? = nil) =
     #externalMacro(module: "StetMacros", type: "AttributeMacro")
 
 /// No two objects of the model have the same values of these properties together; stands in the
@@ -85,10 +93,12 @@ public macro Index<M: Model>(
 ///   - options: what is asked of it.
 ///   - deleteRule: what becomes of the objects at the other end when the owner is deleted; those
 ///     that refer to the owner without such a relationship refer to nothing then.
+///   - originalName: what the relationship was called in the version of the model before this one.
 ///   - inverse: of a relationship to many, the property of the members that is its other end.
 @attached(peer)
 public macro Relationship(
-    _ options: RelationshipOption..., deleteRule: DeleteRule = .nullify, inverse: AnyKeyPath? = nil
+    _ options: RelationshipOption..., deleteRule: DeleteRule = .nullify,
+    originalName: String? = nil, inverse: AnyKeyPath? = nil
 ) = #externalMacro(module: "StetMacros", type: "RelationshipMacro")
 
 /// Leaves a stored property out of the model: it is neither saved nor restored.

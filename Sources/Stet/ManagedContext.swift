@@ -144,8 +144,11 @@ public final class ManagedContext {
 
     func table(ofEntity entity: Int) -> ObjectTable {
         if let table = tables[entity - 1] { return table }
+        guard let modelType = store.modelTypes[entity - 1] else {
+            preconditionFailure("entity \(entity) was removed: no object of it is ever read")
+        }
         let table = ObjectTable(
-            context: self, modelType: store.modelTypes[entity - 1], entity: entity)
+            context: self, modelType: modelType, entity: entity)
         tables[entity - 1] = table
         return table
     }

@@ -16,12 +16,16 @@ public struct ModelDescription<M: Model>: Sendable {
     let isStamped: Bool
     /// Those to many, in the order of declaration.
     let relationships: [ModelRelationship]
+    /// What the model was called; nil when it never had another name.
+    let originalName: String?
+    /// What the properties were called, and what gives their values where there are none.
+    let origins: [PropertyOrigin]
 
     /// A description of these properties and relationships, and of indexes beyond those that the
     /// properties' options ask for.
     public init(
-        name: String, properties: [ModelProperty<M>], indexes: [ModelIndex] = [],
-        relationships: [ModelRelationship] = []
+        name: String, originalName: String? = nil, properties: [ModelProperty<M>],
+        indexes: [ModelIndex] = [], relationships: [ModelRelationship] = []
     ) {
         let names = properties.map(\.property.name)
         let single = properties.flatMap { property in
@@ -32,17 +36,21 @@ public struct ModelDescription<M: Model>: Sendable {
                 name: name, properties: properties.map(\.property),
                 indexes: single + indexes.map { $0.index(of: properties.map(\.property), names) }),
             keyPaths: properties.map(\.keyPath), relationships: relationships,
-            normalizers: properties.map(\.normalizers))
+            normalizers: properties.map(\.normalizers), originalName: originalName,
+            origins: properties.map(\.origin))
     }
 
     /// A description of an entity whose properties are shown by these fields of the snapshot.
     init(
         entity: Entity, keyPaths: [PartialKeyPath<M.Snapshot>],
         relationships: [ModelRelationship] = [],
-        normalizers: [[@Sendable (Value) -> Value]] = []
+        normalizers: [[@Sendable (Value) -> Value]] = [], originalName: String? = nil,
+        origins: [PropertyOrigin] = []
     ) {
         self.entity = entity
         self.relationships = relationships
+        self.originalName = originalName
+        self.origins = origins
         slots = Dictionary(
             uniqueKeysWithValues: keyPaths.enumerated().map { slot, keyPath in
                 (AnySendableKeyPath(keyPath: keyPath), slot)
@@ -66,6 +74,7 @@ public struct ModelDescription<M: Model>: Sendable {
 /// One property, as `@Model` tells of it.
 public struct ModelProperty<M: Model>: Sendable {
     let property: Property
+    let origin: PropertyOrigin
     /// Those that its options ask for.
     let indexes: [ModelIndex]
     let normalizers: [@Sendable (Value) -> Value]
@@ -76,10 +85,14 @@ public struct ModelProperty<M: Model>: Sendable {
     public init<T: Storable>(
         _ name: String, _ type: T.Type, _ keyPath: KeyPath<M.Snapshot, T._SnapshotValue>,
         _ options: [AttributeOption] = [], relationship: [RelationshipOption] = [],
-        deleteRule: DeleteRule = .nullify
+        deleteRule: DeleteRule = .nullify, originalName: String? = nil,
+        default value: (@Sendable () -> T)? = nil
     ) {
         self.keyPath = keyPath
         normalizers = options.compactMap(\.normalizer?.change)
+        var initial: (@Sendable () -> Value)?
+        if let value { initial = { T._snapshotValue(T._initialStorage(value()))._value } }
+        origin = PropertyOrigin(name: name, originalName: originalName, value: initial)
         indexes = options.compactMap(\.index).map { option in
             ModelIndex(isUnique: option.isUnique, [name], comparing: option.folding)
         }
@@ -92,6 +105,14 @@ public struct ModelProperty<M: Model>: Sendable {
             normalizers: options.compactMap(\.normalizer?.kind),
             stamp: options.compactMap(\.stamp).last, deleteRule: deleteRule)
     }
+}
+
+/// What a property says of stores that do not have it as it is.
+struct PropertyOrigin: Sendable {
+    let name: String
+    let originalName: String?
+    /// Gives the value of objects that have none: the default value of the declaration.
+    let value: (@Sendable () -> Value)?
 }
 
 /// An index over several properties, as `@Model` tells of it.

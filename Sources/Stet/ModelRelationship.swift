@@ -67,12 +67,14 @@ public struct ModelRelationship: Sendable {
     let inverse: Inverse?
     let deleteRule: DeleteRule
     let options: [RelationshipOption]
+    let originalName: String?
     /// The class of its links, where it has any.
     let linkType: any Model.Type
 
     private init<Owner: Model, Members: ToManyProperty, Ends: _LinkEnds>(
         _ owner: Owner.Type, _ name: String, _ members: Members.Type, _ links: Ends.Type,
-        _ inverse: Inverse?, _ deleteRule: DeleteRule, _ options: [RelationshipOption]
+        _ inverse: Inverse?, _ deleteRule: DeleteRule, _ options: [RelationshipOption],
+        _ originalName: String?
     ) where Ends.Source == Owner, Ends.Target == Members.Element {
         self.name = name
         target = Members.Element.self
@@ -80,25 +82,28 @@ public struct ModelRelationship: Sendable {
         self.inverse = inverse
         self.deleteRule = deleteRule
         self.options = options
+        self.originalName = originalName
         linkType = _Link<Ends>.self
     }
 
     /// A relationship whose inverse is not named here.
     public static func toMany<Owner: Model, Members: ToManyProperty, Ends: _LinkEnds>(
         _ name: String, of owner: Owner.Type, _ members: Members.Type, links: Ends.Type,
-        deleteRule: DeleteRule = .nullify, _ options: [RelationshipOption] = []
+        deleteRule: DeleteRule = .nullify, originalName: String? = nil,
+        _ options: [RelationshipOption] = []
     ) -> ModelRelationship where Ends.Source == Owner, Ends.Target == Members.Element {
-        ModelRelationship(owner, name, members, links, nil, deleteRule, options)
+        ModelRelationship(owner, name, members, links, nil, deleteRule, options, originalName)
     }
 
     /// A relationship whose inverse is to one.
     public static func toMany<Owner: Model, Members: ToManyProperty, Ends: _LinkEnds>(
         _ name: String, of owner: Owner.Type, _ members: Members.Type, links: Ends.Type,
         inverse: KeyPath<Members.Element, Owner?>, _ inverseName: String,
-        deleteRule: DeleteRule = .nullify, _ options: [RelationshipOption] = []
+        deleteRule: DeleteRule = .nullify, originalName: String? = nil,
+        _ options: [RelationshipOption] = []
     ) -> ModelRelationship where Ends.Source == Owner, Ends.Target == Members.Element {
         ModelRelationship(
-            owner, name, members, links, .toOne(inverseName), deleteRule, options)
+            owner, name, members, links, .toOne(inverseName), deleteRule, options, originalName)
     }
 
     /// A relationship whose inverse is to many.
@@ -107,11 +112,12 @@ public struct ModelRelationship: Sendable {
     >(
         _ name: String, of owner: Owner.Type, _ members: Members.Type, links: Ends.Type,
         inverse: KeyPath<Members.Element, Inverse>, _ inverseName: String,
-        deleteRule: DeleteRule = .nullify, _ options: [RelationshipOption] = []
+        deleteRule: DeleteRule = .nullify, originalName: String? = nil,
+        _ options: [RelationshipOption] = []
     ) -> ModelRelationship
     where Ends.Source == Owner, Ends.Target == Members.Element, Inverse.Element == Owner {
         ModelRelationship(
-            owner, name, members, links, .toMany(inverseName), deleteRule, options)
+            owner, name, members, links, .toMany(inverseName), deleteRule, options, originalName)
     }
 }
 
@@ -150,6 +156,8 @@ extension ModelRelationship {
 struct ModelGraph {
     private(set) var entities: [Entity] = []
     private(set) var types: [String: any Model.Type] = [:]
+    /// What the models say of earlier stores.
+    private(set) var origins = SchemaOrigins()
     private let models: [String: any Model.Type]
 
     /// - Throws: `StoreError` (`.invalidSchema`) for relationships that do not fit together.
@@ -160,10 +168,27 @@ struct ModelGraph {
             let described = model._$relationships
             let relationships = try described.map { try relationship($0, of: model) }
             types[model._$name] = model
+            addOrigins(of: model)
             entities.append(
                 Entity(
                     name: model._$name, properties: model._$entity.properties,
                     indexes: model._$entity.indexes, relationships: relationships))
+        }
+    }
+
+    private mutating func addOrigins(of model: any Model.Type) {
+        let name = model._$name
+        if let original = model._$originalName { origins.entityNames[name] = original }
+        for origin in model._$origins {
+            origins.propertyNames[name, default: [:]][origin.name] = origin.originalName
+            origins.defaults[name, default: [:]][origin.name] = origin.value
+        }
+        // Links are called after their owner and the relationship.
+        for relationship in model._$relationships
+        where model._$originalName != nil || relationship.originalName != nil {
+            origins.entityNames[relationship.linkType._$name] =
+                (model._$originalName ?? name) + "."
+                + (relationship.originalName ?? relationship.name)
         }
     }
 
@@ -350,4 +375,6 @@ struct StoreRelationships: Sendable {
 extension Model {
     static var _$entity: Entity { _$description.entity }
     static var _$relationships: [ModelRelationship] { _$description.relationships }
+    static var _$originalName: String? { _$description.originalName }
+    static var _$origins: [PropertyOrigin] { _$description.origins }
 }

@@ -204,7 +204,7 @@ extension ManagedContext {
     /// True when a save may change objects beyond what stamps and normalisers do.
     private var changesMoreThanIsEdited: Bool {
         pending.contains { $0.object.isDeleted }
-            || store.modelTypes.contains { $0._$hasEditingHook }
+            || store.modelTypes.contains { $0?._$hasEditingHook ?? false }
     }
 
     // MARK: Steps 1 to 5

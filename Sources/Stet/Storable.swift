@@ -4,7 +4,7 @@
 /// A type that a property of a model can have; see `@Model`.
 ///
 /// Used by the code that `@Model` writes.
-public protocol Storable {
+public protocol Storable: SendableMetatype {
     /// What the object holds.
     associatedtype _Storage
     /// What snapshots and records hold.

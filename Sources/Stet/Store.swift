@@ -9,14 +9,14 @@ public import StetStore
 /// opens a file once: opening it again gives a store that shares everything with the first.
 public final class Store: Sendable {
     package let file: StoreFile
-    /// In the order of entity numbers.
-    let modelTypes: [any Model.Type]
+    /// By number of the entity; nil where one was removed.
+    let modelTypes: [(any Model.Type)?]
     let relationships: StoreRelationships
     let configuration: StoreConfiguration
     let repeatedEdits = RepeatedEdits()
 
     private init(
-        file: StoreFile, modelTypes: [any Model.Type], configuration: StoreConfiguration
+        file: StoreFile, modelTypes: [(any Model.Type)?], configuration: StoreConfiguration
     ) {
         self.file = file
         self.modelTypes = modelTypes
@@ -25,6 +25,15 @@ public final class Store: Sendable {
     }
 
     /// Opens the store at `path`, or creates it when there is no file.
+    ///
+    /// A store of earlier models is migrated, in one commit, where that needs no code: models,
+    /// attributes, references and indexes that were added or removed, or renamed with
+    /// `originalName:`; attributes that are new and not optional, or are not optional any more, and
+    /// have a default value in the model; wider numbers; another order. Records stay as they are
+    /// and are read as those of the new models, so that only indexes that are built and references
+    /// in other places take time. `plan(at:for:)` tells all of it beforehand. A store that was
+    /// migrated away from `models` is refused. Whoever still has the store open with earlier models
+    /// gets `.modelMismatch` from the next call on.
     ///
     /// Which files stand beside `path` is not part of the contract. New files are for their owner
     /// only. A file that is refused is left as it is.
@@ -38,32 +47,46 @@ public final class Store: Sendable {
     ///   - path: of a file on a local file system; its directory exists, and may be a symbolic
     ///     link. The file may not be one, and has no second name.
     ///   - models: every model of the store.
+    ///   - seed: the path of a store whose contents a new one begins with, which may lie where
+    ///     nobody can write; nil for an empty one. It is looked at only when there is no file at
+    ///     `path`, and nobody may write to it meanwhile. The new store has its journal and an id of
+    ///     its own, is verified, and is there whole or not at all; of two processes that try at
+    ///     once one makes it, and both open it. A seed of earlier models is migrated like a store.
     ///   - configuration: sizes, what is allowed, and the clock.
     /// - Returns: the store.
     /// - Throws: `StoreError`: `.invalidPath` for a directory, a symbolic link or a name that
     ///   cannot be, `.unsafePlace` for a directory that others may write to, a file with a second
     ///   name and the file systems of other machines and of programs (NFS, SMB, FUSE, …),
     ///   `.notFound`, `.noPermission`, `.notAStore`, `.newerFormat`, `.modelMismatch` when the
-    ///   store was made for other models, `.invalidSchema`, `.damaged`, `.diskFull`,
-    ///   `.inputOutput`.
+    ///   store was made for other models from which no such way leads here, `.migrationFailed` when
+    ///   its values are in the way, `.invalidSchema`, `.damaged`, `.diskFull`, `.inputOutput`.
     public static func open(
-        at path: String, for models: any Model.Type...,
+        at path: String, for models: any Model.Type..., seededFrom seed: String? = nil,
         configuration: StoreConfiguration = StoreConfiguration()
     ) throws -> Store {
-        try open(at: path, for: models, configuration: configuration)
+        try open(at: path, for: models, seededFrom: seed, configuration: configuration)
     }
 
     /// The same for an array of models.
     public static func open(
-        at path: String, for models: [any Model.Type],
+        at path: String, for models: [any Model.Type], seededFrom seed: String? = nil,
         configuration: StoreConfiguration = StoreConfiguration()
     ) throws -> Store {
         let graph = try ModelGraph(models)
+        return try open(at: path, graph, graph.origins, seededFrom: seed, configuration)
+    }
+
+    static func open(
+        at path: String, _ graph: ModelGraph, _ origins: SchemaOrigins,
+        seededFrom seed: String? = nil, _ configuration: StoreConfiguration
+    ) throws -> Store {
         let schema = try Schema(entities: graph.entities)
         try schema.checkPatterns()
-        let file = try StoreFile.open(at: path, schema: schema, configuration.ofFile)
+        let file = try StoreFile.open(
+            at: path, schema: schema, origins: origins,
+            seededFrom: seed, configuration.ofFile)
         return Store(
-            file: file, modelTypes: schema.entities.compactMap { graph.types[$0.name] },
+            file: file, modelTypes: file.schema.entities.map { graph.types[$0.name] },
             configuration: configuration)
     }
 
@@ -190,6 +213,13 @@ public struct StoreConfiguration: Sendable {
     ///
     /// Beyond it, reads that need to know them throw `SnapshotTooOldError`: to-many relationships.
     public var maximumLag = 100_000
+    /// Is told how far a migration is, on the thread that opens the store; what it throws
+    /// interrupts the migration, and opening throws it.
+    ///
+    /// What is done stays done for the next attempt, unless others write to the store meanwhile.
+    public var migrationProgress: (@Sendable (MigrationProgress) throws -> Void)?
+    /// Makes the commits of the store those of a migration.
+    var isMigration = false
     /// Where stamps and commits take the time from.
     public var clock: @Sendable () -> Date = { Date() }
 
@@ -219,14 +249,23 @@ public struct StoreConfiguration: Sendable {
     /// The usual configuration.
     public init() {}
 
-    fileprivate var ofFile: StoreFile.Configuration {
+    var ofFile: StoreFile.Configuration {
         var configuration = StoreFile.Configuration()
         configuration.mapByteCount = mapByteCount
         configuration.readerCount = readerCount
         configuration.metricsFactory = metricsFactory
         configuration.logger = logger
         if let uptime { configuration.uptime = uptime }
+        let clock = clock
+        configuration.time = { clock().timeIntervalSinceReferenceDate }
         configuration.allowsUnsafePlace = allowsUnsafePlace
+        configuration.isMigration = isMigration
+        if let migrationProgress {
+            configuration.progress = { work, doneCount, count in
+                try migrationProgress(
+                    MigrationProgress(work: work, doneCount: doneCount, count: count))
+            }
+        }
         configuration.inspectsPages = inspectsPages
         return configuration
     }

@@ -32,8 +32,9 @@ extension ManagedContext {
         while start < net.items.count {
             let entity = net.items[start].entity
             let end = net.items[start...].firstIndex { $0.entity != entity } ?? net.items.count
-            let type = store.modelTypes[entity - 1]
-            violations += validate(net.items[start..<end], of: type, failed, view)
+            if let type = store.modelTypes[entity - 1] {
+                violations += validate(net.items[start..<end], of: type, failed, view)
+            }
             start = end
         }
         return violations
@@ -49,33 +50,12 @@ extension ManagedContext {
         for item in items {
             let entry = pending[item.position]
             let object = unsafeDowncast(entry.object, to: M.self)
-            let new = item.kind == .delete ? nil : object._$snapshot
-            var isInvalid = failed.contains(item.id)
-            func tell(_ report: Report, _ slot: Int?) {
-                violations.append(
-                    report.violation(
-                        M._$description.entity, item.kind, item.id, slot,
-                        item.kind == .delete
-                            ? nil : slot.flatMap { object._$value(slot: $0) },
-                        store.configuration.messages))
-            }
-            if let new, !isPlanted("A1") {
-                for validator in validators.properties {
-                    for report in validator.check(new, item.kind) {
-                        tell(report, validator.slot)
-                        isInvalid = true
-                    }
-                }
-            }
-            let asked = validators.objects.filter { $0.concerns(item.kind, isInvalid: isInvalid) }
-            if asked.isEmpty { continue }
             let old =
                 item.kind == .insert
                 ? nil : unsafeDowncast(entry.base, to: Memento<M.Snapshot>.self).snapshot
-            var validation = Validation<M>(
-                operation: item.kind, old: old, new: new, id: item.id, store: view)
-            for validator in asked { validator.body(&validation) }
-            for report in validation.reports { tell(report, report.slot) }
+            violations += validators.violations(
+                of: object, item.kind, old: old, isInvalid: failed.contains(item.id), view,
+                store.configuration.messages)
         }
         return violations
     }
@@ -113,6 +93,40 @@ extension ManagedContext {
         var validation = ChangeSetValidation(changes: try net.changeSet(), store: view)
         for validator in validators { validator(&validation) }
         return validation.violations(store.configuration.messages)
+    }
+}
+
+extension Validators {
+    /// What the validators report of one object.
+    func violations(
+        of object: M, _ operation: ChangeKind, old: M.Snapshot?, isInvalid: Bool,
+        _ view: PendingStore, _ messages: MessageTable
+    ) -> [Violation] {
+        var violations: [Violation] = []
+        let new = operation == .delete ? nil : object._$snapshot
+        var isInvalid = isInvalid
+        func tell(_ report: Report, _ slot: Int?) {
+            violations.append(
+                report.violation(
+                    M._$description.entity, operation, object.id, slot,
+                    operation == .delete ? nil : slot.flatMap { object._$value(slot: $0) },
+                    messages))
+        }
+        if let new, !isPlanted("A1") {
+            for validator in properties {
+                for report in validator.check(new, operation) {
+                    tell(report, validator.slot)
+                    isInvalid = true
+                }
+            }
+        }
+        let asked = objects.filter { $0.concerns(operation, isInvalid: isInvalid) }
+        if asked.isEmpty { return violations }
+        var validation = Validation<M>(
+            operation: operation, old: old, new: new, id: object.id, store: view)
+        for validator in asked { validator.body(&validation) }
+        for report in validation.reports { tell(report, report.slot) }
+        return violations
     }
 }
 

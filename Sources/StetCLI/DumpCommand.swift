@@ -31,10 +31,12 @@ struct DumpCommand: StoreCommand {
                 missing: "revision \(revision)", in: options.path,
                 advice: "The last revision is \(last).")
         }
-        var numbers = Array(store.schema.entities.indices.map { $0 + 1 })
+        var numbers = store.schema.entities.indices.map { $0 + 1 }
+            .filter { store.schema.entity(numbered: $0) != nil }
         if let entity {
             guard let number = store.schema.number(ofEntity: entity) else {
-                let names = store.schema.entities.map(\.name).joined(separator: ", ")
+                let names = numbers.map { store.schema.entities[$0 - 1].name }
+                    .joined(separator: ", ")
                 throw Failure(
                     missing: "entity \(entity)", in: options.path, advice: "It has: \(names).")
             }

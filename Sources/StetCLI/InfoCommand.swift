@@ -44,7 +44,7 @@ extension StoreOverview {
             "  process \($0.processID), \($0.transactionsBehind) transactions behind"
         }
         lines.append("schema      revision \(schema.revision)")
-        for (entity, count) in zip(schema.entities, recordCounts) {
+        for (entity, count) in entities {
             lines.append("  \(entity.name.visible): \(count) record\(count == 1 ? "" : "s")")
             lines += entity.properties.map { "    \($0.line)" }
             lines += entity.indexes.map { "    \($0.description(in: entity).visible)" }
@@ -52,10 +52,15 @@ extension StoreOverview {
         return lines
     }
 
+    /// Those that are not removed, with the numbers of their records.
+    private var entities: [(Entity, Int)] {
+        zip(schema.entities, recordCounts).filter { !$0.0.isRemoved }
+    }
+
     fileprivate func json(path: String) -> JSON {
         .object([
             "entities": .array(
-                zip(schema.entities, recordCounts).map { entity, count in
+                entities.map { entity, count in
                     .object([
                         "indexes": .array(
                             entity.indexes.map { .string($0.description(in: entity)) }),

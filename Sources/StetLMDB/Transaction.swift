@@ -110,6 +110,12 @@ package struct WriteTransaction: ~Copyable {
         return true
     }
 
+    /// Removes all entries of a table.
+    package func empty(_ table: Table) throws(LMDBError) {
+        try checkInjected(.delete)
+        try check(mdb_drop(handle, table.handle, 0), .delete, environment.path)
+    }
+
     /// Opens a named table, creating it when it is missing.
     package func table(_ name: String) throws(LMDBError) -> Table {
         let table = try Table.open(name, handle, flags: MDB_CREATE, environment.path)

@@ -42,7 +42,29 @@ struct PropertyDeclaration {
         guard let attribute = syntax.attribute("Attribute"),
             case .argumentList(let arguments)? = attribute.arguments
         else { return [] }
-        return arguments.map { AttributeOptionSyntax(expression: $0.expression) }
+        return arguments.filter { $0.label == nil }
+            .map { AttributeOptionSyntax(expression: $0.expression) }
+    }
+
+    /// What `@Attribute` or `@Relationship` says the property was called.
+    var originalName: ExprSyntax? {
+        for name in ["Attribute", "Relationship"] {
+            if let expression = syntax.attribute(name)?.argument("originalName") {
+                return expression
+            }
+        }
+        return nil
+    }
+
+    /// As generated code passes it on.
+    var writtenOriginalName: String {
+        originalName.map { ", originalName: \($0.trimmedDescription)" } ?? ""
+    }
+
+    /// The default value as generated code passes it on; nil has none to pass on.
+    var writtenDefault: String {
+        guard let initializer, !initializer.is(NilLiteralExprSyntax.self) else { return "" }
+        return ", default: { \(initializer.trimmedDescription) }"
     }
 
     func hasOption(_ name: String) -> Bool { options.contains { $0.name == name } }
@@ -135,6 +157,23 @@ struct AttributeOptionSyntax {
         case "normalized": "Stet._normalize(&\(place), by: \(argument ?? ""))"
         default: nil
         }
+    }
+}
+
+extension AttributeSyntax {
+    /// The argument with a label.
+    func argument(_ label: String) -> ExprSyntax? {
+        guard case .argumentList(let arguments)? = arguments else { return nil }
+        return arguments.first { $0.label?.text == label }?.expression
+    }
+}
+
+extension ExprSyntax {
+    /// The text of a literal without interpolation.
+    var literalText: String? {
+        guard let segments = self.as(StringLiteralExprSyntax.self)?.segments, segments.count == 1
+        else { return nil }
+        return segments.first?.as(StringSegmentSyntax.self)?.content.text
     }
 }
 

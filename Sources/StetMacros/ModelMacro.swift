@@ -19,11 +19,13 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
             ModelMisuse.reportOptions(of: property, context)
             RelationshipMisuse.report(property, context)
         }
+        OriginalNameMisuse.report(model, node, properties + relationships, context)
         for index in model.indexes { index.report(properties, context) }
         return ModelMembers(
             name: model.name.text, access: model.accessPrefix, properties: properties,
             relationships: relationships, indexes: model.indexes,
-            isObservable: ModelOptions(node).isObservable
+            isObservable: ModelOptions(node).isObservable,
+            originalName: ModelOptions(node).originalName?.trimmedDescription
         ).all
     }
 
@@ -70,6 +72,7 @@ struct ModelMembers {
     let relationships: [PropertyDeclaration]
     let indexes: [IndexDeclaration]
     let isObservable: Bool
+    let originalName: String?
 
     var all: [DeclSyntax] {
         registrar + [
@@ -164,13 +167,13 @@ struct ModelMembers {
                 (relationship.options.isEmpty
                     ? "" : ", relationship: \(relationship.writtenOptions)") + relationship.written
             return "Stet.ModelProperty(\"\(property.name)\", (\(property.typeName)).self, "
-                + "\\Snapshot.\(property.reference), [\(options)]\(further)),"
+                + "\\Snapshot.\(property.reference), [\(options)]\(further)\(property.writtenOriginalName)\(property.writtenDefault)),"
         }
         let indexes =
             indexes.isEmpty
             ? "" : ", indexes: [\n\(indexes.map(\.description).joined(separator: "\n"))\n]"
         return """
-            \(raw: access)static let _$description = Stet.ModelDescription<\(raw: name)>(name: \"\(raw: name)\", properties: [
+            \(raw: access)static let _$description = Stet.ModelDescription<\(raw: name)>(name: \"\(raw: name)\"\(raw: originalName.map { ", originalName: \($0)" } ?? ""), properties: [
             \(raw: entries)
             ]\(raw: indexes)\(raw: describedRelationships))
             """
@@ -184,7 +187,7 @@ struct ModelMembers {
                 ", inverse: \(relationship.inverse?.trimmedDescription ?? ""), \"\(name)\""
             }
             return ".toMany(\"\(property.name)\", of: \(name).self, (\(property.typeName)).self, "
-                + "links: \(property.linkEnds).self\(inverse ?? "")\(relationship.written), "
+                + "links: \(property.linkEnds).self\(inverse ?? "")\(relationship.written)\(property.writtenOriginalName), "
                 + "\(relationship.writtenOptions)),"
         }
         return ", relationships: [\n\(entries.joined(separator: "\n"))\n]"

@@ -5,14 +5,17 @@ import SwiftSyntaxMacros
 /// The options of `@Model`, as they are written.
 struct ModelOptions {
     let isObservable: Bool
+    /// What the class was called.
+    let originalName: ExprSyntax?
 
     init(_ node: AttributeSyntax) {
+        originalName = node.argument("originalName")
         isObservable = Self.expressions(node).contains { Self.name($0) == "observable" }
     }
 
     private static func expressions(_ node: AttributeSyntax) -> [ExprSyntax] {
         guard case .argumentList(let arguments)? = node.arguments else { return [] }
-        return arguments.map(\.expression)
+        return arguments.filter { $0.label == nil }.map(\.expression)
     }
 
     private static func name(_ expression: ExprSyntax) -> String {

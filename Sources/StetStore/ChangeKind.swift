@@ -12,12 +12,22 @@ public enum ChangeKind: UInt8, Sendable, Hashable, Codable {
 public enum Cause: Sendable, Hashable {
     /// An ordinary save.
     case edit
+    /// The store was brought to other models.
+    case migration
 
-    package var number: UInt8 { 1 }
+    package var number: UInt8 {
+        switch self {
+        case .edit: 1
+        case .migration: 2
+        }
+    }
 
     package init(number: UInt8) throws(DecodingFailure) {
-        guard number == 1 else { throw DecodingFailure("a commit of an unknown cause") }
-        self = .edit
+        switch number {
+        case 1: self = .edit
+        case 2: self = .migration
+        default: throw DecodingFailure("a commit of an unknown cause")
+        }
     }
 }
 
@@ -26,6 +36,8 @@ package struct CommitAttributes: Hashable, Sendable {
     package var author: String?
     package var scope: String?
     package var label: String?
+    /// What the commit does to the schema, encoded.
+    package var migration: [UInt8]?
 
     package init(author: String? = nil, scope: String? = nil, label: String? = nil) {
         self.author = author

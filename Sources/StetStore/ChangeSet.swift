@@ -98,6 +98,23 @@ extension ObjectChange {
         }
     }
 
+    /// A change of an earlier schema in the names and types of the present one: what that cannot
+    /// express is left out.
+    package init(_ change: JournalChange, _ history: SchemaHistory, from revision: Int) throws {
+        guard let upcast = try history.upcast(ofEntity: change.entity, from: revision) else {
+            try self.init(change, history.current)
+            return
+        }
+        self.init(entity: upcast.to.name, id: change.id, kind: change.kind, properties: [])
+        if change.kind == .update {
+            properties = try upcast.propertyChanges(of: change)
+        } else {
+            properties = try upcast.apply(to: change.payload).withUnsafeBytes { bytes in
+                try Self.properties(of: RecordBody(bytes, of: upcast.to), kind: change.kind)
+            }
+        }
+    }
+
     fileprivate static func properties(
         of body: RecordBody, kind: ChangeKind
     ) throws -> [PropertyChange] {

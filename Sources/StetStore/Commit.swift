@@ -13,7 +13,12 @@ public struct Commit: Sendable, Identifiable {
 
     package let envelope: Envelope
     package let body: ByteStorage
+    /// What it does to the schema, encoded; nil but for a migration.
+    package let migration: [UInt8]?
+    /// The schema that its values were written with.
     package let schema: Schema
+    /// The schemas of the store, as those who read the commit know them.
+    package let history: SchemaHistory
 
     /// The number of the commit.
     public var revision: Revision { envelope.revision }
@@ -30,11 +35,12 @@ public struct Commit: Sendable, Identifiable {
     public var hash: String { envelope.hash.hexadecimal }
 
     package init(
-        envelope: Envelope, body: ByteStorage, schema: Schema, store: ObjectID
+        envelope: Envelope, body: ByteStorage, history: SchemaHistory, store: ObjectID
     ) throws {
         self.envelope = envelope
         self.body = body
-        self.schema = schema
+        self.history = history
+        schema = try history.schema(Int(envelope.schemaRevision))
         id = CommitID(store: store, base: envelope.base, token: envelope.token)
         var reader = ByteReader(body.bytes)
         let attributes = try CommitAttributes(
@@ -42,6 +48,7 @@ public struct Commit: Sendable, Identifiable {
         author = attributes.author
         scope = attributes.scope
         label = attributes.label
+        migration = attributes.migration
     }
 
     /// Calls `body` for each change, in ascending order of entity and id.
@@ -77,7 +84,7 @@ public struct Commit: Sendable, Identifiable {
         return Digest(of: digests.bytes)
     }
 
-    /// The effect of the commit as plain values.
+    /// The effect of the commit as plain values, under the names that they had when it was made.
     ///
     /// - Complexity: O(bytes of the commit).
     public var changeSet: ChangeSet {

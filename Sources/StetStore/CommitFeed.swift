@@ -251,7 +251,9 @@ extension StoreFile {
                 feed.advance(to: head)
             }
         } catch {
-            if let last { feed.advance(to: last) }
+            // Where the schema is another the head can still be read, so that they wake.
+            let head = try? environment.read { try Head.read(in: $0).revision }
+            if let reached = last ?? head { feed.advance(to: reached) }
         }
     }
 }

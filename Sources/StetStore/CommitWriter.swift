@@ -153,7 +153,7 @@ extension StoreFile {
     }
 
     private func commit(_ envelope: Envelope, _ body: ByteStorage) throws -> Commit {
-        try Commit(envelope: envelope, body: body, schema: schema, store: storeID)
+        try Commit(envelope: envelope, body: body, history: history, store: storeID)
     }
 
     /// Tells observers, in order.
@@ -168,23 +168,12 @@ extension StoreFile {
     private func apply(
         _ set: EncodedChangeSet, _ head: inout Head, in transaction: borrowing WriteTransaction
     ) throws -> Envelope {
-        var envelope = Envelope()
-        envelope.changeCount = set.changes.count
-        envelope.revision = head.revision.next
-        // Clocks of several processes differ; the journal's time never runs backwards.
-        envelope.time = set.time.isFinite ? max(set.time, head.time) : head.time
-        envelope.base = set.base
-        envelope.token = set.token
-        envelope.schemaRevision = head.schemaRevision
-        envelope.previousHash = head.hash
-        envelope.bodyDigest = set.bodyDigest
+        let envelope = Envelope(of: set, after: head, cause: cause)
         let hash = try journal.append(envelope, set, in: transaction)
         try putRecords(set, envelope, in: transaction)
         try putReferences(set, in: transaction)
         try putIndexEntries(set.indexChanges, in: transaction)
-        head.revision = envelope.revision
-        head.hash = hash
-        head.time = envelope.time
+        head.follow(envelope, hash)
         return envelope
     }
 
@@ -268,5 +257,23 @@ extension StoreFile {
                 try transaction.put(none, for: key, in: table)
             }
         }
+    }
+}
+
+extension Envelope {
+    /// That of a change set's entry, behind the last one.
+    init(of set: EncodedChangeSet, after head: Head, cause: Cause) {
+        self.cause = cause
+        // There is no way back to what the models of before would have to read.
+        isUndoable = cause != .migration
+        changeCount = set.changes.count
+        revision = head.revision.next
+        // Clocks of several processes differ; the journal's time never runs backwards.
+        time = set.time.isFinite ? max(set.time, head.time) : head.time
+        base = set.base
+        token = set.token
+        schemaRevision = head.schemaRevision
+        previousHash = head.hash
+        bodyDigest = set.bodyDigest
     }
 }

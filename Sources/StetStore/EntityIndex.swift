@@ -110,7 +110,7 @@ extension ValueType {
 
 /// An index of a schema, with the number that its entries begin with.
 package struct NumberedIndex: Hashable, Sendable {
-    /// From 1, through all entities.
+    /// Another one than that of any other index of the schema; migrations keep it.
     package let number: Int
     package let entity: Int
     package let index: EntityIndex
@@ -118,19 +118,22 @@ package struct NumberedIndex: Hashable, Sendable {
 
 extension Schema {
     /// The index with a number; nil when there is none.
-    package func index(numbered number: Int) -> NumberedIndex? { indexes.element(at: number - 1) }
+    package func index(numbered number: Int) -> NumberedIndex? {
+        indexes.first { $0.number == number }
+    }
 
     /// The indexes of an entity.
     package func indexes(ofEntity entity: Int) -> [NumberedIndex] {
         indexes.filter { $0.entity == entity }
     }
 
-    static func numbered(_ entities: [Entity]) -> [NumberedIndex] {
+    static func numbered(_ entities: [Entity], _ numbers: [Int]?) -> [NumberedIndex] {
         var indexes: [NumberedIndex] = []
         for (offset, entity) in entities.enumerated() {
             for index in entity.indexes {
-                indexes.append(
-                    NumberedIndex(number: indexes.count + 1, entity: offset + 1, index: index))
+                let next = indexes.count + 1
+                let number = numbers.map { $0.element(at: next - 1) ?? 0 } ?? next
+                indexes.append(NumberedIndex(number: number, entity: offset + 1, index: index))
             }
         }
         return indexes
@@ -163,19 +166,5 @@ extension EntityIndex {
             parts.append(Part(slot: Int(slot), folding: TextFolding(rawValue: folding)))
         }
         self.init(parts, isUnique: flags == Self.unique)
-    }
-}
-
-extension Entity {
-    /// What differs between the indexes of an entity, as the store has it, and those of its model.
-    func indexDifferences(from declared: Entity) -> [String] {
-        let mine = indexes.map { $0.description(in: self) }
-        let theirs = declared.indexes.map { $0.description(in: declared) }
-        return mine.filter { !theirs.contains($0) }.map {
-            "the store has \(name) \($0), the model does not"
-        }
-            + theirs.filter { !mine.contains($0) }.map {
-                "the model has \(name) \($0), the store does not"
-            }
     }
 }

@@ -86,13 +86,16 @@ package struct EntryChunks {
         return (envelope, buffer.finish())
     }
 
-    /// The change of one object; nil when the entry does not change it.
+    /// The change of one object, and the schema it was written with; nil when the entry does not
+    /// change it.
     ///
     /// The change's bytes are valid for `body` only. - Complexity: O(log chunks) reads.
     package func withChange<Result>(
-        ofEntity entity: Int, _ id: ObjectID, _ body: (JournalChange) throws -> Result
+        ofEntity entity: Int, _ id: ObjectID,
+        _ body: (JournalChange, _ schemaRevision: Int) throws -> Result
     ) throws -> Result? {
         let (envelope, first) = try first()
+        let schemaRevision = Int(envelope.schemaRevision)
         var lower = 0
         var upper = envelope.chunkCount - 1
         // The last chunk whose first change is not after the one that is looked for.
@@ -113,10 +116,13 @@ package struct EntryChunks {
                 let whole = try assemble(from: lower, envelope.chunkCount)
                 var wholeReader = ByteReader(whole.bytes)
                 let change = try JournalChange(decoding: &wholeReader)
-                return change.entity == entity && change.id == id ? try body(change) : nil
+                return change.entity == entity && change.id == id
+                    ? try body(change, schemaRevision) : nil
             }
             let change = try JournalChange(decoding: &reader)
-            if change.entity == entity, change.id == id { return try body(change) }
+            if change.entity == entity, change.id == id {
+                return try body(change, schemaRevision)
+            }
         }
         return nil
     }

@@ -138,12 +138,14 @@ package struct Journal: Sendable {
         try chunks(of: revision, in: transaction).entry()
     }
 
-    /// The change of one object in an entry; nil when the entry does not change it.
+    /// The change of one object in an entry, and the schema it was written with; nil when the entry
+    /// does not change it.
     ///
     /// The change's bytes are valid for `body` only. - Complexity: O(log chunks) reads.
     package func withChange<Result>(
         ofEntity entity: Int, _ id: ObjectID, at revision: Revision,
-        in transaction: borrowing ReadTransaction, _ body: (JournalChange) throws -> Result
+        in transaction: borrowing ReadTransaction,
+        _ body: (JournalChange, _ schemaRevision: Int) throws -> Result
     ) throws -> Result? {
         try chunks(of: revision, in: transaction).withChange(ofEntity: entity, id, body)
     }

@@ -157,6 +157,7 @@ extension CommitAttributes {
     private static let hasAuthor: UInt8 = 1
     private static let hasScope: UInt8 = 2
     private static let hasLabel: UInt8 = 4
+    private static let hasMigration: UInt8 = 8
 
     /// Appends length, salt (16 random bytes, filled in later) and texts.
     package func append(to buffer: inout ByteBuffer) {
@@ -165,9 +166,13 @@ extension CommitAttributes {
         buffer.appendZeros(JournalChange.saltByteCount)
         buffer.append(
             (author == nil ? 0 : Self.hasAuthor) | (scope == nil ? 0 : Self.hasScope)
-                | (label == nil ? 0 : Self.hasLabel))
+                | (label == nil ? 0 : Self.hasLabel) | (migration == nil ? 0 : Self.hasMigration))
         for text in [author, scope, label] {
             if let text { buffer.append(shortString: text) }
+        }
+        if let migration {
+            buffer.append(UInt32(migration.count))
+            migration.withUnsafeBytes { buffer.append($0) }
         }
         // Room for what later formats add: a group and metadata, none here.
         buffer.append(UInt16(0))
@@ -181,8 +186,12 @@ extension CommitAttributes {
         if flags & Self.hasAuthor != 0 { author = try reader.readShortString() }
         if flags & Self.hasScope != 0 { scope = try reader.readShortString() }
         if flags & Self.hasLabel != 0 { label = try reader.readShortString() }
+        if flags & Self.hasMigration != 0 {
+            let count = Int(try reader.read(UInt32.self))
+            migration = Array(try reader.read(byteCount: count))
+        }
         guard try reader.read(UInt16.self) == 0,
-            flags & ~(Self.hasAuthor | Self.hasScope | Self.hasLabel) == 0
+            flags & ~(Self.hasAuthor | Self.hasScope | Self.hasLabel | Self.hasMigration) == 0
         else {
             throw DecodingFailure("commit attributes of a later format")
         }

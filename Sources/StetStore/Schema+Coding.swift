@@ -11,8 +11,13 @@ extension Schema {
     fileprivate static let formatWithRelationships: UInt8 = 3
     /// Of a schema with patterns, enumerated values or normalisers that came later.
     private static let formatWithPatterns: UInt8 = 4
+    /// Of a schema whose indexes a migration has given numbers of their own.
+    private static let formatWithNumbers: UInt8 = 5
 
     private var smallestFormat: UInt8 {
+        if !indexes.map(\.number).elementsEqual(1..<indexes.count + 1) {
+            return Self.formatWithNumbers
+        }
         if entities.contains(where: { $0.properties.contains(where: \.needsPatterns) }) {
             return Self.formatWithPatterns
         }
@@ -28,6 +33,7 @@ extension Schema {
         var buffer = ByteBuffer()
         let format = smallestFormat
         buffer.append(format)
+        var numbers = indexes.lazy.map(\.number).makeIterator()
         buffer.append(UInt32(revision))
         buffer.append(UInt16(entities.count))
         for entity in entities {
@@ -36,7 +42,11 @@ extension Schema {
             for property in entity.properties { property.encode(into: &buffer, format) }
             if format < Self.formatWithIndexes { continue }
             buffer.append(UInt8(entity.indexes.count))
-            for index in entity.indexes { index.encode(into: &buffer) }
+            for index in entity.indexes {
+                index.encode(into: &buffer)
+                let number = numbers.next() ?? 0
+                if format >= Self.formatWithNumbers { buffer.append(UInt16(number)) }
+            }
             if format < Self.formatWithRelationships { continue }
             buffer.append(UInt8(entity.isLink ? 1 : 0))
             buffer.append(UInt16(entity.relationships.count))
@@ -50,16 +60,21 @@ extension Schema {
     package init(decoding bytes: UnsafeRawBufferPointer) throws {
         var reader = ByteReader(bytes)
         let format: UInt8 = try reader.read()
-        guard (Self.format...Self.formatWithPatterns).contains(format) else {
+        guard (Self.format...Self.formatWithNumbers).contains(format) else {
             throw DecodingFailure("a schema in an unknown format")
         }
+        var numbers: [Int]? = format == Self.formatWithNumbers ? [] : nil
         let revision = Int(try reader.read(UInt32.self))
         let entities = try (0..<(try reader.read(UInt16.self))).map { _ in
             let name = try reader.readShortString()
             let count = try reader.read(UInt16.self)
             let properties = try (0..<count).map { _ in try Property(decoding: &reader, format) }
             let indexCount = format == Self.format ? 0 : try reader.read(UInt8.self)
-            let indexes = try (0..<indexCount).map { _ in try EntityIndex(decoding: &reader) }
+            let indexes = try (0..<indexCount).map { _ in
+                let index = try EntityIndex(decoding: &reader)
+                if numbers != nil { numbers?.append(Int(try reader.read(UInt16.self))) }
+                return index
+            }
             if format < Self.formatWithRelationships {
                 return Entity(name: name, properties: properties, indexes: indexes)
             }
@@ -73,7 +88,7 @@ extension Schema {
         }
         try reader.expectEnd()
         do {
-            try self.init(revision: revision, entities: entities)
+            try self.init(revision: revision, numbered: entities, indexNumbers: numbers)
         } catch let error as StoreError {
             throw DecodingFailure(error.message)
         }
@@ -249,54 +264,6 @@ extension Value {
         case .date: self = .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: word)))
         default: self = .int(int)
         }
-    }
-}
-
-extension Schema {
-    /// What differs between this schema, as the store has it, and the one that a process declares;
-    /// empty when none.
-    package func differences(from declared: Schema) -> [String] {
-        var differences: [String] = []
-        for entity in entities {
-            guard let other = declared.entity(named: entity.name) else {
-                differences.append("the store has an entity \(entity.name) that the models do not")
-                continue
-            }
-            differences += entity.differences(from: other)
-        }
-        for entity in declared.entities where self.entity(named: entity.name) == nil {
-            differences.append("the models have an entity \(entity.name) that the store does not")
-        }
-        return differences
-    }
-}
-
-extension Entity {
-    fileprivate func differences(from declared: Entity) -> [String] {
-        var differences: [String] = []
-        for (slot, property) in properties.enumerated() {
-            let label = "\(name).\(property.name)"
-            guard let otherSlot = declared.slot(of: property.name) else {
-                differences.append("the store has \(label), the model does not")
-                continue
-            }
-            let other = declared.properties[otherSlot]
-            if property.type != other.type || property.elements != other.elements
-                || property.isOptional != other.isOptional
-                || property.target != other.target
-            {
-                differences.append(
-                    "\(label) is \(property.typeDescription) in the store and "
-                        + "\(other.typeDescription) in the model")
-            } else if slot != otherSlot {
-                differences.append(
-                    "\(label) is property \(slot) in the store and \(otherSlot) in the model")
-            }
-        }
-        for property in declared.properties where slot(of: property.name) == nil {
-            differences.append("the model has \(name).\(property.name), the store does not")
-        }
-        return differences + indexDifferences(from: declared)
     }
 }
 

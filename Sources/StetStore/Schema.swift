@@ -1,30 +1,40 @@
 /// The description of every entity of a store, as data: what the bytes of a record mean.
 ///
-/// Entities are numbered from 1 in the order of their names, so that a process may list its models
-/// in any order.
+/// The entities of a new store are numbered from 1 in the order of their names, so that a process
+/// may list its models in any order. Migrations keep the numbers: what is added comes last, and
+/// where an entity was removed a nameless one stays.
 public struct Schema: Hashable, Sendable {
     /// Raised by each migration; the first schema of a store is 1.
     public let revision: Int
-    /// In ascending order of name; entity number n stands at index n - 1.
+    /// Entity number n stands at index n - 1.
     public let entities: [Entity]
-    /// The indexes of all entities; number n stands at index n - 1.
+    /// The indexes of all entities, in the order of these.
     package let indexes: [NumberedIndex]
     /// Those with bounds of their count.
     private(set) var countedRelationships: [CountedRelationship] = []
+    /// The numbers of the entities that are not removed, in ascending order of name.
+    private let numbersByName: [Int]
 
     /// A schema of these entities.
     ///
     /// - Throws: `StoreError` (`.invalidSchema`) when names repeat, exceed their limits, or a
     ///   reference points to an entity that is not there.
     public init(revision: Int = 1, entities: [Entity]) throws {
-        self.revision = revision
-        self.entities = entities.sorted { $0.name < $1.name }
-        indexes = Self.numbered(self.entities)
-        if let problem = self.problem {
-            throw StoreError(
-                .invalidSchema, message: "The schema is not usable: \(problem).",
-                advice: "Change the models.")
+        try self.init(revision: revision, numbered: entities.sorted { $0.name < $1.name })
+        if entities.contains(where: \.isRemoved) {
+            throw Self.unusable("an entity's name needs 1 to \(Limits.nameByteCount) bytes")
         }
+    }
+
+    /// The same for entities in the order of their numbers, and for the numbers that their indexes
+    /// have; nil means from 1 on.
+    package init(revision: Int, numbered entities: [Entity], indexNumbers: [Int]? = nil) throws {
+        self.revision = revision
+        self.entities = entities
+        indexes = Self.numbered(entities, indexNumbers)
+        numbersByName = entities.indices.filter { !entities[$0].isRemoved }
+            .sorted { entities[$0].name < entities[$1].name }.map { $0 + 1 }
+        if let problem = self.problem { throw Self.unusable(problem) }
         countedRelationships = Self.counted(self)
     }
 
@@ -33,6 +43,13 @@ public struct Schema: Hashable, Sendable {
         revision = 1
         entities = [entity]
         indexes = []
+        numbersByName = [1]
+    }
+
+    private static func unusable(_ problem: String) -> StoreError {
+        StoreError(
+            .invalidSchema, message: "The schema is not usable: \(problem).",
+            advice: "Change the models.")
     }
 
     /// The entity with this name.
@@ -45,17 +62,20 @@ public struct Schema: Hashable, Sendable {
     /// - Complexity: O(log entities).
     package func number(ofEntity name: String) -> Int? {
         var lower = 0
-        var upper = entities.count
+        var upper = numbersByName.count
         while lower < upper {
             let middle = (lower + upper) / 2
-            if entities[middle].name < name { lower = middle + 1 } else { upper = middle }
+            let isBefore = entities[numbersByName[middle] - 1].name < name
+            if isBefore { lower = middle + 1 } else { upper = middle }
         }
-        return lower < entities.count && entities[lower].name == name ? lower + 1 : nil
+        guard let number = numbersByName.element(at: lower), entities[number - 1].name == name
+        else { return nil }
+        return number
     }
 
-    /// The entity with this number; nil when there is none.
+    /// The entity with this number; nil when there is none, or it was removed.
     package func entity(numbered number: Int) -> Entity? {
-        entities.indices.contains(number - 1) ? entities[number - 1] : nil
+        entities.element(at: number - 1).flatMap { $0.isRemoved ? nil : $0 }
     }
 
     private var problem: String? {
@@ -65,9 +85,11 @@ public struct Schema: Hashable, Sendable {
         if entities.count > Limits.entityCount {
             return "\(entities.count) entities, the limit is \(Limits.entityCount)"
         }
-        for (entity, next) in zip(entities, entities.dropFirst()) where entity.name == next.name {
+        let named = numbersByName.map { entities[$0 - 1] }
+        for (entity, next) in zip(named, named.dropFirst()) where entity.name == next.name {
             return "two entities are called \(entity.name)"
         }
+        if Set(indexes.map(\.number)).count < indexes.count { return "two indexes have a number" }
         for entity in entities {
             if let problem = entity.problem ?? problem(ofRelationshipsOf: entity) {
                 return problem
@@ -172,7 +194,16 @@ public struct Entity: Hashable, Sendable {
         properties.firstIndex { $0.name == name }
     }
 
+    /// What stands for an entity that a migration has removed: its number is never used again.
+    package static let removed = Entity(name: "", properties: [])
+
+    /// True for what stands for a removed entity.
+    package var isRemoved: Bool {
+        name.isEmpty && properties.isEmpty && relationships.isEmpty
+    }
+
     fileprivate var problem: String? {
+        if isRemoved, indexes.isEmpty { return nil }
         if name.isEmpty || name.utf8.count > Limits.nameByteCount {
             return "an entity's name needs 1 to \(Limits.nameByteCount) bytes"
         }

@@ -33,6 +33,8 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let invalidSchema = Code(rawValue: "invalidSchema")
         /// The store was made for other models.
         public static let modelMismatch = Code(rawValue: "modelMismatch")
+        /// The values of the store do not allow its migration: nothing was changed.
+        public static let migrationFailed = Code(rawValue: "migrationFailed")
         /// A stored value means nothing to its type: a raw value without a case, JSON that does not
         /// decode.
         public static let unreadableValue = Code(rawValue: "unreadableValue")
@@ -132,6 +134,14 @@ extension StoreError {
             .modelMismatch, path: path,
             message: "Another process has changed the schema of the store.",
             advice: "Close the store and open it with the models it has now.")
+    }
+
+    /// A store that others write to while it is migrated.
+    package static func movesOn(path: String) -> StoreError {
+        StoreError(
+            .migrationFailed, path: path,
+            message: "The store can't be migrated: others go on saving to it.",
+            advice: "Nothing was changed. End the programs that use it with its earlier models.")
     }
 
     /// Runs `body`, turning the errors of the layers below into this type.

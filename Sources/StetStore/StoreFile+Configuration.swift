@@ -1,5 +1,6 @@
 package import Logging
 package import Metrics
+import FoundationEssentials
 import Glibc
 import StetLMDB
 
@@ -19,6 +20,12 @@ extension StoreFile {
 
         /// Where the ages of readers are taken from: any monotonic clock.
         package var uptime = systemUptime
+        /// Is told what a migration does, how many objects are done, and of how many.
+        package var progress: (@Sendable (String, Int, Int) throws -> Void)?
+        /// Makes each commit one of a migration's.
+        package var isMigration = false
+        /// Where a migration takes its time from: seconds since 2001.
+        package var time: @Sendable () -> Double = { Date().timeIntervalSinceReferenceDate }
 
         /// Where the store's metrics go.
         package var metricsFactory: any MetricsFactory = MetricsSystem.factory

@@ -26,7 +26,7 @@ extension StoreFile {
     ///
     /// Beside a lock file nothing would be made, and what is read without a lock would not be
     /// reliable: then it is left to `connect`.
-    static func refuseForeign(_ place: StorePlace, _ declared: Schema?) throws {
+    static func refuseForeign(_ place: StorePlace, _ declared: DeclaredModels?) throws {
         guard place.lockFile == nil else { return }
         do {
             func value(of key: String) throws -> [UInt8]? {
@@ -34,23 +34,38 @@ extension StoreFile {
             }
             try StoreTables.checkIdentity(place.path, value)
             let schema = try StoreTables.schema(value)
-            try refuseMismatch(schema, declared ?? schema, place.path)
+            if let comparison = try declared?.comparison(with: schema) {
+                try refuseMismatch(comparison, place.path)
+            }
         } catch {
             // Who has opened the file meanwhile may have changed it under this look.
             if access(place.lockPath, F_OK) != 0 { throw error }
         }
     }
 
-    /// Refuses models other than those that the store was made for.
-    static func refuseMismatch(_ stored: Schema, _ declared: Schema, _ path: String) throws {
-        let differences = stored.differences(from: declared)
-        guard differences.isEmpty else {
+    /// Refuses models that the store cannot be brought to by itself.
+    static func refuseMismatch(_ comparison: SchemaComparison, _ path: String) throws {
+        guard comparison.problems.isEmpty else {
             throw StoreError(
                 .modelMismatch, path: path,
                 message:
                     "The store was made for other models: "
+                    + "\(comparison.problems.joined(separator: "; ")).",
+                advice: "Open it with the models it was made for, or with a plan that migrates it.")
+        }
+    }
+
+    /// Refuses models other than those that this process has the store open with.
+    static func refuseOthers(_ file: StoreFile, _ declared: DeclaredModels) throws {
+        let comparison = try declared.comparison(with: file.schema)
+        let differences = comparison.problems + comparison.steps
+        guard differences.isEmpty else {
+            throw StoreError(
+                .modelMismatch, path: file.path,
+                message:
+                    "The store is open in this process with other models: "
                     + "\(differences.joined(separator: "; ")).",
-                advice: "Open it with the models it was made for.")
+                advice: "Close it there first.")
         }
     }
 }

@@ -27,7 +27,7 @@ extension StoreFile {
                 try refuseDamaged(try environment.inspectPages(), path)
             }
             return try environment.attachment {
-                try connect(environment, declared: nil, configuration)
+                try connect(environment, nil, configuration)
             }
         }
     }

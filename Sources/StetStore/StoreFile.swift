@@ -12,6 +12,12 @@ import Synchronization
 package final class StoreFile: Sendable {
     package let environment: Environment
     package let schema: Schema
+    /// The schemas that the store has had.
+    package let history: SchemaHistory
+    /// The revision of the schema, as it stands in each record.
+    let recordRevision: UInt16
+    /// That of the commits made here.
+    let cause: Cause
     package let storeID: ObjectID
     package let feed: CommitFeed
     let writer: WriterThread
@@ -49,13 +55,16 @@ package final class StoreFile: Sendable {
     #endif
 
     private init(
-        environment: Environment, schema: Schema, storeID: ObjectID, tables: StoreTables,
+        environment: Environment, history: SchemaHistory, storeID: ObjectID, tables: StoreTables,
         head: Head, _ configuration: Configuration
     ) throws {
         self.environment = environment
         metrics = StoreMetrics(path: environment.path, factory: configuration.metricsFactory)
         logger = configuration.logger
-        self.schema = schema
+        self.history = history
+        schema = history.current
+        recordRevision = UInt16(truncatingIfNeeded: schema.revision)
+        cause = configuration.isMigration ? .migration : .edit
         self.storeID = storeID
         journal = tables.journal
         references = tables.references
@@ -69,19 +78,29 @@ package final class StoreFile: Sendable {
     /// The environment is not closed here: somebody may be opening the file at this moment.
     deinit { endWriting() }
 
-    /// Opens the store at `path` for a schema; creates it when there is no file.
+    /// Opens the store at `path` for a schema; creates it, or copies the `seed`, when there is no
+    /// file, and migrates it when it has an earlier schema.
     ///
     /// - Throws: `StoreError`.
     package static func open(
-        at path: String, schema: Schema, _ configuration: Configuration = Configuration()
+        at path: String, schema: Schema, origins: SchemaOrigins = SchemaOrigins(),
+        seededFrom seed: String? = nil, _ configuration: Configuration = Configuration()
     ) throws -> StoreFile {
         try StoreError.wrapping(path: path) {
-            var sizes = configuration.ofEnvironment(entityCount: schema.entities.count)
+            let declared = DeclaredModels(schema: schema, origins: origins)
+            var sizes = configuration.ofEnvironment(
+                entityCount: entityCount(ofFileAt: path) + schema.entities.count)
             let place = try StorePlace(lookingAt: path)
             try place.check(allowsUnsafe: configuration.allowsUnsafePlace)
-            if place.dataFile == nil { try StoreCreation.create(at: path, schema, sizes) }
+            if place.dataFile == nil {
+                if let seed {
+                    try StoreCreation.seed(path, from: seed, declared)
+                } else {
+                    try StoreCreation.create(at: path, schema, sizes)
+                }
+            }
             try refuseUnusable(path)
-            try refuseForeign(place, schema)
+            try refuseForeign(place, declared)
             sizes.createsFile = false
             let environment = try Environment.open(at: path, sizes)
             #if STET_FAULTS
@@ -91,41 +110,28 @@ package final class StoreFile: Sendable {
                 try refuseDamaged(try environment.inspectPages(), path)
             }
             let file = try environment.attachment {
-                try connect(environment, declared: schema, configuration)
+                try connect(environment, declared, configuration)
             }
-            try refuseMismatch(file.schema, schema, path)
+            try refuseOthers(file, declared)
             return file
         }
     }
 
     /// Makes the store of an environment; without declared models it has the schema that is stored.
     static func connect(
-        _ environment: Environment, declared: Schema?, _ configuration: Configuration
+        _ environment: Environment, _ declared: DeclaredModels?, _ configuration: Configuration
     ) throws -> StoreFile {
-        let (identity, schema) = try environment.read { transaction in
-            (
-                try StoreTables.identity(in: transaction),
-                try StoreTables.schema(in: transaction)
-            )
-        }
-        let declared = declared ?? schema
-        try refuseMismatch(schema, declared, environment.path)
-        if schema.encoded() != declared.encoded() {
-            try environment.write { transaction in
-                try StoreTables.put(
-                    Schema(revision: schema.revision, entities: declared.entities), in: transaction)
-            }
-        }
-        let tables = try StoreTables.open(schema, in: environment)
+        let identity = try environment.read { try StoreTables.identity(in: $0) }
+        let history = try history(of: environment, migratedTo: declared, configuration)
+        let tables = try StoreTables.open(history.current, in: environment)
         let head = try environment.read { transaction in
             let head = try Head.read(in: transaction)
-            try head.verify(against: tables.journal, schema, in: transaction)
+            try head.verify(against: tables.journal, history.current, in: transaction)
             return head
         }
         return try StoreFile(
-            environment: environment,
-            schema: try Schema(revision: schema.revision, entities: declared.entities),
-            storeID: identity, tables: tables, head: head, configuration)
+            environment: environment, history: history, storeID: identity, tables: tables,
+            head: head, configuration)
     }
 
     /// Ends the store: commits what waits for the writer, then lets observers end; later calls
@@ -234,6 +240,13 @@ package struct Head: Hashable, Sendable {
         guard isOfLast else { throw DecodingFailure("its head is not that of its last entry") }
     }
 
+    /// Moves on to an entry that was appended.
+    mutating func follow(_ envelope: Envelope, _ entryHash: Digest) {
+        revision = envelope.revision
+        hash = entryHash
+        time = envelope.time
+    }
+
     func write(in transaction: borrowing WriteTransaction) throws {
         var buffer = ByteBuffer(capacity: 64)
         buffer.append(revision.number)
@@ -254,14 +267,14 @@ struct StoreTables {
 
     /// Tables other than those of records, with some to spare for later formats.
     static let fixedCount = 8
-    private static let referencesName = "references"
-    private static let indexesName = "indexes"
+    static let referencesName = "references"
+    static let indexesName = "indexes"
     private static let identityKey: StaticString = "stet"
     private static let schemaKey: StaticString = "schema"
     private static let magic: UInt32 = 0x5445_5453
     static let format: UInt16 = 1
 
-    private static func recordsName(_ number: Int) -> String { "records.\(number)" }
+    static func recordsName(_ number: Int) -> String { "records.\(number)" }
 
     /// The store's id.
     static func identity(in transaction: borrowing ReadTransaction) throws -> ObjectID {
@@ -313,13 +326,7 @@ struct StoreTables {
     }
 
     static func create(_ schema: Schema, in transaction: borrowing WriteTransaction) throws {
-        var buffer = ByteBuffer(capacity: 32)
-        buffer.append(magic)
-        buffer.append(format)
-        buffer.append(UInt16(0))
-        buffer.append(ObjectID())
-        buffer.append(Checksum.hash(buffer.bytes, seed: 0))
-        try transaction.put(buffer.bytes, for: identityKey, in: .unnamed)
+        try putNewIdentity(in: transaction)
         try put(schema, in: transaction)
         var head = Head()
         head.schemaRevision = UInt32(schema.revision)
@@ -331,6 +338,17 @@ struct StoreTables {
         for number in 1...max(schema.entities.count, 1) {
             _ = try transaction.table(recordsName(number))
         }
+    }
+
+    /// Makes the store another one than any that there is.
+    static func putNewIdentity(in transaction: borrowing WriteTransaction) throws {
+        var buffer = ByteBuffer(capacity: 32)
+        buffer.append(magic)
+        buffer.append(format)
+        buffer.append(UInt16(0))
+        buffer.append(ObjectID())
+        buffer.append(Checksum.hash(buffer.bytes, seed: 0))
+        try transaction.put(buffer.bytes, for: identityKey, in: .unnamed)
     }
 
     static func put(_ schema: Schema, in transaction: borrowing WriteTransaction) throws {

@@ -9,7 +9,8 @@ package struct HistoricChange: Hashable, Sendable {
 }
 
 extension StoreReader {
-    /// All changes of an object, the last first; empty when there never was such an object.
+    /// All changes of an object, the last first, as far as the present schema can express them;
+    /// empty when there never was such an object.
     ///
     /// - Complexity: a few reads for each change.
     package func history(ofEntity entity: Int, _ id: ObjectID) throws -> [HistoricChange] {
@@ -20,11 +21,11 @@ extension StoreReader {
             let time = try file.journal.envelope(revision, in: transaction).time
             let found: Revision? = try file.journal.withChange(
                 ofEntity: entity, id, at: revision, in: transaction
-            ) { change in
+            ) { change, schemaRevision in
                 history.append(
                     HistoricChange(
                         revision: revision, time: time,
-                        change: try ObjectChange(change, file.schema)))
+                        change: try ObjectChange(change, file.history, from: schemaRevision)))
                 return change.previous
             }
             guard let previous = found, previous < revision else {

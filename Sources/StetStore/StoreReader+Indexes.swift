@@ -151,8 +151,10 @@ extension StoreReader {
         guard let (header, stored) = try stored(index.entity, id), !header.isTombstone else {
             return nil
         }
-        return try index.index.key(
-            of: try RecordBody(stored, of: file.schema.entities[index.entity - 1]))
+        return try withBody(header, stored, index.entity) { body in
+            try index.index.key(
+                of: try RecordBody(body, of: file.schema.entities[index.entity - 1]))
+        }
     }
 }
 

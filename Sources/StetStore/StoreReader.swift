@@ -35,8 +35,10 @@ package struct StoreReader: ~Copyable {
     ) throws -> Result? {
         guard let (header, stored) = try stored(entity, id) else { return nil }
         if header.revision <= revision {
-            return header.isTombstone
-                ? nil : try body(Record(revision: header.revision, body: stored))
+            if header.isTombstone { return nil }
+            return try withBody(header, stored, entity) { bytes in
+                try body(Record(revision: header.revision, body: bytes))
+            }
         }
         return try withEarlierRecord(header, stored, entity, id, revision, body)
     }
@@ -62,6 +64,17 @@ package struct StoreReader: ~Copyable {
         return (header, UnsafeRawBufferPointer(rebasing: value[RecordLayout.headerByteCount...]))
     }
 
+    /// Calls `body` with the body of a record as one of the present schema.
+    @inline(__always)
+    func withBody<Result>(
+        _ header: RecordHeader, _ stored: UnsafeRawBufferPointer, _ entity: Int,
+        _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) throws -> Result {
+        if header.schemaRevision == file.recordRevision { return try body(stored) }
+        return try file.history.withBody(
+            stored, ofEntity: entity, from: Int(header.schemaRevision), body)
+    }
+
     private func withEarlierRecord<Result>(
         _ header: RecordHeader, _ stored: UnsafeRawBufferPointer,
         _ entity: Int, _ id: ObjectID, _ revision: Revision,
@@ -79,14 +92,16 @@ package struct StoreReader: ~Copyable {
         _ header: RecordHeader, _ stored: UnsafeRawBufferPointer,
         _ entity: Int, _ id: ObjectID, _ revision: Revision
     ) throws -> (revision: Revision, state: [UInt8]?) {
-        let description = file.schema.entities[entity - 1]
-        var state: [UInt8]? = header.isTombstone ? nil : Array(stored)
+        var state: [UInt8]? =
+            header.isTombstone ? nil : try withBody(header, stored, entity) { Array($0) }
         var last = header.revision
         while last > revision {
             let found: Revision? = try file.journal.withChange(
                 ofEntity: entity, id, at: last, in: transaction
-            ) { change in
-                state = try change.stateBefore(state, of: description)
+            ) { change, schemaRevision in
+                state = try change.stateBefore(
+                    state, of: file.schema.entities[entity - 1],
+                    try file.history.upcast(ofEntity: entity, from: schemaRevision))
                 return change.previous
             }
             guard let previous = found, previous < last else {
@@ -134,7 +149,9 @@ package struct StoreReader: ~Copyable {
             let (header, stored) = try Self.decode(value, id)
             if header.revision <= revision {
                 if header.isTombstone { return true }
-                return try body(id, Record(revision: header.revision, body: stored))
+                return try withBody(header, stored, entity) { bytes in
+                    try body(id, Record(revision: header.revision, body: bytes))
+                }
             }
             return try withEarlierRecord(header, stored, entity, id, revision) { record in
                 try body(id, record)
@@ -192,9 +209,11 @@ package struct StoreReader: ~Copyable {
         of revision: Revision, _ body: (_ entity: Int, ObjectID, ChangeKind) throws -> Void
     ) throws {
         try unverifiedCommit(revision).forEachChange { change in
-            guard file.schema.entities.indices.contains(change.entity - 1) else {
+            guard let entity = file.schema.entities.element(at: change.entity - 1) else {
                 throw DecodingFailure("a change of entity \(change.entity), which does not exist")
             }
+            // Nobody has objects of what was removed since.
+            if entity.isRemoved { return }
             try body(change.entity, change.id, change.kind)
         }
     }
@@ -202,7 +221,7 @@ package struct StoreReader: ~Copyable {
     private func unverifiedCommit(_ revision: Revision) throws -> Commit {
         let (envelope, body) = try file.journal.entry(revision, in: transaction)
         return try Commit(
-            envelope: envelope, body: body, schema: file.schema, store: file.storeID)
+            envelope: envelope, body: body, history: file.history, store: file.storeID)
     }
 
     /// The commit with this number.
@@ -216,15 +235,19 @@ package struct StoreReader: ~Copyable {
 extension JournalChange {
     /// The body of the object's record before this change; nil when it did not exist.
     ///
-    /// `state` is the body after this change.
-    func stateBefore(_ state: [UInt8]?, of entity: Entity) throws -> [UInt8]? {
+    /// `state` is the body after this change. Both are in the present schema, to which `upcast`
+    /// brings what the change has of an earlier one.
+    func stateBefore(
+        _ state: [UInt8]?, of entity: Entity, _ upcast: Upcast?
+    ) throws -> [UInt8]? {
         switch kind {
         case .insert: return nil
-        case .delete: return Array(payload)
+        case .delete: return try upcast?.apply(to: payload) ?? Array(payload)
         case .update:
             guard let state else {
                 throw DecodingFailure("an update of an object that does not exist")
             }
+            if let upcast { return try upcast.stateBefore(self, state) }
             return try FoldedBody.applying(self, \.before, to: state, of: entity)
         }
     }

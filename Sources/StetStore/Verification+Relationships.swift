@@ -56,7 +56,7 @@ extension Verification {
     ) throws {
         let entity = file.schema.entities[number - 1]
         for (id, state) in states[number - 1] {
-            guard let stored = state.body else { continue }
+            guard let stored = try values(of: state, number, file.history) else { continue }
             body(
                 id,
                 try stored.withUnsafeBytes { try RecordBody($0, of: entity).reference(slot) })

@@ -51,7 +51,11 @@ extension StoreFile {
     package func verify() throws -> VerificationReport {
         try StoreError.wrapping(path: path) {
             try environment.read { transaction in
-                var verification = Verification(self, transaction)
+                // A head that was damaged is another matter.
+                guard try StoreTables.schema(in: transaction).revision == schema.revision else {
+                    throw StoreError.migratedElsewhere(path: path)
+                }
+                var verification = try Verification(self, transaction)
                 return try verification.run()
             }
         }
@@ -66,6 +70,8 @@ struct Verification {
     private let transaction: ReadTransaction
     private var report = VerificationReport()
     private(set) var states: [[ObjectID: State]]
+    /// The schemas up to that of the entry that is being folded.
+    private(set) var era: SchemaHistory
     private var chunkCount = 0
 
     /// What the journal says of one object.
@@ -73,12 +79,15 @@ struct Verification {
         var revision: Revision
         /// nil when it was deleted.
         var body: [UInt8]?
+        /// That the body was written with.
+        var schemaRevision: Int
     }
 
-    init(_ file: StoreFile, _ transaction: ReadTransaction) {
+    init(_ file: StoreFile, _ transaction: ReadTransaction) throws {
         self.file = file
         self.transaction = transaction
         states = Array(repeating: [:], count: file.schema.entities.count)
+        era = try SchemaHistory(file.history.migrations.first?.from ?? file.schema)
     }
 
     mutating func run() throws -> VerificationReport {
@@ -121,7 +130,7 @@ struct Verification {
                 time = envelope.time
                 try fold(
                     Commit(
-                        envelope: envelope, body: body, schema: file.schema, store: file.storeID))
+                        envelope: envelope, body: body, history: file.history, store: file.storeID))
             } catch let failure as DecodingFailure {
                 note("Revision \(revision): \(failure).")
             }
@@ -130,6 +139,9 @@ struct Verification {
         report.revision = revision
         report.hash = hash.hexadecimal
         if hash != head.hash { note("The head's hash is not that of the last entry.") }
+        if era.current.revision != file.schema.revision {
+            note("The journal ends with schema \(era.current.revision).")
+        }
         if head.schemaRevision != UInt32(file.schema.revision) {
             note("The head's schema is another than the store's.")
         }
@@ -138,6 +150,10 @@ struct Verification {
 
     private mutating func fold(_ commit: Commit) throws {
         try commit.validate()
+        if commit.cause == .migration { try foldMigration(commit) }
+        if commit.schema.revision != era.current.revision {
+            note("Revision \(commit.revision) was written with another schema.")
+        }
         var last: (Int, ObjectID)?
         try commit.forEachChange { change in
             if let last, last >= (change.entity, change.id) {
@@ -148,9 +164,20 @@ struct Verification {
         }
     }
 
+    /// Goes on with the schema that a migration leads to; a step in code keeps the schema.
+    private mutating func foldMigration(_ commit: Commit) throws {
+        guard let bytes = commit.migration else { return }
+        let migration = try bytes.withUnsafeBytes { try Migration(decoding: $0) }
+        if migration.from.revision != era.current.revision {
+            note("Revision \(commit.revision) migrates from another schema.")
+        }
+        era = try SchemaHistory(migration.to, era.migrations + [migration])
+        for entity in migration.removedEntities { states[entity - 1] = [:] }
+    }
+
     private mutating func fold(_ change: JournalChange, _ revision: Revision) throws {
         report.changeCount += 1
-        let entity = file.schema.entities[change.entity - 1]
+        let entity = era.current.entities[change.entity - 1]
         let state = states[change.entity - 1][change.id]
         if change.previous != state?.revision ?? .zero {
             note("The chain of object \(change.id) breaks at revision \(revision).")
@@ -163,17 +190,29 @@ struct Verification {
             }
             body = Array(change.payload)
         case .update:
-            guard let before = state?.body else {
+            guard let before = try state.flatMap({ try values(of: $0, change.entity, era) }) else {
                 return note("Revision \(revision) updates \(change.id), which does not exist.")
             }
             try compareBefore(change, before, entity, revision)
             body = try FoldedBody.applying(change, \.after, to: before, of: entity)
         case .delete:
-            if state?.body != Array(change.payload) {
+            if try state.flatMap({ try values(of: $0, change.entity, era) })
+                != Array(change.payload)
+            {
                 note("Revision \(revision) deletes \(change.id) with other values than it had.")
             }
         }
-        states[change.entity - 1][change.id] = State(revision: revision, body: body)
+        states[change.entity - 1][change.id] = State(
+            revision: revision, body: body, schemaRevision: era.current.revision)
+    }
+
+    /// The body of an object in the last of some schemas; nil when it was deleted.
+    func values(
+        of state: State, _ entity: Int, _ schemas: SchemaHistory
+    ) throws -> [UInt8]? {
+        try state.body?.withUnsafeBytes { bytes in
+            try schemas.withBody(bytes, ofEntity: entity, from: state.schemaRevision) { Array($0) }
+        }
     }
 
     /// The old values that an update names must be those that the object had.
@@ -217,6 +256,8 @@ struct Verification {
                 let body = value[RecordLayout.headerByteCount...]
                 if header.revision != expected?.revision {
                     note("\(name) \(id) was last changed by another revision than its record says.")
+                } else if Int(header.schemaRevision) != expected?.schemaRevision {
+                    note("The record of \(name) \(id) was written with another schema.")
                 } else if header.isTombstone != (expected?.body == nil)
                     || !body.elementsEqual(expected?.body ?? [])
                 {
@@ -237,7 +278,7 @@ struct Verification {
         for (index, objects) in states.enumerated() {
             let entity = file.schema.entities[index]
             for (id, state) in objects {
-                guard let body = state.body else { continue }
+                guard let body = try values(of: state, index + 1, file.history) else { continue }
                 try body.withUnsafeBytes { bytes in
                     try RecordBody(bytes, of: entity).forEachReference { slot, target in
                         let key = ReferenceKey(
@@ -278,7 +319,7 @@ struct Verification {
         for index in file.schema.indexes {
             let entity = file.schema.entities[index.entity - 1]
             for (id, state) in states[index.entity - 1] {
-                guard let body = state.body else { continue }
+                guard let body = try values(of: state, index.entity, file.history) else { continue }
                 let values = try body.withUnsafeBytes { bytes in
                     let body = try RecordBody(bytes, of: entity)
                     return try index.index.parts.map { try body.value($0.slot) }
@@ -296,7 +337,12 @@ struct Verification {
         }
         report.indexEntryCount = expected.count
         guard let table = file.indexes else { return }
+        // Those that a migration has begun to build are nobody's yet.
+        let building =
+            try StoreTables.indexBuild(in: transaction)?.numbers
+            .filter { file.schema.index(numbered: $0) == nil } ?? []
         try transaction.scan(table) { key, value in
+            if let entry = try? IndexKey(key), building.contains(entry.number) { return true }
             if expected.removeValue(forKey: Array(key)) == nil || !value.isEmpty {
                 note(problem(ofEntry: key))
             }

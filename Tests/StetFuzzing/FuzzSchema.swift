@@ -9,6 +9,13 @@ enum FuzzSchema {
         }
     }()
 
+    /// Of a store that was never migrated.
+    static let history: SchemaHistory = {
+        do { return try SchemaHistory(schema) } catch {
+            preconditionFailure("the schema of the fuzzer: \(error)")
+        }
+    }()
+
     private static let article = Entity(
         name: "Article",
         properties: [

@@ -34,7 +34,7 @@ enum FuzzedEntry {
         let (envelope, body) = try chunks.entry()
         try check(envelope, buffers.all[0])
         let commit = try Commit(
-            envelope: envelope, body: body, schema: FuzzSchema.schema, store: FuzzSchema.store)
+            envelope: envelope, body: body, history: FuzzSchema.history, store: FuzzSchema.store)
         _ = commit.description
         try checkAttributes(commit)
         try commit.validate()
@@ -45,7 +45,7 @@ enum FuzzedEntry {
     }
 
     /// What a history read does with a change that it has found.
-    private static func read(_ change: JournalChange) throws -> [UInt8] {
+    private static func read(_ change: JournalChange, _ schemaRevision: Int) throws -> [UInt8] {
         _ = try ObjectChange(change, FuzzSchema.schema)
         return Array(change.bytes)
     }
@@ -67,8 +67,10 @@ enum FuzzedEntry {
 
     private static func checkAttributes(_ commit: Commit) throws {
         var buffer = ByteBuffer()
-        CommitAttributes(author: commit.author, scope: commit.scope, label: commit.label)
-            .append(to: &buffer)
+        var attributes = CommitAttributes(
+            author: commit.author, scope: commit.scope, label: commit.label)
+        attributes.migration = commit.migration
+        attributes.append(to: &buffer)
         let contents = JournalChange.saltOffset + JournalChange.saltByteCount
         try promise(
             buffer.bytes.dropFirst(contents).elementsEqual(

@@ -1,11 +1,13 @@
 import StetStore
 
-/// Control byte: a pair of keys of the reverse index, an id as text, or a schema.
+/// Control byte: a pair of keys of the reverse index, an id as text, a schema, or a migration.
 enum FuzzedKey {
     static func decode(_ input: inout HostileInput) throws {
-        switch input.byte() % 3 {
+        let control = input.byte()
+        switch control % 3 {
         case 0: try decodeReferences(input.frame(), input.remainder())
         case 1: try decodeID(input.remainder())
+        case 2 where control >= 0x80: try decodeMigration(input.remainder())
         default: try decodeSchema(input.remainder())
         }
     }
@@ -34,12 +36,45 @@ enum FuzzedKey {
         let schema = try bytes.withUnsafeBytes { try Schema(decoding: $0) }
         try promise(schema.encoded() == bytes, "a schema has two encodings")
         for (index, entity) in schema.entities.enumerated() {
-            try promise(schema.number(ofEntity: entity.name) == index + 1, "a name is not found")
+            try promise(
+                schema.number(ofEntity: entity.name) == (entity.isRemoved ? nil : index + 1),
+                "a name is not found")
             for property in entity.properties { _ = property.rules.map(\.description) }
             _ = entity.indexes.map { $0.description(in: entity) }
         }
-        try promise(schema.differences(from: schema) == [], "a schema differs from itself")
-        _ = schema.differences(from: FuzzSchema.schema)
-        _ = FuzzSchema.schema.differences(from: schema)
+        let same = try SchemaComparison(of: schema, with: schema)
+        try promise(same.steps + same.problems == [], "a schema differs from itself")
+        try compare(schema, FuzzSchema.schema)
+        try compare(FuzzSchema.schema, schema)
+    }
+
+    /// What leads from one schema to another can be written, and read again.
+    private static func compare(_ one: Schema, _ other: Schema) throws {
+        let comparison: SchemaComparison
+        do {
+            comparison = try SchemaComparison(of: one, with: other)
+        } catch is StoreError {
+            return
+        }
+        guard comparison.problems.isEmpty, let migration = try comparison.migration() else {
+            return
+        }
+        let again = try migration.encoded().withUnsafeBytes { try Migration(decoding: $0) }
+        try promise(again.encoded() == migration.encoded(), "another migration")
+    }
+
+    private static func decodeMigration(_ bytes: [UInt8]) throws {
+        let migration = try bytes.withUnsafeBytes { try Migration(decoding: $0) }
+        try promise(migration.encoded() == bytes, "a migration has two encodings")
+        let history = try SchemaHistory(migration.to, [migration])
+        for number in migration.from.entities.indices.map({ $0 + 1 }) {
+            let upcast = try? history.upcast(ofEntity: number, from: migration.from.revision)
+            guard let upcast else { continue }
+            let count = RecordLayout.fixedByteCount(upcast.from.properties.count)
+            let body = try [UInt8](repeating: 0, count: count).withUnsafeBytes {
+                try upcast.apply(to: $0)
+            }
+            try body.withUnsafeBytes { _ = try RecordBody($0, of: upcast.to).cells() }
+        }
     }
 }

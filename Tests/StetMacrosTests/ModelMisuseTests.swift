@@ -74,6 +74,26 @@ import Testing
         #expect(messages("final class A { #Unique<A>(\\.title) }", macros) == [message])
     }
 
+    @Test func originalNamesThatLeadNowhereAreReported() {
+        #expect(
+            messages(
+                """
+                @Model(originalName: "Article") final class Article {
+                    @Attribute(originalName: "title") var title: String
+                    @Attribute(.trimmed, originalName: "title") var text: String
+                    @Attribute(originalName: "count") var rating: Int = 0
+                    @Relationship(originalName: "count") var next: Article?
+                    @Attribute(originalName: "old") var new: Int = 0
+                }
+                """)
+                == [
+                    "'originalName' is the name of before: this is 'Article' already",
+                    "'originalName' is the name of before: this is 'title' already",
+                    "'text' can't have been 'title': the model has a 'title' still",
+                    "Only one property can have been 'count'",
+                ])
+    }
+
     @Test func onlyAFinalClassWithoutParametersIsAModel() {
         #expect(
             messages("@Model struct Article {}") == [

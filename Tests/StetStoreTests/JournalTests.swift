@@ -36,12 +36,15 @@ struct JournalTests {
             for (key, kind, payload) in changes {
                 let found = try journal.withChange(
                     ofEntity: key.entity, key.id, at: commit.revision, in: transaction
-                ) { $0.id == key.id && $0.kind == kind && $0.payload.elementsEqual(payload) }
+                ) { change, _ in
+                    change.id == key.id && change.kind == kind
+                        && change.payload.elementsEqual(payload)
+                }
                 #expect(found == true, "\(note), \(key)")
                 for absent in Self.neighbours(of: key) where !present.contains(absent) {
                     let none: Bool? = try journal.withChange(
                         ofEntity: absent.entity, absent.id, at: commit.revision, in: transaction
-                    ) { _ in true }
+                    ) { _, _ in true }
                     #expect(none == nil, "\(note), \(absent)")
                 }
             }
@@ -152,7 +155,7 @@ struct JournalTests {
                 {
                     let found = try journal.withChange(
                         ofEntity: Number.tag, .fixed(number), at: commit.revision, in: transaction
-                    ) { $0.id }
+                    ) { change, _ in change.id }
                     let isThere = number % 2 == 0 && number >= 10
                     if found != (isThere ? .fixed(number) : nil) { wrong.append(number) }
                 }

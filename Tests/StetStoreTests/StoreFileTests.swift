@@ -112,16 +112,24 @@ struct StoreFileTests {
     @Test func otherModelsAreRefusedInWordsAndChangeNothing() throws {
         try directory.open().close()
         let before = try directory.bytes()
-        let error = error { try directory.open(schema: Schema(entities: [.notebook, .tag])) }
+        let other = Entity(name: "Tag", properties: [Property(name: "mark", type: .int)])
+        let error = error {
+            try directory.open(schema: Schema(entities: [.article, .notebook, other]))
+        }
         #expect(error?.code == .modelMismatch && error?.path == directory.file())
         #expect(
-            error?.description == "The store was made for other models: the store has an entity "
-                + "Article that the models do not. Open it with the models it was made for.")
+            error?.description == "The store was made for other models: Tag.mark is data in the "
+                + "store and int in the model. Open it with the models it was made for, or with a "
+                + "plan that migrates it.")
         #expect(try directory.bytes() == before)
         // Also while it is open, and it stays open.
         let file = try directory.open()
         let refusal = self.error { try directory.open(schema: Schema(entities: [.tag])) }
         #expect(refusal?.code == .modelMismatch)
+        #expect(
+            refusal?.message == "The store is open in this process with other models: removes the "
+                + "entity Article with all of its objects; removes the entity Notebook with all of "
+                + "its objects.")
         #expect(try insert(file).revision == 1)
     }
 

@@ -15,6 +15,9 @@ import StetTestModels
 //   stet-test-child read PATH              begins a read, writes "reading", and stays
 //   stet-test-child lock PATH              begins a write, writes "writing", and stays
 //   stet-test-child fork PATH              uses a store in a child that was forked from it
+//   stet-test-child migrate PATH           opens the store with later models, and says so
+//   stet-test-child seed PATH SEED         opens the store, or makes it from another one
+//   stet-test-child verify PATH …          verifies stores with the schemas that they have
 //   stet-test-child check PATH REVISION …  verifies stores and that each has at least its revision
 
 /// Standard output without a buffer: what is written survives a kill.
@@ -49,6 +52,49 @@ func write(_ path: String, _ count: Int?) throws {
         }
         guard let commit = try context.save("edit \(number)") else { exit(70) }
         say("ack \(commit.revision)")
+    }
+}
+
+/// The next version of the test domain.
+enum Later {
+    @Model final class Notebook {
+        @Attribute(.unique, originalName: "name") var title: String
+        @Attribute(.stamped(.insert)) var created: Date
+        var isShared: Bool = false
+
+        init(title: String) { self.title = title }
+    }
+
+    @Model(originalName: "Article") final class Note {
+        var notebook: Notebook?
+        @Attribute(.indexed) var title: String
+        @Attribute(.indexed) var rating: Int = 0
+        var next: Note?
+
+        init(title: String) { self.title = title }
+    }
+}
+
+func migrate(_ path: String) throws {
+    say("migrating")
+    let store = try Store.open(at: path, for: Later.Notebook.self, Later.Note.self)
+    say("migrated \(try store.file.read { try $0.head().schemaRevision })")
+}
+
+/// Verifies stores with the schemas that they have.
+func verify(_ paths: [String]) {
+    for path in paths {
+        do {
+            let file = try StoreFile.open(at: path)
+            defer { file.close() }
+            let report = try file.verify()
+            say(
+                report.isClean
+                    ? "ok schema \(file.schema.revision) \(report.objectCount) objects"
+                    : "bad \(path): \(report)")
+        } catch {
+            say("bad \(path): \(error)")
+        }
     }
 }
 
@@ -96,6 +142,12 @@ do {
             stay()
         }
     case "fork" where arguments.count == 3: try useAfterFork(arguments[2])
+    case "migrate" where arguments.count == 3: try migrate(arguments[2])
+    case "seed" where arguments.count == 4:
+        let store = try Store.open(
+            at: arguments[2], for: Notebook.self, Article.self, seededFrom: arguments[3])
+        say("\(store.file.storeID) \(try store.verify().isClean) \(try store.revision())")
+    case "verify": verify(Array(arguments.dropFirst(2)))
     case "check": check(Array(arguments.dropFirst(2)))
     default:
         say("usage: stet-test-child create|write|check PATH …")

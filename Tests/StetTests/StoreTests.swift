@@ -41,10 +41,12 @@ import Testing
         _ = try scratch.saved()
         scratch.store.close()
         let error = try #require(throws: StoreError.self) {
-            try Store.open(at: scratch.path, for: Notebook.self)
+            try Store.open(at: scratch.path, for: Other.Notebook.self, Article.self)
         }
         #expect(error.code == .modelMismatch)
-        #expect(error.message.contains("the store has an entity Article that the models do not"))
+        #expect(
+            error.message == "The store was made for other models: Notebook.name is string in the "
+                + "store and int in the model.")
     }
 
     @Test func aModelThatIsNotListedIsNamed() throws {
@@ -248,5 +250,13 @@ import Testing
             error.description
                 == "The store \(path) can't be opened: No such file or directory. "
                 + "Create the directory first, or correct the path.")
+    }
+}
+
+private enum Other {
+    @Model final class Notebook {
+        var name: Int = 0
+
+        init() {}
     }
 }

@@ -217,7 +217,7 @@ private struct Refusing: CodableAttribute {
         for text in [
             "Box.list is [int] in the store and [string] in the model",
             "Box.map is [string: int]? in the store and [string: double]? in the model",
-            "Box.width is int8 in the store and int16 in the model",
+            "Box.width is int16 in the store and int8 in the model",
         ] {
             #expect(error.message.contains(text), "\(error.message)")
         }
@@ -229,7 +229,7 @@ private enum Mixed {
         @Model final class Box {
             var list: [Int] = []
             var map: [String: Int]?
-            var width: Int8 = 0
+            var width: Int16 = 0
 
             init() {}
         }
@@ -239,7 +239,7 @@ private enum Mixed {
         @Model final class Box {
             var list: [String] = []
             var map: [String: Double]?
-            var width: Int16 = 0
+            var width: Int8 = 0
 
             init() {}
         }

@@ -1,0 +1,160 @@
+public import StetStore
+
+/// The code of one version of a `MigrationPlan` at work: objects of the version before it beside
+/// those of the version.
+///
+/// Objects keep their ids. What a step edits is validated and saved, 1,000 objects at a time, in a
+/// copy that nobody else sees. A step that was interrupted is run again from its beginning, and the
+/// calls that are done do nothing then: it makes the same calls each time, and does its work in
+/// them.
+///
+/// It is used on the isolation that opens the store.
+public final class MigrationStep {
+    private let source: Store
+    private let target: Store
+    private let progress: (@Sendable (MigrationProgress) throws -> Void)?
+    /// How many calls the step has made.
+    private var callCount = 0
+    private let done: StepMark?
+    /// True when it was not the step's code that has failed.
+    private(set) var isInterrupted = false
+
+    init(
+        from source: Store, to target: Store,
+        _ progress: (@Sendable (MigrationProgress) throws -> Void)?
+    ) throws {
+        self.source = source
+        self.target = target
+        self.progress = progress
+        let head = try target.revision()
+        done = head == .zero ? nil : try target.journal(from: head).first.flatMap(StepMark.init)
+    }
+
+    private static let batchCount = 1_000
+
+    /// Calls `body` for each object that is one of both versions, with both.
+    ///
+    /// Through the objects' contexts it can read the rest of the old version, and read, insert and
+    /// delete in the new one. The old objects are not saved. An object that the step has deleted is
+    /// left out.
+    ///
+    /// - Throws: what `body` throws, `ValidationError`, `StoreError`.
+    /// - Complexity: O(objects).
+    public func forEach<Old: Model, New: Model>(
+        _ old: Old.Type, _ new: New.Type, _ body: (_ old: Old, _ new: New) throws -> Void
+    ) throws {
+        try forEach(old) { object, context in
+            guard let counterpart = try context.object(new, id: object.id) else { return }
+            try body(object, counterpart)
+        }
+    }
+
+    /// Calls `body` for each object of the version before, with a context of the new version: for
+    /// models that are not there any more, or become others.
+    ///
+    /// - Throws: what `body` throws, `ValidationError`, `StoreError`.
+    /// - Complexity: O(objects).
+    public func forEach<Old: Model>(
+        _ old: Old.Type, _ body: (_ old: Old, _ new: ManagedContext) throws -> Void
+    ) throws {
+        callCount += 1
+        if let done, done.call > callCount { return }
+        let ids = try source.ids(of: old)
+        var first = 0
+        if let done, done.call == callCount, let last = done.last {
+            first = ids.firstIndex { $0 > last } ?? ids.count
+        }
+        while first < ids.count {
+            let batch = ids[first..<min(first + Self.batchCount, ids.count)]
+            try edit(StepMark(call: callCount, last: batch.last)) { source, target in
+                for id in batch {
+                    if let object = try source.object(old, id: id) { try body(object, target) }
+                }
+            }
+            first += batch.count
+            try report(MigrationProgress(work: Old._$name, doneCount: first, count: ids.count))
+        }
+    }
+
+    private func report(_ progress: MigrationProgress) throws {
+        do {
+            try self.progress?(progress)
+        } catch {
+            isInterrupted = true
+            throw error
+        }
+    }
+
+    /// Calls `body` once, with a context of the version before and one of the new version, and
+    /// saves what it has edited.
+    ///
+    /// - Throws: what `body` throws, `ValidationError`, `StoreError`.
+    public func edit(
+        _ body: (_ old: ManagedContext, _ new: ManagedContext) throws -> Void
+    ) throws {
+        callCount += 1
+        if let done, done.call >= callCount { return }
+        try edit(StepMark(call: callCount, last: nil), body)
+    }
+
+    private func edit(
+        _ mark: StepMark, _ body: (ManagedContext, ManagedContext) throws -> Void
+    ) throws {
+        let context = target.context(scope: StepMark.scope)
+        try body(source.context(), context)
+        try context.save(mark.label)
+    }
+}
+
+/// How far a migration is.
+public struct MigrationProgress: Sendable, Hashable {
+    /// What is being worked on: the name of a model, or an index in words.
+    public let work: String
+    /// The objects that are done.
+    public let doneCount: Int
+    /// The objects that there are.
+    public let count: Int
+}
+
+/// What the commits of a step are called, so that a step that was interrupted finds its place.
+struct StepMark {
+    static let scope = "migration"
+
+    /// The number of the step's call, from 1.
+    let call: Int
+    /// The last object of the call that is done; nil when the call has no objects.
+    let last: ObjectID?
+
+    init(call: Int, last: ObjectID?) {
+        self.call = call
+        self.last = last
+    }
+
+    /// That of a commit; nil when no step has made it.
+    init?(_ commit: Commit) {
+        guard commit.cause == .migration, commit.scope == Self.scope,
+            let words = commit.label?.split(separator: " "), words.first == "step",
+            let call = words.dropFirst().first.flatMap({ Int($0) })
+        else { return nil }
+        self.call = call
+        last = words.count == 4 ? ObjectID(String(words[3])) : nil
+    }
+
+    var label: String { "step \(call)" + (last.map { " through \($0)" } ?? "") }
+}
+
+extension Store {
+    /// The ids of all objects of a model, in ascending order.
+    fileprivate func ids<M: Model>(of type: M.Type) throws -> [ObjectID] {
+        guard let number = file.schema.number(ofEntity: M._$name) else { return [] }
+        return try file.read { reader in
+            var ids: [ObjectID] = []
+            let head = try reader.head().revision
+            try reader.forEachRecord(ofEntity: number, asOf: head) { id, _ in
+                ids.append(id)
+                return true
+            }
+            return ids
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import StetStore
+
+/// Takes a store through the versions of a plan, on copies.
+struct StagedMigration {
+    private let path: String
+    private let plan: MigrationPlan
+    private let configuration: StoreConfiguration
+    private static let attemptLimit = 8
+
+    init(_ path: String, _ plan: MigrationPlan, _ configuration: StoreConfiguration) {
+        self.path = path
+        self.plan = plan
+        self.configuration = configuration
+    }
+
+    /// Brings the store to the last version; does nothing when there is none, when it has the last
+    /// version, or none of them.
+    func run() throws {
+        guard try StoreFile.isThere(path), try version(ofStoreAt: path) != nil else { return }
+        let lock = try MigrationLock(path)
+        defer { lock.release() }
+        for attempt in 1... {
+            // Another process may have done it while this one waited.
+            guard let start = try version(ofStoreAt: path), start < plan.versions.count - 1 else {
+                return
+            }
+            if try migrate(from: start) { return }
+            if attempt == Self.attemptLimit { throw StoreError.movesOn(path: path) }
+        }
+    }
+
+    /// The last version that a store has; nil when it has none of them.
+    private func version(ofStoreAt path: String) throws -> Int? {
+        let file = try StoreFile.open(at: path, configuration.ofFile)
+        return try plan.versions.lastIndex { version in
+            let graph = try ModelGraph(version.models)
+            let outline = try file.comparison(with: try Schema(entities: graph.entities))
+            return outline.steps.isEmpty && outline.problems.isEmpty
+        }
+    }
+
+    /// Goes from one version to the last; false when others have saved meanwhile.
+    private func migrate(from start: Int) throws -> Bool {
+        let original = try open(path, start, isLenient: false)
+        let base = try original.file.read { try $0.head() }
+        var isInterrupted = false
+        // What an attempt that failed has made is of no use to one that does it otherwise.
+        defer { if !isInterrupted { removeCopies() } }
+        var source = original
+        for version in start + 1..<plan.versions.count {
+            let target = try target(version, source, base)
+            if let step = plan.versions[version].step {
+                let run = try MigrationStep(
+                    from: source, to: target, configuration.migrationProgress)
+                defer { isInterrupted = run.isInterrupted }
+                try step(run)
+            }
+            source = target
+        }
+        try validate(source)
+        return try original.file.adopt(source.file, base)
+    }
+
+    private func removeCopies() { for version in plan.versions.indices { remove(version) } }
+
+    private func copyPath(_ version: Int) -> String { "\(path).migrating-\(version + 1)" }
+
+    private func remove(_ version: Int) { StoreFile.removeCopy(at: copyPath(version)) }
+
+    private func open(_ path: String, _ version: Int, isLenient: Bool) throws -> Store {
+        var configuration = configuration
+        configuration.isMigration = path != self.path
+        let graph = try ModelGraph(plan.versions[version].models)
+        var origins = graph.origins
+        origins.allowsPlaceholders = isLenient
+        return try Store.open(at: path, graph, origins, configuration)
+    }
+
+    /// The copy in which a version is made: the one of an earlier attempt, or a new one.
+    private func target(_ version: Int, _ source: Store, _ base: Head) throws -> Store {
+        let copy = copyPath(version)
+        let isLenient = plan.versions[version].step != nil
+        if try StoreFile.isThere(copy) {
+            // All who open the copy share this: its commits are those of a migration.
+            var configuration = configuration
+            configuration.isMigration = true
+            let present = try? StoreFile.open(at: copy, configuration.ofFile)
+            if let present, try present.extends(try source.file.read { try $0.head() }) {
+                return try open(copy, version, isLenient: isLenient)
+            }
+            present?.close()
+        }
+        for later in version..<plan.versions.count { remove(later) }
+        _ = try source.file.copy(to: copy, compacting: false)
+        return try open(copy, version, isLenient: isLenient)
+    }
+
+    /// Refuses what the rules and validators of the last version do not allow, and what does not
+    /// verify.
+    private func validate(_ store: Store) throws {
+        if let problem = try store.verify().problems.first {
+            throw StoreError.damaged(problem, path: path)
+        }
+        var violations: [Violation] = []
+        for case let type? in store.modelTypes { violations += try Self.violations(type, store) }
+        if !violations.isEmpty {
+            throw ValidationError(violations: violations.inTotalOrder(), rejected: ChangeSet())
+        }
+    }
+
+    private static func violations<M: Model>(_ type: M.Type, _ store: Store) throws -> [Violation] {
+        try store.context().violations(ofAll: type)
+    }
+}
+
+extension ManagedContext {
+    /// What the rules and validators of a model find wrong with its stored objects.
+    fileprivate func violations<M: Model>(ofAll type: M.Type) throws -> [Violation] {
+        let entity = table(for: type).entity
+        let validators = M.validators
+        let messages = store.configuration.messages
+        let view = PendingStore(self)
+        var violations: [Violation] = []
+        for object in try fetch(type) {
+            var net = NetChanges(schema: store.file.schema)
+            let body = net.encode(entity: entity) { object._$encode(into: &$0) }
+            net.append(
+                NetChanges.Item(
+                    kind: .insert, entity: entity, id: object.id, base: .zero, before: 0..<0,
+                    after: body))
+            let broken = try net.violations(messages)
+            violations += broken
+            if validators.isEmpty { continue }
+            violations += validators.violations(
+                of: object, .insert, old: nil, isInvalid: !broken.isEmpty, view, messages)
+        }
+        // A validator's look-up may have met a read that failed.
+        try checkUsable()
+        return violations
+    }
+}

@@ -1,0 +1,289 @@
+import FoundationEssentials
+
+/// What leads from the schema of a store to the one that models declare.
+package struct SchemaComparison {
+    /// The declared schema with the numbers that the store has for its entities and indexes; its
+    /// revision is that of the store when nothing has to be migrated, else the next.
+    package private(set) var schema: Schema
+    /// What a migration would do, in words, one sentence without a full stop each.
+    package private(set) var steps: [String] = []
+    /// Why the models cannot be reached in this way, in words; empty when they can.
+    package private(set) var problems: [String] = []
+    private let stored: Schema
+    private let origins: SchemaOrigins
+    private var upcasts: [Upcast?] = []
+
+    /// The step to the declared schema; nil when there is nothing to do.
+    ///
+    /// - Throws: `DecodingFailure` when there are problems.
+    package func migration() throws -> Migration? {
+        guard problems.isEmpty else { throw DecodingFailure("models that cannot be reached") }
+        return steps.isEmpty
+            ? nil : try Migration(from: stored, to: schema, upcasts: upcasts)
+    }
+
+    /// Compares the schema of a store with a declared one.
+    ///
+    /// - Throws: `StoreError` (`.invalidSchema`) when the store would have too many entities, those
+    ///   that were removed included.
+    package init(
+        of stored: Schema, with declared: Schema, _ origins: SchemaOrigins = SchemaOrigins()
+    ) throws {
+        self.stored = stored
+        self.origins = origins
+        schema = stored
+        let entities = matchEntities(declared)
+        for (offset, entity) in entities.enumerated() {
+            guard let old = stored.entity(numbered: offset + 1), !entity.isRemoved else {
+                upcasts.append(nil)
+                continue
+            }
+            upcasts.append(try upcast(old, entity))
+        }
+        let numbers = indexNumbers(entities)
+        schema = try Schema(
+            revision: stored.revision + (steps.isEmpty ? 0 : 1), numbered: entities,
+            indexNumbers: numbers)
+    }
+}
+
+// MARK: - Entities
+
+extension SchemaComparison {
+    /// The declared entities by their numbers.
+    private mutating func matchEntities(_ declared: Schema) -> [Entity] {
+        let named = declared.entities.filter { !$0.isRemoved }.sorted { $0.name < $1.name }
+        var taken: Set<String> = []
+        var entities = stored.entities.map { old in
+            if old.isRemoved { return Entity.removed }
+            if let same = named.first(where: { $0.name == old.name }) {
+                taken.insert(same.name)
+                return same
+            }
+            let heir = named.first { entity in
+                origins.entityNames[entity.name] == old.name
+                    && stored.entity(named: entity.name) == nil && !taken.contains(entity.name)
+            }
+            guard let heir else {
+                steps.append("removes \(old.title) with all of its objects")
+                return Entity.removed
+            }
+            taken.insert(heir.name)
+            steps.append("renames \(old.title) to \(heir.name)")
+            return heir
+        }
+        for entity in named where !taken.contains(entity.name) {
+            steps.append("adds \(entity.title)")
+            entities.append(entity)
+        }
+        return entities
+    }
+
+    /// The number that the entity of a stored reference has.
+    private func number(ofTarget name: String?) -> Int? {
+        name.flatMap { stored.number(ofEntity: $0) }
+    }
+
+    /// The number that the entity of a declared reference has in the store; nil when it is new.
+    private func newNumber(ofTarget name: String?) -> Int? {
+        guard let name else { return nil }
+        if let number = stored.number(ofEntity: name) { return number }
+        return origins.entityNames[name].flatMap { stored.number(ofEntity: $0) }
+    }
+}
+
+// MARK: - Properties
+
+extension SchemaComparison {
+    private mutating func upcast(
+        _ old: Entity, _ new: Entity
+    ) throws -> Upcast? {
+        let problemCount = problems.count
+        var slots: [Int?] = []
+        var defaults: [Value] = []
+        let names = origins.propertyNames[new.name] ?? [:]
+        for property in new.properties {
+            var slot =
+                old.slot(of: property.name)
+                ?? names[property.name].flatMap { name in
+                    new.slot(of: name) == nil ? old.slot(of: name) : nil
+                }
+            if let former = slot, origins.allowsPlaceholders,
+                !isCompatible(old.properties[former], property)
+            {
+                slot = nil
+            }
+            slots.append(slot)
+            defaults.append(
+                slot.map { compare(old.properties[$0], property, new) }
+                    ?? added(property, new))
+        }
+        for (slot, property) in old.properties.enumerated() where !slots.contains(slot) {
+            steps.append("removes \(new.name).\(property.name) with its values")
+        }
+        let kept = slots.compactMap { $0 }
+        if zip(kept, kept.dropFirst()).contains(where: { $0 > $1 }) {
+            steps.append("gives the properties of \(new.name) another order")
+        }
+        if problems.count > problemCount { return nil }
+        var writer = RecordWriter()
+        writer.begin(propertyCount: defaults.count)
+        writer.write(defaults)
+        return try Upcast(
+            from: old, to: new, slots: slots, defaults: Array(writer.buffer.bytes))
+    }
+
+    /// True when the values of a property are also those of its later form.
+    private func isCompatible(_ old: Property, _ new: Property) -> Bool {
+        new.canHoldValues(of: old)
+            && number(ofTarget: old.target) == newNumber(ofTarget: new.target)
+    }
+
+    /// What the property of an entity makes of nil in an older record.
+    private mutating func compare(
+        _ old: Property, _ new: Property, _ entity: Entity
+    ) -> Value {
+        let label = "\(entity.name).\(new.name)"
+        guard isCompatible(old, new) else {
+            problems.append(
+                "\(label) is \(old.typeDescription) in the store and "
+                    + "\(new.typeDescription) in the model")
+            return .null
+        }
+        if old.name != new.name {
+            steps.append("renames \(entity.name).\(old.name) to \(new.name)")
+        }
+        if old.type != new.type { steps.append("widens \(label) from \(old.type) to \(new.type)") }
+        if old.isOptional == new.isOptional { return .null }
+        if new.isOptional {
+            steps.append("lets \(label) be nil")
+            return .null
+        }
+        guard let value = defaultValue(of: new, entity) else {
+            problems.append(
+                "\(label) may be nil in the store; in the model it may not, and has no default "
+                    + "value")
+            return .null
+        }
+        steps.append("makes \(label) \(value) where it is nil")
+        return value
+    }
+
+    /// The value of a new property in older objects.
+    private mutating func added(_ property: Property, _ entity: Entity) -> Value {
+        let label = "\(entity.name).\(property.name)"
+        let value = defaultValue(of: property, entity)
+        guard let value = value ?? (property.isOptional ? .null : nil) else {
+            problems.append(
+                "the model has \(label), the store does not, and there is no default value")
+            return .null
+        }
+        steps.append("adds \(label), \(property.typeDescription), as \(value)")
+        return value
+    }
+
+    /// The declared default; nil when there is none, or it is no value of the property.
+    private func defaultValue(of property: Property, _ entity: Entity) -> Value? {
+        guard let value = origins.defaults[entity.name]?[property.name]?(),
+            property.accepts(value), property.type != .reference
+        else {
+            return origins.allowsPlaceholders && !property.isOptional
+                ? property.type.placeholder : nil
+        }
+        return value == .null && !property.isOptional ? nil : value
+    }
+}
+
+extension ValueType {
+    /// What stands for a value that code will give; nil where nothing can.
+    fileprivate var placeholder: Value? {
+        switch self {
+        case .bool: .bool(false)
+        case .int, .int8, .int16, .int32: .int(0)
+        case .uint, .uint8, .uint16, .uint32: .uint(0)
+        case .float: .float(0)
+        case .double: .double(0)
+        case .decimal: .decimal(0)
+        case .date: .date(Date(timeIntervalSinceReferenceDate: 0))
+        case .string: .string("")
+        case .data: .data(Data())
+        case .uuid: .uuid(ObjectID.none.uuid)
+        case .list: .list([])
+        case .dictionary: .dictionary([:])
+        case .reference, .url, .codable: nil
+        }
+    }
+}
+
+// MARK: - Indexes
+
+extension SchemaComparison {
+    /// The numbers of the indexes of the entities: those of the store for indexes whose entries
+    /// stay as they are, others for those that are to be built.
+    private mutating func indexNumbers(_ entities: [Entity]) -> [Int] {
+        var unused = (1...Int(UInt16.max)).lazy.filter { [stored] number in
+            stored.index(numbered: number) == nil
+        }.makeIterator()
+        var numbers: [Int] = []
+        for (offset, entity) in entities.enumerated() {
+            let old = stored.indexes(ofEntity: offset + 1)
+            var kept: Set<Int> = []
+            for index in entity.indexes {
+                let same = upcasts.element(at: offset)?.flatMap { upcast in
+                    old.first { upcast.keepsEntries(of: $0.index, as: index) }
+                }
+                if let same, kept.insert(same.number).inserted {
+                    numbers.append(same.number)
+                    if same.index.isUnique, !index.isUnique {
+                        steps.append("lets objects share the \(index.title(in: entity))")
+                    }
+                } else {
+                    numbers.append(unused.next() ?? 0)
+                    if offset < stored.entities.count {
+                        steps.append("builds the \(index.title(in: entity))")
+                    }
+                }
+            }
+            for index in old where !kept.contains(index.number) && !entity.isRemoved {
+                guard let former = stored.entity(numbered: offset + 1) else { continue }
+                steps.append("drops the \(index.index.title(in: former))")
+            }
+        }
+        return numbers
+    }
+}
+
+extension Entity {
+    /// "the entity Article", "the links Article.tags".
+    fileprivate var title: String { "the \(isLink ? "links" : "entity") \(name)" }
+}
+
+extension EntityIndex {
+    /// "unique index (city, name) of Person".
+    fileprivate func title(in entity: Entity) -> String {
+        let text = description(in: entity)
+        return (isUnique ? text.replacingFirst("unique", with: "unique index") : text)
+            + " of \(entity.name)"
+    }
+}
+
+extension String {
+    fileprivate func replacingFirst(_ prefix: String, with other: String) -> String {
+        hasPrefix(prefix) ? other + dropFirst(prefix.count) : self
+    }
+}
+
+extension Upcast {
+    /// True when the entries of an index are also those of another one.
+    fileprivate func keepsEntries(of old: EntityIndex, as new: EntityIndex) -> Bool {
+        guard old.parts.count == new.parts.count, old.isUnique || !new.isUnique else {
+            return false
+        }
+        return zip(old.parts, new.parts).allSatisfy { oldPart, newPart in
+            let (former, property) = (from.properties[oldPart.slot], to.properties[newPart.slot])
+            return slots[newPart.slot] == oldPart.slot && oldPart.folding == newPart.folding
+                && former.type.widest == property.type.widest
+                && (property.isOptional || !former.isOptional)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import StetLMDB
+
+/// The schemas that a store has had, and how the records and journal entries of each are read as
+/// those of the last; constant.
+package final class SchemaHistory: Sendable {
+    /// The schema that the store has now.
+    package let current: Schema
+    /// The steps that led to it, the oldest first.
+    package let migrations: [Migration]
+    /// By schema, the oldest first, and number of the entity: how its records are read now; nil for
+    /// what is not there any more.
+    private let upcasts: [[Upcast?]]
+
+    /// - Throws: `DecodingFailure` when the steps do not lead to `current`.
+    package init(_ current: Schema, _ migrations: [Migration] = []) throws {
+        self.current = current
+        self.migrations = migrations
+        var reached = current.revision
+        var upcasts: [[Upcast?]] = []
+        for migration in migrations.reversed() {
+            guard migration.to.revision == reached else {
+                throw DecodingFailure("its migrations do not lead to its schema")
+            }
+            reached = migration.from.revision
+            let behind = upcasts.last
+            upcasts.append(
+                try migration.from.entities.indices.map { offset in
+                    guard let step = migration.upcasts[offset] else { return nil }
+                    guard let behind else { return step }
+                    return try behind[offset].map { try step.followed(by: $0) }
+                })
+        }
+        self.upcasts = upcasts.reversed()
+    }
+
+    /// The schema with a revision.
+    ///
+    /// - Throws: `DecodingFailure` when the store has not had it.
+    package func schema(_ revision: Int) throws(DecodingFailure) -> Schema {
+        if revision == current.revision { return current }
+        guard let first = migrations.first?.from.revision, revision >= first,
+            let migration = migrations.element(at: revision - first)
+        else { throw DecodingFailure("schema \(revision), which the store has not had") }
+        return migration.from
+    }
+
+    /// How the bodies that were written with a schema are read now; nil for the schema of now.
+    ///
+    /// - Throws: `DecodingFailure` when the store has not had the schema, or the entity is not in
+    ///   both.
+    package func upcast(
+        ofEntity entity: Int, from revision: Int
+    ) throws(DecodingFailure) -> Upcast? {
+        if revision == current.revision { return nil }
+        _ = try schema(revision)
+        let first = current.revision - migrations.count
+        guard let upcast = upcasts[revision - first].element(at: entity - 1)?.flatMap({ $0 }) else {
+            throw DecodingFailure("a record of entity \(entity) from before it was there")
+        }
+        return upcast
+    }
+}

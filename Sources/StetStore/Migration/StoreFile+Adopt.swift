@@ -1,0 +1,137 @@
+import Glibc
+import StetLMDB
+
+// A migration with code works on copies; the store then takes over what a copy has become.
+
+extension StoreFile {
+    /// True when there is a file.
+    package static func isThere(_ path: String) throws -> Bool {
+        try StorePlace.checkName(path)
+        return access(path, F_OK) == 0
+    }
+
+    /// Removes the file of a copy, open or not.
+    package static func removeCopy(at path: String) {
+        unlink(path)
+        unlink("\(path)-lock")
+    }
+
+    /// True when the store has the commits of another one up to a head, and perhaps more.
+    package func extends(_ head: Head) throws -> Bool {
+        try StoreError.wrapping(path: path) {
+            try environment.read { transaction in
+                let own = try Head.read(in: transaction)
+                guard own.revision >= head.revision else { return false }
+                if head.revision == .zero { return true }
+                return try journal.envelope(head.revision, in: transaction).hash == head.hash
+            }
+        }
+    }
+
+    /// Takes over the commits that a copy has behind `base`, and the state that follows from them,
+    /// in one transaction; false when this store has other commits behind `base` by now.
+    ///
+    /// This store has another schema then, and must not be used any more.
+    ///
+    /// - Complexity: O(bytes of these commits, and of the objects that they change, + all
+    ///   references + all entries of indexes).
+    package func adopt(_ copy: StoreFile, _ base: Head) throws -> Bool {
+        try StoreError.wrapping(path: path) {
+            try copy.environment.read { source in
+                try environment.writeGrowing { transaction in
+                    let head = try Head.read(in: transaction.reading)
+                    guard head == base else { return false }
+                    try CopyAdoption(copy, source).write(behind: base, to: transaction)
+                    return true
+                }
+            }
+        }
+    }
+}
+
+/// Writes a copy's tables, as far as they may differ, to the store that it is a copy of.
+private struct CopyAdoption {
+    private let file: StoreFile
+    private let source: ReadTransaction
+
+    init(_ file: StoreFile, _ source: borrowing ReadTransaction) {
+        self.file = file
+        self.source = copy source
+    }
+
+    func write(behind base: Head, to transaction: borrowing WriteTransaction) throws {
+        let head = try Head.read(in: source)
+        try putRecords(from: base.revision, through: head.revision, transaction)
+        let entries = try transaction.table(Journal.tableName)
+        let first = withUnsafeBytes(of: base.revision.next.number.bigEndian) { Array($0) }
+        try append(file.journal.table, KeyRange(lower: first), to: entries, transaction)
+        try replace(StoreTables.referencesName, by: file.references, transaction)
+        if let indexes = file.indexes {
+            try replace(StoreTables.indexesName, by: indexes, transaction)
+        } else if let former = try transaction.reading.table(StoreTables.indexesName) {
+            try transaction.empty(former)
+        }
+        try StoreTables.put(file.schema, in: transaction)
+        try StoreTables.put(migrations: try StoreTables.migrations(in: source), in: transaction)
+        try StoreTables.put(indexBuild: nil, in: transaction)
+        try head.write(in: transaction)
+    }
+
+    /// Puts the records of all objects that commits have changed.
+    private func putRecords(
+        from base: Revision, through head: Revision, _ transaction: borrowing WriteTransaction
+    ) throws {
+        var targets: [Table] = []
+        for (offset, entity) in file.schema.entities.enumerated() {
+            targets.append(try transaction.table(StoreTables.recordsName(offset + 1)))
+            if entity.isRemoved { try transaction.empty(targets[offset]) }
+        }
+        var revision = base
+        while revision < head {
+            revision = revision.next
+            let (envelope, body) = try file.journal.entry(revision, in: source)
+            let commit = try Commit(
+                envelope: envelope, body: body, history: file.history, store: file.storeID)
+            var changed: [(Int, ObjectID)] = []
+            try commit.forEachChange { changed.append(($0.entity, $0.id)) }
+            for (entity, id) in changed where file.schema.entity(numbered: entity) != nil {
+                try put(id, from: file.records[entity - 1], to: targets[entity - 1], transaction)
+            }
+        }
+    }
+
+    private func put(
+        _ id: ObjectID, from records: Table, to target: Table,
+        _ transaction: borrowing WriteTransaction
+    ) throws {
+        let key = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 8)
+        defer { key.deallocate() }
+        id.store(to: key.baseAddress!)
+        guard let record = try source.get(UnsafeRawBufferPointer(key), in: records) else {
+            throw DecodingFailure("the record of object \(id) is missing")
+        }
+        try transaction.put(record, for: UnsafeRawBufferPointer(key), in: target)
+    }
+
+    private func replace(
+        _ name: String, by table: Table, _ transaction: borrowing WriteTransaction
+    ) throws {
+        let target = try transaction.table(name)
+        try transaction.empty(target)
+        try append(table, .all, to: target, transaction)
+    }
+
+    private func append(
+        _ table: Table, _ range: KeyRange, to target: Table,
+        _ transaction: borrowing WriteTransaction
+    ) throws {
+        let cursor = try source.cursor(in: table)
+        var entry = try cursor.seek(range.lower)
+        while let (key, value) = entry {
+            let room = try transaction.reserve(
+                value.count, for: key, in: target, appending: true)
+            room.copyMemory(from: value)
+            entry = try cursor.next()
+        }
+    }
+}

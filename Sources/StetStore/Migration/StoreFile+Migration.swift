@@ -1,0 +1,178 @@
+import StetLMDB
+
+/// The models that a process opens a store with.
+struct DeclaredModels {
+    let schema: Schema
+    let origins: SchemaOrigins
+
+    func comparison(with stored: Schema) throws -> SchemaComparison {
+        try SchemaComparison(of: stored, with: schema, origins)
+    }
+}
+
+extension StoreFile {
+    /// The schemas of a store, the last of which is that of the declared models: if it is not, the
+    /// store is migrated, durably.
+    static func history(
+        of environment: Environment, migratedTo declared: DeclaredModels?,
+        _ configuration: Configuration
+    ) throws -> SchemaHistory {
+        guard let table = try environment.tables([Journal.tableName])[0] else {
+            throw DecodingFailure("a table is missing")
+        }
+        let journal = Journal(table: table)
+        while true {
+            let history = try environment.read { try journal.schemaHistory(in: $0) }
+            guard let declared else { return history }
+            let comparison = try declared.comparison(with: history.current)
+            try refuseMismatch(comparison, environment.path)
+            try refuseEarlier(declared, history, environment.path)
+            guard let migration = try comparison.migration() else {
+                return try renew(comparison.schema, history, environment)
+            }
+            try migrate(environment, journal, history, migration, configuration)
+        }
+    }
+
+    /// Stores what has changed in a schema beside the meaning of its bytes: rules, stamps.
+    private static func renew(
+        _ schema: Schema, _ history: SchemaHistory, _ environment: Environment
+    ) throws -> SchemaHistory {
+        if schema.encoded() != history.current.encoded() {
+            try environment.write { transaction in
+                let stored = try StoreTables.schema(in: transaction.reading)
+                guard stored.revision == schema.revision else {
+                    throw StoreError.migratedElsewhere(path: environment.path)
+                }
+                try StoreTables.put(schema, in: transaction)
+            }
+        }
+        return try SchemaHistory(schema, history.migrations)
+    }
+
+    /// Refuses models that the store has had, and left behind.
+    private static func refuseEarlier(
+        _ declared: DeclaredModels, _ history: SchemaHistory, _ path: String
+    ) throws {
+        guard let problem = try problem(ofEarlier: declared, history) else { return }
+        throw StoreError(
+            .modelMismatch, path: path,
+            message: "\(problem.prefix(1).uppercased())"
+                + "\(problem.dropFirst()).",
+            advice: "Open it with the models it has now, or later ones.")
+    }
+
+    /// Why models that the store has had cannot be had again; nil when it has not had them.
+    private static func problem(
+        ofEarlier declared: DeclaredModels, _ history: SchemaHistory
+    ) throws -> String? {
+        if try declared.comparison(with: history.current).steps.isEmpty { return nil }
+        for migration in history.migrations {
+            let then = try SchemaComparison(of: migration.from, with: declared.schema)
+            guard then.steps.isEmpty, then.problems.isEmpty else { continue }
+            return "the store was migrated from these models to later ones (it has schema "
+                + "\(history.current.revision), and they are schema \(migration.from.revision))"
+        }
+        return nil
+    }
+
+    /// What leads from the store's schema to a declared one.
+    package func comparison(with schema: Schema) throws -> SchemaComparison {
+        try SchemaComparison(of: self.schema, with: schema)
+    }
+
+    /// What opening the store at `path` with declared models would do, and what is in the way.
+    ///
+    /// - Throws: `StoreError`.
+    package static func outline(
+        at path: String, schema: Schema, origins: SchemaOrigins, _ configuration: Configuration
+    ) throws -> (steps: [String], problems: [String]) {
+        try StoreFile.open(at: path, configuration).outline(schema: schema, origins: origins)
+    }
+
+    /// What opening the store with declared models would do, and what is in the way.
+    package func outline(
+        schema: Schema, origins: SchemaOrigins
+    ) throws -> (steps: [String], problems: [String]) {
+        try read { _ in }
+        let declared = DeclaredModels(schema: schema, origins: origins)
+        let comparison = try declared.comparison(with: history.current)
+        let earlier = try Self.problem(ofEarlier: declared, history)
+        return (comparison.steps, comparison.problems + (earlier.map { [$0] } ?? []))
+    }
+
+    /// Migrates the store in one commit, unless somebody else has done so meanwhile.
+    private static func migrate(
+        _ environment: Environment, _ journal: Journal, _ history: SchemaHistory,
+        _ migration: Migration, _ configuration: Configuration
+    ) throws {
+        let build = IndexBuild(migration, after: history, journal, configuration.progress)
+        try build.run(in: environment)
+        try environment.writeGrowing { transaction in
+            var head = try Head.read(in: transaction.reading)
+            guard head.schemaRevision == UInt32(migration.from.revision) else { return }
+            let writer = try MigrationWriter(migration, after: history, journal, in: transaction)
+            let isBuilt = try build.finish(head, in: transaction)
+            try writer.write(
+                &head, time: configuration.time(), isBuilt: isBuilt, in: transaction)
+        }
+    }
+
+    /// The number of entities that a store has, as far as can be seen before it is opened.
+    static func entityCount(ofFileAt path: String) -> Int {
+        let schema = try? StoreTables.schema { key in
+            try FileInspection.value(of: Array(key.utf8), inFileAt: path)
+        }
+        return schema?.entities.count ?? 0
+    }
+}
+
+extension StoreTables {
+    private static let migrationsKey: StaticString = "migrations"
+
+    /// The revisions of the commits that migrated the store, in ascending order.
+    static func migrations(in transaction: borrowing ReadTransaction) throws -> [Revision] {
+        guard let value = try transaction.get(migrationsKey, in: .unnamed) else { return [] }
+        var reader = ByteReader(value)
+        var revisions: [Revision] = []
+        while reader.remaining > 0 { revisions.append(Revision(try reader.read())) }
+        return revisions
+    }
+
+    static func put(migrations: [Revision], in transaction: borrowing WriteTransaction) throws {
+        var buffer = ByteBuffer(capacity: 64)
+        for revision in migrations { buffer.append(revision.number) }
+        try transaction.put(buffer.bytes, for: migrationsKey, in: .unnamed)
+    }
+}
+
+extension Journal {
+    /// The schemas of the store, from its present one and the entries of its migrations.
+    ///
+    /// - Complexity: O(bytes of these entries).
+    func schemaHistory(in transaction: borrowing ReadTransaction) throws -> SchemaHistory {
+        let revisions = try StoreTables.migrations(in: transaction)
+        var migrations: [Migration] = []
+        for revision in revisions {
+            migrations.append(try migration(at: revision, in: transaction))
+        }
+        return try SchemaHistory(try StoreTables.schema(in: transaction), migrations)
+    }
+
+    /// The migration of an entry.
+    private func migration(
+        at revision: Revision, in transaction: borrowing ReadTransaction
+    ) throws -> Migration {
+        let (envelope, body) = try entry(revision, in: transaction)
+        guard envelope.cause == .migration else {
+            throw DecodingFailure("revision \(revision) is no migration")
+        }
+        var reader = ByteReader(body.bytes)
+        let attributes = try CommitAttributes(
+            decoding: try JournalChange.readBlock(&reader, minimum: 4))
+        guard let bytes = attributes.migration else {
+            throw DecodingFailure("the migration of revision \(revision) is missing")
+        }
+        return try bytes.withUnsafeBytes { try Migration(decoding: $0) }
+    }
+}

@@ -1,0 +1,178 @@
+/// How a record of an earlier schema is read as one of a later schema.
+///
+/// A value is that of the slot it comes from; where there is none, or it is nil, the default.
+package struct Upcast: Hashable, Sendable {
+    package let from: Entity
+    package let to: Entity
+    /// By slot of `to`, the slot of `from` that the value comes from; nil for what was added.
+    package let slots: [Int?]
+    /// A body of `to`: the values of what was nil or not there.
+    package let defaults: [UInt8]
+    /// True when every body means the same in both.
+    let isIdentity: Bool
+
+    /// - Throws: `DecodingFailure` when a value comes from a slot that does not exist, or of
+    ///   another type.
+    package init(
+        from: Entity, to: Entity, slots: [Int?], defaults: [UInt8]
+    ) throws {
+        self.from = from
+        self.to = to
+        self.slots = slots
+        self.defaults = defaults
+        guard slots.count == to.properties.count else {
+            throw DecodingFailure("a migration of \(to.name) with \(slots.count) properties")
+        }
+        for (property, slot) in zip(to.properties, slots) {
+            guard let slot else { continue }
+            guard let old = from.properties.element(at: slot), property.canHoldValues(of: old)
+            else { throw DecodingFailure("a migration that makes \(to.name).\(property.name)") }
+        }
+        try defaults.withUnsafeBytes { _ = try RecordBody($0, of: to).cells() }
+        isIdentity =
+            from.properties.count == to.properties.count
+            && slots.enumerated().allSatisfy { slot, source in
+                let (old, new) = (from.properties[slot], to.properties[slot])
+                return source == slot && (new.isOptional || !old.isOptional)
+                    && (old.type == new.type || (old.type.isInteger && new.type.isInteger))
+            }
+    }
+
+    /// A body of `from` as one of `to`.
+    ///
+    /// - Throws: `DecodingFailure` when it is none of `from`.
+    package func apply(to body: UnsafeRawBufferPointer) throws -> [UInt8] {
+        let old = try RecordBody(body, of: from).cells()
+        return try withDefaults { defaults in
+            var cells = defaults
+            for (slot, source) in slots.enumerated() {
+                guard let source, let cell = old[source] else { continue }
+                cells[slot] = try widened(cell, from: source, to: slot)
+            }
+            return FoldedBody.assemble(cells, to)
+        }
+    }
+
+    /// The state before an update that was written with `from`; both states are of `to`.
+    func stateBefore(_ change: JournalChange, _ state: [UInt8]) throws -> [UInt8] {
+        try state.withUnsafeBytes { bytes in
+            var cells = try RecordBody(bytes, of: to).cells()
+            return try withDefaults { defaults in
+                try forEachCell(of: change) { slot, before, _ in
+                    cells[slot] = before ?? defaults[slot]
+                }
+                return FoldedBody.assemble(cells, to)
+            }
+        }
+    }
+
+    /// The values of an update that was written with `from` which `to` can express.
+    func propertyChanges(of change: JournalChange) throws -> [PropertyChange] {
+        try withDefaults { defaults in
+            var changes: [PropertyChange] = []
+            try forEachCell(of: change) { slot, before, after in
+                let property = to.properties[slot]
+                changes.append(
+                    PropertyChange(
+                        name: property.name,
+                        old: try Value(before ?? defaults[slot], type: property.type),
+                        new: try Value(after ?? defaults[slot], type: property.type)))
+            }
+            return changes
+        }
+    }
+
+    /// Calls `body` for each slot of `to` that an update which was written with `from` changes, in
+    /// ascending order.
+    private func forEachCell(
+        of change: JournalChange, _ body: (Int, _ before: Cell?, _ after: Cell?) throws -> Void
+    ) throws {
+        let changed = try change.changedCells()
+        for cell in changed where from.properties.element(at: cell.slot)?.type != cell.type {
+            throw DecodingFailure("a changed cell that is not one of \(from.name)")
+        }
+        for (slot, source) in slots.enumerated() {
+            guard let source, let cell = changed.first(where: { $0.slot == source }) else {
+                continue
+            }
+            try body(
+                slot, try cell.before.map { try widened($0, from: source, to: slot) },
+                try cell.after.map { try widened($0, from: source, to: slot) })
+        }
+    }
+
+    private func widened(_ cell: Cell, from source: Int, to slot: Int) throws -> Cell {
+        guard case .word(let word) = cell else { return cell }
+        return .word(
+            try to.properties[slot].type.word(
+                widening: word, of: from.properties[source].type))
+    }
+
+    /// The cells of the defaults, valid for `body` only.
+    private func withDefaults<Result>(_ body: ([Cell?]) throws -> Result) throws -> Result {
+        try defaults.withUnsafeBytes { bytes in try body(RecordBody(bytes, of: to).cells()) }
+    }
+
+    /// This upcast, and behind it another.
+    func followed(by next: Upcast) throws -> Upcast {
+        try Upcast(
+            from: from, to: next.to, slots: next.slots.map { slot in slot.flatMap { slots[$0] } },
+            defaults: try defaults.withUnsafeBytes { try next.apply(to: $0) })
+    }
+}
+
+extension Property {
+    /// True when each value of another property is one of this, unless it is nil.
+    func canHoldValues(of other: Property) -> Bool {
+        (type == other.type && elements == other.elements) || other.type.widens(to: type)
+    }
+}
+
+extension ValueType {
+    /// The bits of an integer without its sign; nil for other types.
+    private var magnitudeBits: Int? {
+        switch self {
+        case .int8: 7
+        case .int16: 15
+        case .int32: 31
+        case .int: 63
+        case .uint8: 8
+        case .uint16: 16
+        case .uint32: 32
+        case .uint: 64
+        default: nil
+        }
+    }
+
+    fileprivate var isInteger: Bool { magnitudeBits != nil }
+
+    /// True when each number of this type is one of a larger type.
+    package func widens(to other: ValueType) -> Bool {
+        switch other {
+        case .double: self == .float || magnitudeBits.map { $0 <= 53 } ?? false
+        case .float: magnitudeBits.map { $0 <= 24 } ?? false
+        default:
+            if let bits = magnitudeBits, let otherBits = other.magnitudeBits {
+                bits < otherBits && (widest == .uint || other.widest == .int)
+            } else {
+                false
+            }
+        }
+    }
+
+    /// The 8 bytes of a number of this type, from those that it has in a smaller one.
+    fileprivate func word(
+        widening word: UInt64, of type: ValueType
+    ) throws(DecodingFailure) -> UInt64 {
+        // An integer has the same bytes in every width.
+        guard self == .double || self == .float, type != self else { return word }
+        let number: Double
+        switch try Value(inlineWord: word, type: type) {
+        case .int(let value): number = Double(value)
+        case .uint(let value): number = Double(value)
+        case .float(let value): number = Double(value)
+        default: throw DecodingFailure("a number that does not widen to \(self)")
+        }
+        return (self == .double ? Value.double(number) : .float(Float(number))).inlineWord ?? 0
+    }
+}

@@ -1,0 +1,77 @@
+import Glibc
+import StetLMDB
+
+extension StoreCreation {
+    /// Makes a new store with the contents of another one, so that it is there whole or not at all.
+    ///
+    /// The bytes of the file are copied without opening it: a seed may lie where nobody can write.
+    /// What somebody writes to it meanwhile is met as damage, because every page is looked at and
+    /// the copy verified before it gets its name.
+    static func seed(_ path: String, from seed: String, _ declared: DeclaredModels) throws {
+        let temporary = "\(path).new-\(ObjectID())"
+        defer {
+            unlink(temporary)
+            unlink("\(temporary)-lock")
+        }
+        try copyFile(seed, to: temporary, path)
+        do {
+            try giveIdentity(temporary, declared)
+        } catch let error as StoreError {
+            // Told of the file that the caller gave.
+            throw StoreError(
+                error.code, path: seed, message: "The seed \(seed) can't be used: \(error.message)",
+                advice: error.advice, systemCode: error.systemCode)
+        }
+        // Of two one wins, and the other opens what is there.
+        do {
+            try FileSystem.rename(temporary, toUnused: path)
+        } catch {
+            guard error.code == EEXIST else { throw error }
+        }
+        try syncDirectory(of: path)
+    }
+
+    private static func giveIdentity(_ path: String, _ declared: DeclaredModels) throws {
+        var configuration = StoreFile.Configuration()
+        configuration.allowsUnsafePlace = true
+        configuration.inspectsPages = true
+        let file = try StoreFile.open(at: path, configuration)
+        defer { file.close() }
+        try StoreFile.refuseMismatch(try declared.comparison(with: file.schema), path)
+        if let problem = try file.verify().problems.first {
+            throw StoreError.damaged(problem, path: path)
+        }
+        try StoreError.wrapping(path: path) {
+            try file.environment.write { try StoreTables.putNewIdentity(in: $0) }
+        }
+    }
+
+    private static func copyFile(_ seed: String, to copy: String, _ path: String) throws {
+        try StorePlace.checkName(seed)
+        let source = open(seed, O_RDONLY | O_CLOEXEC)
+        guard source >= 0 else { throw LMDBError(.openEnvironment, code: errno, path: seed) }
+        defer { close(source) }
+        let target = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard target >= 0 else { throw LMDBError(.create, code: errno, path: path) }
+        defer { close(target) }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4_096)
+        defer { buffer.deallocate() }
+        while true {
+            let count = read(source, buffer.baseAddress, buffer.count)
+            if count == 0 { break }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw LMDBError(.openEnvironment, code: errno, path: seed)
+            }
+            var rest = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            while !rest.isEmpty {
+                let written = write(target, rest.baseAddress, rest.count)
+                if written < 0, errno != EINTR {
+                    throw LMDBError(.create, code: errno, path: path)
+                }
+                rest = UnsafeRawBufferPointer(rebasing: rest[max(written, 0)...])
+            }
+        }
+        guard fsync(target) == 0 else { throw LMDBError(.create, code: errno, path: path) }
+    }
+}
