@@ -40,7 +40,7 @@ docs: setup ## Makes the documentation, .build/documentation; a broken link is a
 	  --fallback-bundle-identifier Stet --warnings-as-errors
 
 # A planted bug for each requirement: its test, whose name begins with the id, must fail.
-MUTANTS := A1 A2 A3 A4 A5 A6 C3 C4 C5 C6 C8 C9 C11 D1 D2 E1 E2 E3 E4
+MUTANTS := A1 A2 A3 A4 A5 A6 B1 B2 B3 C3 C4 C5 C6 C8 C9 C11 D1 D2 E1 E2 E3 E4
 
 .PHONY: mutants
 mutants: setup ## Plants a bug for each requirement, which its test must find

@@ -80,7 +80,7 @@ extension ManagedContext {
 
     private func delete(_ object: any Model, via path: String?, _ queue: inout [any Model]) {
         if object.isDeleted { return }
-        delete(object)
+        deleteObject(object)
         guard object.isDeleted else { return }
         if let path { effects[object.id] = path }
         queue.append(object)

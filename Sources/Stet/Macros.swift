@@ -20,8 +20,8 @@
 /// ```
 ///
 /// - Parameters:
-///   - options: what the class is beyond that, `.observable`; written out, for the macro reads the
-///     text.
+///   - options: what the class is beyond that, `.observable`, `.protected`; written out, for the
+///     macro reads the text.
 ///   - originalName: what the class was called in the version of the models before this one: a
 ///     store of that version keeps its objects. See `Store.open(at:for:configuration:)`.
 @attached(
@@ -33,7 +33,7 @@
     named(_$normalize(since:)), named(_$stamp(_:isInsert:))
 )
 @attached(memberAttribute)
-@attached(extension, conformances: Model, ObservableModel)
+@attached(extension, conformances: Model, ObservableModel, Deletable)
 public macro Model(_ options: ModelOption..., originalName: String? = nil) =
     #externalMacro(module: "StetMacros", type: "ModelMacro")
 

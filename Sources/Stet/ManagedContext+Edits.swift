@@ -95,14 +95,8 @@ extension ManagedContext {
         for target in visitor.targets { insert(target) }
     }
 
-    /// Marks an object as deleted.
-    ///
-    /// It keeps its values; references to it become nil when the context is saved, and show the
-    /// deleted object until then.
-    ///
-    /// Nothing happens when the object is deleted already or in no context. An object of another
-    /// context is not deleted, and is a violation at the next save.
-    public func delete(_ object: some Model) {
+    /// Marks an object as deleted, whatever its model.
+    func deleteObject(_ object: some Model) {
         guard let context = object.context else { return }
         guard context === self else {
             return note(.foreignObject, object, "belongs to another context")

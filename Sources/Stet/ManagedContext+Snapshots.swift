@@ -77,7 +77,7 @@ extension ManagedContext {
             for entry in before[snapshot.entries.count...] { revert(entry) }
             pending.removeSubrange(snapshot.entries.count...)
             for (index, entry) in snapshot.entries.enumerated() {
-                pending[index].normalized = entry.pending.normalized
+                pending[index] = entry.pending
             }
             // Released only now: a class may have a deinit that looks at the context.
             withExtendedLifetime(before) {}

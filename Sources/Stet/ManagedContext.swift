@@ -37,6 +37,8 @@ public final class ManagedContext {
         /// Its values when its own normalisers have run, so that none runs twice; nil when it has
         /// none.
         var normalized: AnyObject?
+        /// True when a deletion of the object, which is protected, was confirmed.
+        var isDeletionConfirmed = false
     }
 
     var pending: [PendingObject] = [] {

@@ -15,6 +15,12 @@ public struct ModelOption: Sendable {
     /// Such an object is 8 bytes larger, and each of its reads and writes asks who observes. Other
     /// models pay nothing.
     public static let observable = ModelOption()
+
+    /// Its objects are deleted only when that was confirmed: `delete` of a context does not compile
+    /// for them, and a save that deletes one in another way is refused.
+    ///
+    /// See `ManagedContext.requestDelete(_:)`.
+    public static let protected = ModelOption()
 }
 
 /// A model whose objects can be observed; `@Model(.observable)` makes a class one.

@@ -11,6 +11,7 @@ extension ManagedContext {
     func violations(of net: inout NetChanges, _ horizon: Revision?) throws -> [Violation] {
         let messages = store.configuration.messages
         var violations = misuse + (try net.violations(messages)) + (try deniedDeletions())
+        violations += unconfirmedDeletions(of: net)
         for chain in store.configuration.chains {
             violations += try chain.violations(of: net, messages)
         }

@@ -56,9 +56,11 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         guard declaration.is(ClassDeclSyntax.self) else { return [] }
         // Those that the class does not declare by itself.
         var names = protocols.map(\.trimmedDescription)
-        if !ModelOptions(node).isObservable { names.removeAll { $0.hasSuffix("ObservableModel") } }
+        let options = ModelOptions(node)
+        if !options.isObservable { names.removeAll { $0.hasSuffix("ObservableModel") } }
+        if options.isProtected { names.removeAll { $0.hasSuffix("Deletable") } }
         return try names.map { name in
-            let name = name.hasSuffix("ObservableModel") ? "ObservableModel" : "Model"
+            let name = ["ObservableModel", "Deletable"].first(where: name.hasSuffix) ?? "Model"
             return try ExtensionDeclSyntax("extension \(type.trimmed): Stet.\(raw: name) {}")
         }
     }

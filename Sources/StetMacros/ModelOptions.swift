@@ -5,12 +5,15 @@ import SwiftSyntaxMacros
 /// The options of `@Model`, as they are written.
 struct ModelOptions {
     let isObservable: Bool
+    let isProtected: Bool
     /// What the class was called.
     let originalName: ExprSyntax?
 
     init(_ node: AttributeSyntax) {
         originalName = node.argument("originalName")
-        isObservable = Self.expressions(node).contains { Self.name($0) == "observable" }
+        let names = Self.expressions(node).map(Self.name)
+        isObservable = names.contains("observable")
+        isProtected = names.contains("protected")
     }
 
     private static func expressions(_ node: AttributeSyntax) -> [ExprSyntax] {
@@ -27,12 +30,13 @@ struct ModelOptions {
         _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax,
         _ context: some MacroExpansionContext
     ) {
-        for expression in expressions(node) where name(expression) != "observable" {
+        for expression in expressions(node)
+        where !["observable", "protected"].contains(name(expression)) {
             context.report(
                 Misuse(
                     "option",
                     "@Model has no option '\(expression.trimmedDescription)': it must be written "
-                        + "out, and there is '.observable'"), at: expression)
+                        + "out, and there are '.observable' and '.protected'"), at: expression)
         }
         for element in declaration.attributes {
             guard let attribute = element.as(AttributeSyntax.self),

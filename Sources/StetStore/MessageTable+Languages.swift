@@ -100,6 +100,8 @@ extension MessageTable {
                 "{property} must be one of {limit}": "{property}必须是以下之一：{limit}",
                 Sentence.deleteDenied.key: "{entity}仍有{property}，不能删除",
                 Sentence.deleteDeniedByOne.key: "{entity}仍有{property}，不能删除",
+                "{entity} is protected, and its deletion was not confirmed":
+                    "{entity}受保护，删除未经确认",
                 Sentence.tooFew(1).key: "{property}至少需要 {count} 个成员",
                 Sentence.tooMany(1).key: "{property}不能超过 {count} 个成员",
                 "{property} is already taken by another {entity}": "{property}已被另一个{entity}使用",

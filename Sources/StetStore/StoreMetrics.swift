@@ -6,17 +6,15 @@ import StetLMDB
 /// Every metric has the dimension `store`, the name of the file without its directory. Without a
 /// metrics system a call costs a few nanoseconds.
 ///
-/// | label | kind | what |
-/// |---|---|---|
-/// | `stet.save.duration` | timer | from the submission of a change set to its outcome |
-/// | `stet.save.refused` | counter | saves without a commit; dimension `code` |
-/// | `stet.commit.duration` | timer | one LMDB transaction of the writer |
-/// | `stet.commit.batch_size` | recorder | change sets in it |
-/// | `stet.writer.queue_depth` | gauge | change sets that still wait when a batch begins |
-/// | `stet.observer.lag` | recorder | commits that an observer is behind when it gets one |
-/// | `stet.reader.oldest_age` | gauge | seconds, of the oldest open read, over all processes |
-/// | `stet.reader.held_back_pages` | gauge | free pages that cannot be used before its end |
-/// | `stet.map.used_bytes`, `stet.map.bytes` | gauge | of the memory map |
+/// | label | kind | what | |---|---|---| | `stet.save.duration` | timer | from the submission of a
+/// change set to its outcome | | `stet.save.refused` | counter | saves without a commit; dimension
+/// `code` | | `stet.commit.duration` | timer | one LMDB transaction of the writer | |
+/// `stet.commit.batch_size` | recorder | change sets in it | | `stet.writer.queue_depth` | gauge |
+/// change sets that still wait when a batch begins | | `stet.observer.lag` | recorder | commits
+/// that an observer is behind when it gets one | | `stet.reader.oldest_age` | gauge | seconds, of
+/// the oldest open read, over all processes | | `stet.reader.held_back_pages` | gauge | free pages
+/// that cannot be used before its end | | `stet.map.used_bytes`, `stet.map.bytes` | gauge | of the
+/// memory map |
 ///
 /// The last four are brought up to date every 30 seconds while the store is written or observed.
 struct StoreMetrics: Sendable {

@@ -63,6 +63,8 @@ public struct Violation: Sendable, Hashable, Codable {
         public static let unstorable = Code(6)
         /// A value is none of those that are allowed.
         public static let notOneOf = Code(7)
+        /// An object of a protected model would be deleted without having been confirmed.
+        public static let unconfirmedDeletion = Code(8)
     }
 
     /// What kind of thing is wrong.

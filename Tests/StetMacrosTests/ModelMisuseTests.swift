@@ -261,11 +261,13 @@ import Testing
     @Test(arguments: [
         (
             "@Model(.observed) final class A {}",
-            "@Model has no option '.observed': it must be written out, and there is '.observable'"
+            "@Model has no option '.observed': it must be written out, and there are "
+                + "'.observable' and '.protected'"
         ),
         (
             "@Model(options) final class A {}",
-            "@Model has no option 'options': it must be written out, and there is '.observable'"
+            "@Model has no option 'options': it must be written out, and there are "
+                + "'.observable' and '.protected'"
         ),
         (
             "@Observable @Model final class A {}",
