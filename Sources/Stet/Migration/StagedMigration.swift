@@ -128,7 +128,10 @@ extension ManagedContext {
                 NetChanges.Item(
                     kind: .insert, entity: entity, id: object.id, base: .zero, before: 0..<0,
                     after: body))
-            let broken = try net.violations(messages)
+            var broken = try net.violations(messages)
+            for chain in store.configuration.chains {
+                broken += try chain.violations(of: net, messages)
+            }
             violations += broken
             if validators.isEmpty { continue }
             violations += validators.violations(
