@@ -1,4 +1,4 @@
-public import StetStore
+import StetStore
 
 /// The code of one version of a `MigrationPlan` at work: objects of the version before it beside
 /// those of the version.

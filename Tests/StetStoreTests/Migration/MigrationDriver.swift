@@ -1,0 +1,329 @@
+import Foundation
+import StetStore
+import StetTestSupport
+
+/// A store whose models change at random, and what it must show of each revision.
+struct MigrationDriver {
+    /// By entity number; nil where one was removed.
+    private(set) var entities: [Entity?]
+    /// The values after each revision, in the present version.
+    private(set) var states: [[ObjectKey: [Value]]] = [[:]]
+    private(set) var revisions: [[ObjectKey: Revision]] = [[:]]
+    private var generator: SeededGenerator
+    private var origins = SchemaOrigins()
+    /// The properties whose default values are settled in the version.
+    private var settled: Set<String> = []
+    private var nameCount = 0
+    private var idCount = 0
+    private(set) var log: [String] = []
+    private let directory: StoreDirectory
+    private(set) var file: StoreFile
+
+    var migrationCount: Int { file.schema.revision - 1 }
+
+    init(seed: UInt64) throws {
+        generator = SeededGenerator(seed: seed)
+        directory = try StoreDirectory()
+        entities = [
+            Entity(
+                name: "A",
+                properties: [
+                    Property(name: "n", type: .int8), Property(name: "s", type: .string),
+                    Property(name: "a", type: .reference, isOptional: true, target: "A"),
+                    Property(name: "b", type: .reference, isOptional: true, target: "B"),
+                ], indexes: [EntityIndex(0), EntityIndex(1, 0)]),
+            Entity(
+                name: "B",
+                properties: [
+                    Property(name: "s", type: .string, isOptional: true),
+                    Property(name: "a", type: .reference, isOptional: true, target: "A"),
+                ]),
+        ]
+        file = try directory.open(schema: try Schema(entities: entities.compactMap { $0 }))
+    }
+
+    private mutating func open() throws {
+        let schema = try Schema(entities: entities.compactMap { $0 }.shuffled(using: &generator))
+        file = try StoreFile.open(
+            at: directory.file(), schema: schema, origins: origins, .small())
+    }
+
+    mutating func reopen() throws {
+        file.close()
+        try open()
+    }
+
+    // MARK: Edits
+
+    private mutating func pick<Element>(_ elements: [Element]) -> Element? {
+        elements.randomElement(using: &generator)
+    }
+
+    private var live: [Int] { entities.indices.filter { entities[$0] != nil }.map { $0 + 1 } }
+
+    private mutating func value(_ property: Property) -> Value {
+        if property.isOptional, Bool.random(using: &generator) { return .null }
+        switch property.type {
+        case .reference:
+            let target = entities.firstIndex { $0?.name == property.target }.map { $0 + 1 }
+            let keys = states[states.count - 1].keys.filter { $0.entity == target }.sorted()
+            return pick(keys).map { .reference($0.id) } ?? .null
+        case .string:
+            return .string(pick(["", "e\u{301}", "text", "a longer text that goes on"]) ?? "")
+        case .double: return .double(Double(Int.random(in: -9...9, using: &generator)))
+        default: return .int(Int.random(in: -9...9, using: &generator))
+        }
+    }
+
+    private mutating func values(_ entity: Entity) -> [Value] {
+        entity.properties.map { value($0) }
+    }
+
+    mutating func commit() throws {
+        var state = states[states.count - 1]
+        var changed = revisions[revisions.count - 1]
+        var edits: [ObjectKey: Edit] = [:]
+        let before = state
+        for _ in 0..<Int.random(in: 1...6, using: &generator) {
+            guard let number = pick(live), let entity = entities[number - 1] else { continue }
+            let mine = before.keys.filter { $0.entity == number }.sorted()
+            if let key = pick(mine), Bool.random(using: &generator) {
+                guard edits[key] == nil, let old = before[key] else { continue }
+                let isReferred = state.values.contains { $0.contains(.reference(key.id)) }
+                let isNeeded = edits.values.contains {
+                    $0.after?.contains(.reference(key.id)) ?? false
+                }
+                let deletes = !isReferred && !isNeeded && Bool.random(using: &generator)
+                let new = deletes ? nil : values(entity)
+                if new == old { continue }
+                edits[key] = Edit(key, from: old, to: new, base: changed[key] ?? .zero)
+                state[key] = new
+            } else {
+                idCount += 1
+                let key = ObjectKey(number, idCount)
+                let new = values(entity)
+                edits[key] = Edit(key, from: nil, to: new)
+                state[key] = new
+            }
+        }
+        // What was deleted must not be referred to by a later edit of the same commit.
+        let gone = Set(edits.values.filter { $0.after == nil }.map(\.key.id))
+        let refers = state.values.contains { values in
+            values.contains { if case .reference(let id) = $0 { gone.contains(id) } else { false } }
+        }
+        if edits.isEmpty || refers { return }
+        let commit = try file.commit(Array(edits.values))
+        for key in edits.keys { changed[key] = commit.revision }
+        states.append(state)
+        revisions.append(changed)
+    }
+
+    // MARK: Migrations
+
+    mutating func migrate() throws {
+        file.close()
+        origins = SchemaOrigins()
+        let before = entities
+        log = []
+        settled = []
+        for _ in 0..<Int.random(in: 1...4, using: &generator) { mutate() }
+        try open()
+        if entities != before {
+            // The migration is a commit that changes no object.
+            states.append(states[states.count - 1])
+            revisions.append(revisions[revisions.count - 1])
+        }
+    }
+
+    /// Replaces an entity, and in all states the values of its objects.
+    private mutating func replace(
+        _ number: Int, _ properties: [Property], indexes: [EntityIndex]? = nil,
+        _ map: ([Value]) -> [Value]
+    ) {
+        guard let old = entities[number - 1] else { return }
+        // An index of a property that has moved is declared anew, or not any more.
+        let kept = (indexes ?? old.indexes).filter { index in
+            index.parts.allSatisfy { $0.slot < properties.count }
+        }
+        entities[number - 1] = Entity(name: old.name, properties: properties, indexes: kept)
+        for index in states.indices {
+            for (key, values) in states[index] where key.entity == number {
+                states[index][key] = map(values)
+            }
+        }
+    }
+
+    private mutating func newName() -> String {
+        nameCount += 1
+        return "x\(nameCount)"
+    }
+
+    private mutating func mutate() {
+        guard let number = pick(live), let entity = entities[number - 1] else { return }
+        var properties = entity.properties
+        let slot = properties.indices.randomElement(using: &generator)
+        switch Int.random(in: 0..<9, using: &generator) {
+        case 0: add(to: number, entity)
+        case 1:
+            guard let slot else { return }
+            log.append("remove \(entity.name).\(properties[slot].name)")
+            properties.remove(at: slot)
+            replace(number, properties) { values in
+                var values = values
+                values.remove(at: slot)
+                return values
+            }
+        case 2:
+            // A name can be given once in a version.
+            guard let slot, origins.propertyNames[entity.name] == nil,
+                !properties[slot].name.hasPrefix("new")
+            else { return }
+            let name = newName()
+            log.append("rename \(entity.name).\(properties[slot].name) to \(name)")
+            origins.propertyNames[entity.name] = [name: properties[slot].name]
+            let value = origins.defaults[entity.name]?.removeValue(forKey: properties[slot].name)
+            if let value { origins.defaults[entity.name]?[name] = value }
+            settled.insert(name)
+            properties[slot] = properties[slot].with(name: name)
+            replace(number, properties) { $0 }
+        case 3:
+            guard let slot, properties[slot].type != .reference else { return }
+            changeOptionality(number, entity, slot)
+        case 4:
+            guard let slot = properties.firstIndex(where: { $0.type.next != nil }),
+                let type = properties[slot].type.next, !settled.contains(properties[slot].name)
+            else { return }
+            log.append("widen \(entity.name).\(properties[slot].name)")
+            properties[slot] = properties[slot].with(type: type)
+            replace(number, properties) { values in
+                var values = values
+                if type == .double, case .int(let number) = values[slot] {
+                    values[slot] = .double(Double(number))
+                }
+                return values
+            }
+        case 5:
+            let order = properties.indices.shuffled(using: &generator)
+            log.append("reorder \(entity.name)")
+            replace(number, order.map { properties[$0] }) { values in order.map { values[$0] } }
+        case 6: addOrRemoveEntity()
+        case 7:
+            guard origins.entityNames.isEmpty, !entity.name.hasPrefix("new") else { return }
+            rename(number, entity)
+        default:
+            guard let slot, properties[slot].type != .reference else { return }
+            log.append("index \(entity.name).\(properties[slot].name)")
+            replace(number, properties, indexes: [EntityIndex(slot)]) { $0 }
+        }
+    }
+
+    private mutating func add(to number: Int, _ entity: Entity) {
+        var properties = entity.properties
+        let name = "new\(newName())"
+        let isReference = Bool.random(using: &generator)
+        let target = isReference ? pick(live).flatMap { entities[$0 - 1]?.name } : nil
+        let property = Property(
+            name: name, type: target == nil ? .string : .reference, isOptional: target != nil,
+            target: target)
+        log.append("add \(entity.name).\(name)")
+        let slot = Int.random(in: 0...properties.count, using: &generator)
+        properties.insert(property, at: slot)
+        let value: Value = target == nil ? .string("default \(name)") : .null
+        if target == nil { origins.defaults[entity.name, default: [:]][name] = { value } }
+        replace(number, properties) { values in
+            var values = values
+            values.insert(value, at: slot)
+            return values
+        }
+    }
+
+    private mutating func changeOptionality(_ number: Int, _ entity: Entity, _ slot: Int) {
+        var properties = entity.properties
+        let property = properties[slot]
+        // What the version adds, and what it has changed in this way already, has its default.
+        if property.name.hasPrefix("new") || !settled.insert(property.name).inserted { return }
+        log.append("optionality of \(entity.name).\(property.name)")
+        properties[slot] = property.with(isOptional: !property.isOptional)
+        guard property.isOptional else { return replace(number, properties) { $0 } }
+        let value: Value =
+            switch property.type {
+            case .string: .string("was nil")
+            case .double: .double(7)
+            default: .int(7)
+            }
+        origins.defaults[entity.name, default: [:]][property.name] = { value }
+        replace(number, properties) { values in
+            var values = values
+            if values[slot] == .null { values[slot] = value }
+            return values
+        }
+    }
+
+    private mutating func addOrRemoveEntity() {
+        if live.count < 3 || Bool.random(using: &generator) {
+            let name = "new\(newName())"
+            log.append("add \(name)")
+            entities.append(
+                Entity(name: name, properties: [Property(name: "s", type: .string)]))
+            return
+        }
+        guard let number = pick(live), let gone = entities[number - 1],
+            !gone.name.hasPrefix("new")
+        else { return }
+        log.append("remove \(gone.name)")
+        for other in live where other != number {
+            guard let entity = entities[other - 1] else { continue }
+            let kept = entity.properties.indices.filter {
+                entity.properties[$0].target != gone.name
+            }
+            replace(other, kept.map { entity.properties[$0] }) { values in
+                kept.map { values[$0] }
+            }
+        }
+        entities[number - 1] = nil
+        for index in states.indices {
+            states[index] = states[index].filter { $0.key.entity != number }
+        }
+    }
+
+    private mutating func rename(_ number: Int, _ entity: Entity) {
+        let name = "renamed\(newName())"
+        log.append("rename \(entity.name) to \(name)")
+        origins.entityNames[name] = entity.name
+        let (names, defaults) = (origins.propertyNames, origins.defaults)
+        origins.propertyNames[entity.name] = nil
+        origins.propertyNames[name] = names[entity.name]
+        origins.defaults[entity.name] = nil
+        origins.defaults[name] = defaults[entity.name]
+        for other in live {
+            guard let present = entities[other - 1] else { continue }
+            entities[other - 1] = Entity(
+                name: other == number ? name : present.name,
+                properties: present.properties.map { property in
+                    property.target == entity.name ? property.with(target: name) : property
+                }, indexes: present.indexes)
+        }
+    }
+}
+
+extension ValueType {
+    /// What the test widens to.
+    fileprivate var next: ValueType? {
+        switch self {
+        case .int8: .int16
+        case .int16: .int32
+        case .int32: .double
+        default: nil
+        }
+    }
+}
+
+extension Property {
+    fileprivate func with(
+        name: String? = nil, type: ValueType? = nil, isOptional: Bool? = nil, target: String? = nil
+    ) -> Property {
+        Property(
+            name: name ?? self.name, type: type ?? self.type,
+            isOptional: isOptional ?? self.isOptional, target: target ?? self.target)
+    }
+}
