@@ -6,16 +6,24 @@ import Glibc
 /// for nobody; a script says `--yes`.
 public struct TerminalConfirmer: Confirmer {
     private let assumesYes: Bool
+    /// Where the answer comes from.
+    private let input: Int32
 
     /// - Parameter assumesYes: the answer was given beforehand, as by an option `--yes`.
     public init(assumesYes: Bool = false) {
+        self.init(assumesYes: assumesYes, input: STDIN_FILENO)
+    }
+
+    /// The same with another file descriptor than that of standard input.
+    package init(assumesYes: Bool = false, input: Int32) {
         self.assumesYes = assumesYes
+        self.input = input
     }
 
     /// Writes title and message to standard error, and reads "yes" or something else.
     public func confirms(_ plan: DestructionPlan) async throws -> Bool {
         if assumesYes { return true }
-        guard isatty(STDIN_FILENO) == 1 else {
+        guard isatty(input) == 1 else {
             throw NotConfirmedError(
                 plan: plan, reason: "There is no terminal to ask on; pass --yes.")
         }

@@ -119,6 +119,13 @@ private struct Unreachable: Error, Equatable, Confirmer {
             try await context.requestDelete(album).confirm(with: Unreachable())
         }
         #expect(!album.isDeleted && !context.hasChanges)
+        let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/dev/null"))
+        let nowhere = TerminalConfirmer(input: file.fileDescriptor)
+        let refused = await #expect(throws: NotConfirmedError.self) {
+            try await context.requestDelete(album).confirm(with: nowhere)
+        }
+        #expect(refused?.reason == "There is no terminal to ask on; pass --yes.")
+        #expect(!album.isDeleted && !context.hasChanges)
         try await context.requestDelete(album).confirm(with: TerminalConfirmer(assumesYes: true))
         #expect(album.isDeleted)
         context.rollback()
