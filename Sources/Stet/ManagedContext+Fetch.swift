@@ -111,7 +111,7 @@ extension ManagedContext {
     /// Those of these objects that are there and not deleted, in the same order, made in one read.
     ///
     /// A read that fails gives none, and puts the context into its failed state.
-    func resolve<M: Model>(_ ids: some Sequence<ObjectID>, as type: M.Type) -> [M] {
+    func resolve<M: Model>(_ ids: ArraySlice<ObjectID>, as type: M.Type) -> [M] {
         do {
             let objects = try load(ids, as: type)
             if M._$hasDidFetch {
@@ -124,18 +124,26 @@ extension ManagedContext {
         }
     }
 
-    private func load<M: Model>(_ ids: some Sequence<ObjectID>, as type: M.Type) throws -> [M] {
+    private func load<M: Model>(_ ids: ArraySlice<ObjectID>, as type: M.Type) throws -> [M] {
         let table = table(for: type)
-        return try reading { reader in
-            try ids.compactMap { id in
+        // A concrete array, as in `fetch`.
+        var found: [AnyObject] = []
+        found.reserveCapacity(ids.count)
+        try reading { reader in
+            for id in ids {
                 if let object = table.object(id, as: type) {
-                    return object.isDeleted ? nil : object
+                    if !object.isDeleted { found.append(object) }
+                    continue
                 }
-                return try reader.withRecord(ofEntity: table.entity, id, asOf: revision) {
-                    try table.make(id, $0, as: type)
+                let made = try reader.withRecord(ofEntity: table.entity, id, asOf: revision) {
+                    try M._$make(id, $0.body, table, $0.revision)
+                }
+                if let made {
+                    found.append(Unmanaged<AnyObject>.fromOpaque(made).takeRetainedValue())
                 }
             }
         }
+        return unsafeBitCast(found, to: [M].self)
     }
 
     /// What a reference's accessor does: never throws.

@@ -178,8 +178,10 @@ public struct MemberIterator<Member: Model>: IteratorProtocol {
     private let context: ManagedContext?
     /// Those that are not made yet.
     private var ids: ArraySlice<ObjectID>
-    /// Those of a page, the next one last.
-    private var page: [Member]
+    /// Members, in a concrete array: taking an element out does not look up its type.
+    private var page: [AnyObject]
+    /// Where the next one stands in the page.
+    private var position = 0
 
     init(_ context: ManagedContext, _ ids: [ObjectID]) {
         self.context = context
@@ -190,17 +192,20 @@ public struct MemberIterator<Member: Model>: IteratorProtocol {
     init(_ members: [Member]) {
         context = nil
         ids = []
-        page = members.reversed()
+        page = unsafeBitCast(members, to: [AnyObject].self)
     }
 
     /// The next member; nil at the end, and when a read fails.
     public mutating func next() -> Member? {
-        while page.isEmpty {
+        while position == page.count {
             guard let context, !ids.isEmpty else { return nil }
-            page = context.resolve(ids.prefix(Self.pageSize), as: Member.self)
-            page.reverse()
+            // Those of the last page may go before those of the next one are made.
+            (page, position) = ([], 0)
+            let members = context.resolve(ids.prefix(Self.pageSize), as: Member.self)
+            page = unsafeBitCast(members, to: [AnyObject].self)
             ids = ids.dropFirst(Self.pageSize)
         }
-        return page.removeLast()
+        position += 1
+        return unsafeDowncast(page[position - 1], to: Member.self)
     }
 }
