@@ -8,6 +8,23 @@ struct PropertyDeclaration {
     let initializer: ExprSyntax?
     let slot: Int
 
+    /// A property by itself, as the macros see it that stand at it; it has no slot.
+    init?(attached declaration: some DeclSyntaxProtocol) {
+        guard let variable = declaration.as(VariableDeclSyntax.self), variable.isModelProperty,
+            let name = variable.singleName,
+            let type = variable.bindings.first?.typeAnnotation?.type.trimmed
+        else { return nil }
+        self.init(variable, name, type, slot: 0)
+    }
+
+    init(_ variable: VariableDeclSyntax, _ name: String, _ type: TypeSyntax, slot: Int) {
+        syntax = variable
+        self.name = name
+        self.type = type
+        initializer = variable.bindings.first?.initializer?.value.trimmed
+        self.slot = slot
+    }
+
     /// The name as it is written in code, with backticks around a keyword.
     var reference: String { Self.isKeyword(name) ? "`\(name)`" : name }
     /// What the object holds.
@@ -227,11 +244,7 @@ extension DeclGroupSyntax {
                 let type = variable.bindings.first?.typeAnnotation?.type.trimmed,
                 isIncluded(WrittenType(type))
             else { continue }
-            properties.append(
-                PropertyDeclaration(
-                    syntax: variable, name: name, type: type,
-                    initializer: variable.bindings.first?.initializer?.value.trimmed,
-                    slot: properties.count))
+            properties.append(PropertyDeclaration(variable, name, type, slot: properties.count))
         }
         return properties
     }

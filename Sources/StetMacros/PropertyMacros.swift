@@ -5,21 +5,11 @@ import SwiftSyntaxMacros
 /// `@_Stored(slot)`, which `@Model` adds to each property: its accessors, and the storage behind
 /// them.
 struct StoredMacro: AccessorMacro, PeerMacro {
-    private static func property(_ declaration: some DeclSyntaxProtocol) -> PropertyDeclaration? {
-        guard let variable = declaration.as(VariableDeclSyntax.self), variable.isModelProperty,
-            let name = variable.singleName,
-            let type = variable.bindings.first?.typeAnnotation?.type.trimmed
-        else { return nil }
-        return PropertyDeclaration(
-            syntax: variable, name: name, type: type,
-            initializer: variable.bindings.first?.initializer?.value.trimmed, slot: 0)
-    }
-
     static func expansion(
         of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [AccessorDeclSyntax] {
-        guard let property = property(declaration),
+        guard let property = PropertyDeclaration(attached: declaration),
             case .argumentList(let arguments)? = node.arguments,
             let slot = arguments.first?.expression.trimmedDescription
         else { return [] }
@@ -51,7 +41,7 @@ struct StoredMacro: AccessorMacro, PeerMacro {
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-        guard let property = property(declaration) else { return [] }
+        guard let property = PropertyDeclaration(attached: declaration) else { return [] }
         let type = property.typeName
         var initialValue = ""
         if property.initializer == nil {

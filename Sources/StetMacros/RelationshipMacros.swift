@@ -5,21 +5,11 @@ import SwiftSyntaxMacros
 /// `@_Members(index)`, which `@Model` adds to each relationship to many: its accessors, the storage
 /// behind them, and the type that says what its links connect.
 struct MembersMacro: AccessorMacro, PeerMacro {
-    private static func property(_ declaration: some DeclSyntaxProtocol) -> PropertyDeclaration? {
-        guard let variable = declaration.as(VariableDeclSyntax.self), variable.isModelProperty,
-            let name = variable.singleName,
-            let type = variable.bindings.first?.typeAnnotation?.type.trimmed
-        else { return nil }
-        return PropertyDeclaration(
-            syntax: variable, name: name, type: type,
-            initializer: variable.bindings.first?.initializer?.value.trimmed, slot: 0)
-    }
-
     static func expansion(
         of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [AccessorDeclSyntax] {
-        guard let property = property(declaration),
+        guard let property = PropertyDeclaration(attached: declaration),
             case .argumentList(let arguments)? = node.arguments,
             let index = arguments.first?.expression.trimmedDescription
         else { return [] }
@@ -48,7 +38,8 @@ struct MembersMacro: AccessorMacro, PeerMacro {
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-        guard let property = property(declaration), let member = property.memberName,
+        guard let property = PropertyDeclaration(attached: declaration),
+            let member = property.memberName,
             let owner = context.lexicalContext.first?.as(ClassDeclSyntax.self)?.name.text
         else { return [] }
         let initialValue = property.initializer == nil ? " = nil" : ""
