@@ -32,3 +32,20 @@ extension StoreFile {
         }
     }
 }
+
+extension StoreTables {
+    /// A schema that was damaged may be another one, and opening the store would migrate it.
+    static func decode(
+        schema value: UnsafeRawBufferPointer, _ checksum: UnsafeRawBufferPointer?
+    ) throws -> Schema {
+        if let checksum {
+            var reader = ByteReader(checksum)
+            let expected: UInt64 = try reader.read()
+            try reader.expectEnd()
+            guard expected == Checksum.hash(value, seed: 0) else {
+                throw DecodingFailure("its schema does not match its checksum")
+            }
+        }
+        return try Schema(decoding: value)
+    }
+}

@@ -271,6 +271,7 @@ struct StoreTables {
     static let indexesName = "indexes"
     private static let identityKey: StaticString = "stet"
     private static let schemaKey: StaticString = "schema"
+    private static let schemaChecksumKey: StaticString = "schema.checksum"
     private static let magic: UInt32 = 0x5445_5453
     static let format: UInt16 = 1
 
@@ -354,6 +355,9 @@ struct StoreTables {
     static func put(_ schema: Schema, in transaction: borrowing WriteTransaction) throws {
         try schema.encoded().withUnsafeBytes { bytes in
             try transaction.put(bytes, for: schemaKey, in: .unnamed)
+            var checksum = ByteBuffer(capacity: 8)
+            checksum.append(Checksum.hash(bytes, seed: 0))
+            try transaction.put(checksum.bytes, for: schemaChecksumKey, in: .unnamed)
         }
     }
 
@@ -361,7 +365,8 @@ struct StoreTables {
         guard let value = try transaction.get(schemaKey, in: .unnamed) else {
             throw DecodingFailure("its schema is missing")
         }
-        return try Schema(decoding: value)
+        return try decode(
+            schema: value, try transaction.get(schemaChecksumKey, in: .unnamed))
     }
 
     /// The schema, from what `read` gives for a key of the unnamed table.
@@ -369,7 +374,11 @@ struct StoreTables {
         guard let value = try read("\(schemaKey)") else {
             throw DecodingFailure("its schema is missing")
         }
-        return try value.withUnsafeBytes { try Schema(decoding: $0) }
+        let checksum = try read("\(schemaChecksumKey)")
+        return try value.withUnsafeBytes { value in
+            guard let checksum else { return try decode(schema: value, nil) }
+            return try checksum.withUnsafeBytes { try decode(schema: value, $0) }
+        }
     }
 
     static func open(_ schema: Schema, in environment: Environment) throws -> StoreTables {

@@ -19,7 +19,9 @@ final class HostileStore: Sendable {
     private let isDecoding = Mutex(())
 
     private static let names = ["records.1", "records.3", "references", "journal"]
-    private static let identityKeys = ["head", "schema", "stet"].map { Array($0.utf8) }
+    private static let identityKeys = ["head", "schema", "schema.checksum", "stet"].map {
+        Array($0.utf8)
+    }
     private static let mapByteCount = 64 << 20
     /// The object of the scratch store that is changed once.
     private static let updated = ObjectID(high: FuzzSchema.object.high, low: 1 << 63 | 3)

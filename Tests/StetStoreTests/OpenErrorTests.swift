@@ -276,7 +276,8 @@ struct OpenErrorTests {
         }
     }
 
-    @Test func aStoredSchemaThatIsNotUsableIsDamage() throws {
+    @Test(arguments: [true, false])
+    func aStoredSchemaThatIsNotUsableIsDamage(hasChecksum: Bool) throws {
         let file = try directory.open()
         let key = Array("schema".utf8)
         let stored = try #require(try file.dump()[""]?[key])
@@ -286,10 +287,23 @@ struct OpenErrorTests {
         var bytes = stored
         bytes.replaceSubrange(found, with: Array("Notebouk".utf8))
         try file.tamper(nil, key, bytes)
+        if !hasChecksum { try file.tamper(nil, Array("schema.checksum".utf8), nil) }
         file.close()
         let error = try refused()
         #expect(error?.code == .damaged && error?.path == path)
-        #expect(error?.message.contains("refers to Notebouk") == true)
+        let problem = hasChecksum ? "does not match its checksum" : "refers to Notebouk"
+        #expect(error?.message.contains(problem) == true)
+    }
+
+    @Test func aDamagedSchemaIsNotMigrated() throws {
+        let file = try directory.open()
+        let key = Array("schema".utf8)
+        var bytes = try #require(try file.dump()[""]?[key])
+        let found = try #require(Data(bytes).range(of: Data("mark".utf8), in: bytes.indices))
+        bytes.replaceSubrange(found, with: Array("nark".utf8))
+        try file.tamper(nil, key, bytes)
+        file.close()
+        #expect(try refused()?.code == .damaged)
     }
 
     // MARK: Rights
