@@ -5,7 +5,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 
 .PHONY: help setup demo test docs lint fuzz fuzz-keep bench bench-quick format \
-  setup-bench setup-campaigns campaign-build campaign campaigns-small
+  setup-bench setup-campaigns campaign-build simulate campaign campaigns-small
 
 help: ## Lists the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -84,7 +84,7 @@ campaign: campaign-build ## Runs one fault campaign: NAME=kills SIZE=200 SEED=1 
 # What CI runs: a dose of each campaign, and each planted bug, which must be found.
 SMALL_DOSES := \
   "kills --size 200" "system-calls --size 36" "power-cuts --size 5000" "shutdowns --size 10" \
-  "damage --size 300" "failures --size 300" "full --size 12" \
+  "damage --size 300" "failures --size 300" "full --size 12" "simulate --size 2000" \
   "power-cuts --size 500 --planted unsyncedCommit" \
   "power-cuts --size 500 --planted acknowledgedBeforeCommit" \
   "power-cuts --size 500 --planted reverseReferenceNotWritten" \
@@ -92,7 +92,22 @@ SMALL_DOSES := \
   "system-calls --size 100 --planted headOutsideTransaction" \
   "damage --size 300 --planted recordChecksumNotVerified" \
   "failures --size 600 --planted inputOutputErrorIgnored" \
-  "full --size 12 --planted fullDiskIgnored"
+  "full --size 12 --planted fullDiskIgnored" \
+  "simulate --size 2000 --planted undoOverConflicts" \
+  "simulate --size 2000 --planted nullifiedReferenceStaysNil" \
+  "simulate --size 2000 --planted modifiedObjectDeleted" \
+  "simulate --size 2000 --planted referrersNotAsked" \
+  "simulate --size 2000 --planted holdersNotAsked" \
+  "simulate --size 2000 --planted restoreLosesObject" \
+  "simulate --size 2000 --planted editKeepsRedo" \
+  "simulate --size 2000 --planted belowForgotten" \
+  "simulate --size 2000 --planted stackNotCompared" \
+  "simulate --size 2000 --planted groupUndoneInPart" \
+  "simulate --size 2000 --planted redoForgetsRest"
+
+simulate: campaign-build ## Compares undo histories with a reference model: SEEDS=2000 OPS=100 SEED=1
+	$(CAMPAIGN) simulate --size $(or $(SEEDS),2000) --operations $(or $(OPS),100) \
+	  --seed $(or $(SEED),1) $(ARGS)
 
 campaigns-small: campaign-build ## Runs a small dose of each campaign, and of each planted bug
 	@for dose in $(SMALL_DOSES); do \

@@ -42,6 +42,7 @@ struct TurnWaiter {
 /// State: belongs to the context's isolation.
 final class PendingSave {
     let attributes: CommitAttributes
+    var purpose = CommitPurpose()
     let id: CommitID?
     let onFailure: FailureBehavior
     /// What is edited by hand; behind it come the objects that delete rules and hooks edit.
@@ -108,9 +109,11 @@ extension ManagedContext {
         _ label: String?, _ id: CommitID?, _ onFailure: FailureBehavior
     ) throws -> PendingSave {
         try checkUsable()
-        let save = PendingSave(
-            CommitAttributes(author: author, scope: scope, label: label), id, onFailure,
-            editedCount: pending.count)
+        var attributes = CommitAttributes(author: author, scope: scope, label: label)
+        attributes.group = undoGroup
+        attributes.metadata = metadata
+        let save = PendingSave(attributes, id, onFailure, editedCount: pending.count)
+        save.purpose.isUndoable = isUndoable
         // What a rollback goes back to is there already; only pending changes that are kept need to
         // be captured.
         if !onFailure.rollsBack { save.start = snapshot() }

@@ -20,6 +20,21 @@ public final class ManagedContext {
     /// The part of the author's work that its commits belong to; nil when none was named.
     public let scope: String?
 
+    /// The group that its commits belong to, to be undone in one step; nil unless said otherwise.
+    ///
+    /// A group without a commit makes no step.
+    public var undoGroup: UndoGroup?
+    /// False for commits that are on no undo stack: those of an import, say; true unless said
+    /// otherwise.
+    ///
+    /// `Store.revert` takes them back, too.
+    public var isUndoable = true
+    /// What its commits say of themselves, by name, at most 4,096 bytes in all; what the task says
+    /// unless said otherwise.
+    ///
+    /// Names that begin with "stet." are Stet's own.
+    public var metadata = CommitDefaults.metadata
+
     /// The revision that its objects show.
     public internal(set) var revision: Revision {
         didSet { memberGeneration &+= 1 }
@@ -93,7 +108,7 @@ public final class ManagedContext {
 
     init(store: Store, author: String?, scope: String?, revision: Revision) {
         self.store = store
-        self.author = author
+        self.author = author ?? CommitDefaults.author
         self.scope = scope
         self.revision = revision
         tables = Array(repeating: nil, count: store.modelTypes.count)

@@ -196,7 +196,7 @@ extension ManagedContext {
         let encoded = try prepared.encoded(
             attributes: save.attributes, base: save.id?.base ?? revision,
             token: save.id?.token ?? UInt64.random(in: .min ... .max),
-            time: time.timeIntervalSinceReferenceDate)
+            time: time.timeIntervalSinceReferenceDate, for: save.purpose)
         save.encoded = encoded
         return try store.file.submit(encoded, isRetry: save.id != nil)  // 6, 7, 9
     }

@@ -120,12 +120,14 @@ extension Commit {
 }
 
 extension HistoricChange {
-    var line: String { "\(revision) \(timeText(time)) \(change.kind)" }
+    var line: String {
+        "\(revision) \(timeText(time.timeIntervalSinceReferenceDate)) \(change.kind)"
+    }
 
     var json: JSON {
         guard case .object(var members) = change.json else { return .null }
         members["revision"] = .number(revision.number)
-        members["time"] = .string(timeText(time))
+        members["time"] = .string(timeText(time.timeIntervalSinceReferenceDate))
         members["entity"] = nil
         members["id"] = nil
         return .object(members)

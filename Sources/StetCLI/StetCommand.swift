@@ -8,9 +8,9 @@ struct StetCommand: ParsableCommand {
         abstract: "Shows, verifies and copies Stet stores.",
         discussion: """
             Needs no models: a store holds the description of its own. A store may be in use by \
-            other processes meanwhile; nothing is ever written to it, and none is made where there \
-            is none. Each command reads the store in a child process, so that a damaged file \
-            cannot end the tool itself.
+            other processes meanwhile; only undo, redo and revert write to it, and none is made \
+            where there is none. Each command reads the store in a child process, so that a \
+            damaged file cannot end the tool itself.
 
             With --json, results are JSON on standard output (one object, or one per line) and \
             errors are JSON objects on standard error. Keys are sorted; times are ISO 8601 to the \
@@ -18,7 +18,7 @@ struct StetCommand: ParsableCommand {
 
             EXIT CODES:
               0    all is well
-              1    verify found something wrong
+              1    verify found something wrong, or there are conflicts or violations
               64   the command line is not understood
               65   the file is not a store, or it is damaged, or written by a later version
               66   there is no such file, revision or object
@@ -30,7 +30,9 @@ struct StetCommand: ParsableCommand {
             """,
         subcommands: [
             InfoCommand.self, LogCommand.self, ShowCommand.self, DumpCommand.self,
-            VerifyCommand.self, BackupCommand.self, RestoreCommand.self, CompactCommand.self,
+            DiffCommand.self, BlameCommand.self, UndoCommand.self, RedoCommand.self,
+            RevertCommand.self, VerifyCommand.self, BackupCommand.self, RestoreCommand.self,
+            CompactCommand.self,
             InChildCommand.self,
         ])
 }

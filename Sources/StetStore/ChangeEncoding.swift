@@ -186,6 +186,7 @@ package struct EncodedChangeSet: Sendable {
     let journal: ByteStorage
     package let bodyDigest: Digest
     let attributes: CommitAttributes
+    let purpose: CommitPurpose
     /// Ascending.
     let removedReferences: [ReferenceKey]
     /// Ascending.
@@ -207,7 +208,8 @@ extension NetChanges {
     /// `base` is the revision that the changes were prepared at, `time` that of the save in seconds
     /// since 2001. Throws `StoreError` (`.limitExceeded`).
     package consuming func encoded(
-        attributes: CommitAttributes, base: Revision, token: UInt64, time: Double
+        attributes: CommitAttributes, base: Revision, token: UInt64, time: Double,
+        for purpose: CommitPurpose = CommitPurpose()
     ) throws -> EncodedChangeSet {
         precondition(
             zip(items, items.dropFirst()).allSatisfy(Self.precedes),
@@ -236,7 +238,7 @@ extension NetChanges {
         references.removed.sort()
         return EncodedChangeSet(
             changes: changes, bodies: bodies.buffer.finish(), journal: journal.finish(),
-            bodyDigest: digest, attributes: attributes,
+            bodyDigest: digest, attributes: attributes, purpose: purpose,
             removedReferences: references.removed, addedReferences: references.added,
             indexChanges: indexChanges, lookups: lookups, schema: schema, base: base, token: token,
             time: time)

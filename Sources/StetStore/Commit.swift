@@ -11,6 +11,11 @@ public struct Commit: Sendable, Identifiable {
     /// What it was called; nil when it was not.
     public let label: String?
 
+    /// The group that it is undone with; nil when it is in none.
+    public let group: UndoGroup?
+    /// What else is known of it, by name.
+    public let metadata: [String: String]
+
     package let envelope: Envelope
     package let body: ByteStorage
     /// What it does to the schema, encoded; nil but for a migration.
@@ -24,6 +29,10 @@ public struct Commit: Sendable, Identifiable {
     public var revision: Revision { envelope.revision }
     /// Why it was made.
     public var cause: Cause { envelope.cause }
+    /// True when its author can undo it, or redo it when it is an undo.
+    ///
+    /// `Store.revert` takes back others, too.
+    public var isUndoable: Bool { envelope.format > 1 && envelope.isUndoable && author != nil }
     /// When it was made: the time of the save, and never before that of an earlier commit.
     public var time: Date { Date(timeIntervalSinceReferenceDate: envelope.time) }
     /// The number of objects that it inserted, updated or deleted.
@@ -49,6 +58,8 @@ public struct Commit: Sendable, Identifiable {
         scope = attributes.scope
         label = attributes.label
         migration = attributes.migration
+        group = attributes.group
+        metadata = attributes.metadata
     }
 
     /// Calls `body` for each change, in ascending order of entity and id.

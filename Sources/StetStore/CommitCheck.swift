@@ -19,6 +19,8 @@ package struct CommitRefusal: Error, Sendable {
         case miscounted(Miscount)
         /// A validator has looked up the object, or, for nil, all of the entity.
         case lookupChanged(entity: Int, ObjectID?)
+        /// The commit that is to be undone, redone or discarded is not on top of its stack.
+        case stackMoved(UndoHeads)
         /// Another process has migrated the store.
         case schemaChanged
     }
@@ -43,6 +45,7 @@ struct CommitCheck {
     func reasons(_ head: Head) throws -> [CommitRefusal.Reason] {
         guard head.schemaRevision == UInt32(set.schema.revision) else { return [.schemaChanged] }
         var reasons: [CommitRefusal.Reason] = []
+        if let heads = try movedHeads() { reasons.append(.stackMoved(heads)) }
         try checkBases(into: &reasons)
         try checkTargets(into: &reasons)
         for change in set.changes where change.kind == .delete {
@@ -55,6 +58,28 @@ struct CommitCheck {
         }
         try checkLookups(head, into: &reasons)
         return reasons
+    }
+
+    /// The tops of the author's stacks when they are not those that the change set was prepared
+    /// for.
+    private func movedHeads() throws -> UndoHeads? {
+        guard let owner = UndoOwner(set.attributes) else { return nil }
+        #if STET_FAULTS
+            if file.planted.contains("stackNotCompared") { return nil }
+        #endif
+        let heads: UndoHeads
+        switch set.purpose.cause {
+        case .undo(let subject):
+            heads = try owner.heads(in: transaction)
+            return heads.undo == subject ? nil : heads
+        case .redo(let subject):
+            heads = try owner.heads(in: transaction)
+            return heads.redo == subject ? nil : heads
+        case .discard(let subject):
+            heads = try owner.heads(in: transaction)
+            return [heads.undo, heads.redo].contains(subject) ? nil : heads
+        default: return nil
+        }
     }
 
     private func miscounts(_ reader: borrowing StoreReader) throws -> [Miscount] {

@@ -168,7 +168,8 @@ extension StoreFile {
     private func apply(
         _ set: EncodedChangeSet, _ head: inout Head, in transaction: borrowing WriteTransaction
     ) throws -> Envelope {
-        let envelope = Envelope(of: set, after: head, cause: cause)
+        var envelope = Envelope(of: set, after: head, cause: cause)
+        envelope.below = try moveStacks(set, envelope, in: transaction)
         let hash = try journal.append(envelope, set, in: transaction)
         try putRecords(set, envelope, in: transaction)
         try putReferences(set, in: transaction)
@@ -263,9 +264,9 @@ extension StoreFile {
 extension Envelope {
     /// That of a change set's entry, behind the last one.
     init(of set: EncodedChangeSet, after head: Head, cause: Cause) {
-        self.cause = cause
+        self.cause = cause == .migration ? cause : set.purpose.cause
         // There is no way back to what the models of before would have to read.
-        isUndoable = cause != .migration
+        isUndoable = cause != .migration && set.purpose.isUndoable
         changeCount = set.changes.count
         revision = head.revision.next
         // Clocks of several processes differ; the journal's time never runs backwards.

@@ -48,6 +48,12 @@ package struct EntryChunks {
         return ByteReader(value)
     }
 
+    /// The envelope, and what else is in the first chunk.
+    func firstChunk() throws -> (envelope: Envelope, payload: UnsafeRawBufferPointer) {
+        let (envelope, chunk) = try first()
+        return (envelope, chunk.payload)
+    }
+
     /// The envelope alone.
     ///
     /// - Complexity: one chunk.

@@ -102,7 +102,7 @@ package struct Journal: Sendable {
 
     // MARK: Reading
 
-    private func chunks(
+    func chunks(
         of revision: Revision, in transaction: borrowing ReadTransaction
     ) -> EntryChunks {
         let table = table

@@ -46,11 +46,15 @@ package struct Digest: Hashable, Sendable {
 
 /// The fixed part of an entry, made by the writer.
 package struct Envelope: Hashable, Sendable {
-    package static let format: UInt8 = 1
+    /// That of the entries that are written now.
+    ///
+    /// Entries of format 1 are on no stack: nobody knew of stacks then.
+    package static let format: UInt8 = 2
     package static let byteCount = 176
     /// The hash covers the bytes before it.
     package static let hashedByteCount = 128
 
+    package var format = Self.format
     package var cause: Cause = .edit
     package var isUndoable = true
     package var changeCount = 0
@@ -61,8 +65,6 @@ package struct Envelope: Hashable, Sendable {
     package var token: UInt64 = 0
     /// The entry below this one on its author's undo stack; 0 when there is none.
     package var below = Revision.zero
-    /// The commit that this one undoes, redoes or reverts; 0 for an edit.
-    package var subject = Revision.zero
     package var schemaRevision: UInt32 = 0
     package var previousHash = Digest.zero
     package var bodyDigest = Digest.zero
@@ -95,7 +97,7 @@ package struct Envelope: Hashable, Sendable {
     }
 
     private func appendHashedPart(to buffer: inout ByteBuffer) {
-        buffer.append(Self.format)
+        buffer.append(format)
         buffer.append(cause.number)
         buffer.append(UInt16(isUndoable ? 1 : 0))
         buffer.append(UInt32(changeCount))
@@ -104,7 +106,7 @@ package struct Envelope: Hashable, Sendable {
         buffer.append(base.number)
         buffer.append(token)
         buffer.append(below.number)
-        buffer.append(subject.number)
+        buffer.append((cause.subject ?? .zero).number)
         buffer.append(schemaRevision)
         buffer.append(UInt32(0))
         previousHash.append(to: &buffer)
@@ -115,10 +117,11 @@ package struct Envelope: Hashable, Sendable {
     package init(decoding reader: inout ByteReader) throws(DecodingFailure) {
         let whole = try reader.read(byteCount: Self.byteCount)
         var fields = ByteReader(whole)
-        guard try fields.read(UInt8.self) == Self.format else {
+        format = try fields.read()
+        guard (1...Self.format).contains(format) else {
             throw DecodingFailure("a journal entry of an unknown format")
         }
-        cause = try Cause(number: try fields.read())
+        let cause: UInt8 = try fields.read()
         let flags: UInt16 = try fields.read()
         isUndoable = flags & 1 != 0
         changeCount = Int(try fields.read(UInt32.self))
@@ -127,7 +130,7 @@ package struct Envelope: Hashable, Sendable {
         base = Revision(try fields.read())
         token = try fields.read()
         below = Revision(try fields.read())
-        subject = Revision(try fields.read())
+        self.cause = try Cause(number: cause, subject: Revision(try fields.read()))
         schemaRevision = try fields.read()
         let reserved: UInt32 = try fields.read()
         previousHash = Digest(try fields.read(byteCount: Digest.byteCount))
@@ -158,6 +161,7 @@ extension CommitAttributes {
     private static let hasScope: UInt8 = 2
     private static let hasLabel: UInt8 = 4
     private static let hasMigration: UInt8 = 8
+    private static let hasGroup: UInt8 = 16
 
     /// Appends length, salt (16 random bytes, filled in later) and texts.
     package func append(to buffer: inout ByteBuffer) {
@@ -166,7 +170,8 @@ extension CommitAttributes {
         buffer.appendZeros(JournalChange.saltByteCount)
         buffer.append(
             (author == nil ? 0 : Self.hasAuthor) | (scope == nil ? 0 : Self.hasScope)
-                | (label == nil ? 0 : Self.hasLabel) | (migration == nil ? 0 : Self.hasMigration))
+                | (label == nil ? 0 : Self.hasLabel) | (migration == nil ? 0 : Self.hasMigration)
+                | (group == nil ? 0 : Self.hasGroup))
         for text in [author, scope, label] {
             if let text { buffer.append(shortString: text) }
         }
@@ -174,8 +179,12 @@ extension CommitAttributes {
             buffer.append(UInt32(migration.count))
             migration.withUnsafeBytes { buffer.append($0) }
         }
-        // Room for what later formats add: a group and metadata, none here.
-        buffer.append(UInt16(0))
+        if let group { buffer.append(group.id) }
+        buffer.append(UInt16(metadata.count))
+        for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
+            buffer.append(shortString: key)
+            buffer.append(shortString: value)
+        }
         buffer.overwrite(UInt32(buffer.count - start), at: start)
     }
 
@@ -190,10 +199,15 @@ extension CommitAttributes {
             let count = Int(try reader.read(UInt32.self))
             migration = Array(try reader.read(byteCount: count))
         }
-        guard try reader.read(UInt16.self) == 0,
-            flags & ~(Self.hasAuthor | Self.hasScope | Self.hasLabel | Self.hasMigration) == 0
-        else {
+        if flags & Self.hasGroup != 0 { group = UndoGroup(try reader.readObjectID()) }
+        guard flags < Self.hasGroup << 1 else {
             throw DecodingFailure("commit attributes of a later format")
+        }
+        for _ in 0..<(try reader.read(UInt16.self)) {
+            let key = try reader.readShortString()
+            guard metadata.updateValue(try reader.readShortString(), forKey: key) == nil else {
+                throw DecodingFailure("commit attributes that name \(key) twice")
+            }
         }
         try reader.expectEnd()
     }

@@ -10,6 +10,8 @@ public enum Limits {
     public static let labelByteCount = 1_024
     /// The UTF-8 bytes of an author and of a scope.
     public static let authorByteCount = 255
+    /// The UTF-8 bytes of a commit's metadata, keys and values together.
+    public static let metadataByteCount = 4_096
     /// The entities of a schema.
     public static let entityCount = 250
     /// The properties of an entity.

@@ -12,6 +12,9 @@ public struct Revision: Hashable, Comparable, Sendable {
     /// The store before its first commit.
     public static let zero = Revision(0)
 
+    /// Whatever the last commit is, where a range of revisions is asked for.
+    public static let last = Revision(.max)
+
     /// The revision after this one.
     package var next: Revision { Revision(number + 1) }
 

@@ -1,11 +1,22 @@
+public import FoundationEssentials
 import StetLMDB
 
-/// One change in the life of an object.
-package struct HistoricChange: Hashable, Sendable {
-    package let revision: Revision
-    /// Seconds since 2001.
-    package let time: Double
-    package let change: ObjectChange
+/// One change in the life of an object, and the commit that made it.
+public struct HistoricChange: Hashable, Sendable {
+    /// The number of the commit.
+    public let revision: Revision
+    /// When it was made.
+    public let time: Date
+    /// Who made it.
+    public let author: String?
+    /// The part of the author's work.
+    public let scope: String?
+    /// What it was called.
+    public let label: String?
+    /// Why it was made.
+    public let cause: Cause
+    /// What it did to the object.
+    public let change: ObjectChange
 }
 
 extension StoreReader {
@@ -14,27 +25,42 @@ extension StoreReader {
     ///
     /// - Complexity: a few reads for each change.
     package func history(ofEntity entity: Int, _ id: ObjectID) throws -> [HistoricChange] {
-        guard let (header, _) = try stored(entity, id) else { return [] }
         var history: [HistoricChange] = []
+        try forEachChange(ofEntity: entity, id) { change in
+            history.append(change)
+            return true
+        }
+        return history
+    }
+
+    /// Calls `body` with each change of an object, the last first, until it answers false.
+    ///
+    /// - Complexity: a few reads for each change.
+    package func forEachChange(
+        ofEntity entity: Int, _ id: ObjectID, _ body: (HistoricChange) throws -> Bool
+    ) throws {
+        guard let (header, _) = try stored(entity, id) else { return }
         var revision = header.revision
         while revision > .zero {
-            let time = try file.journal.envelope(revision, in: transaction).time
-            let found: Revision? = try file.journal.withChange(
+            let found: (change: ObjectChange, previous: Revision)? = try file.journal.withChange(
                 ofEntity: entity, id, at: revision, in: transaction
             ) { change, schemaRevision in
-                history.append(
-                    HistoricChange(
-                        revision: revision, time: time,
-                        change: try ObjectChange(change, file.history, from: schemaRevision)))
-                return change.previous
+                (
+                    try ObjectChange(change, file.history, from: schemaRevision), change.previous
+                )
             }
-            guard let previous = found, previous < revision else {
+            guard let found, found.previous < revision else {
                 throw DecodingFailure(
                     "the chain of changes of object \(id) breaks at revision \(revision)")
             }
-            revision = previous
+            let (envelope, attributes) = try description(of: revision)
+            let change = HistoricChange(
+                revision: revision, time: Date(timeIntervalSinceReferenceDate: envelope.time),
+                author: attributes.author, scope: attributes.scope, label: attributes.label,
+                cause: envelope.cause, change: found.change)
+            guard try body(change) else { return }
+            revision = found.previous
         }
-        return history
     }
 
     /// The number of the entity that has or had an object with this id; nil when none has.
@@ -43,5 +69,133 @@ extension StoreReader {
             return entity + 1
         }
         return nil
+    }
+
+    // MARK: Differences
+
+    /// What leads from the state at one revision to that at another, earlier or later.
+    ///
+    /// - Complexity: O(changes between them), each with the reads of its object at both.
+    package func difference(from first: Revision, to last: Revision) throws -> ChangeSet {
+        var touched: [Int: Set<ObjectID>] = [:]
+        var revision = min(first, last).next
+        while revision <= max(first, last) {
+            try forEachTouchedObject(of: revision) { entity, id, _ in
+                touched[entity, default: []].insert(id)
+            }
+            revision = revision.next
+        }
+        var changes: [ObjectChange] = []
+        for (entity, ids) in touched.sorted(by: { $0.key < $1.key }) {
+            for id in ids.sorted() {
+                let before = try values(ofEntity: entity, id, asOf: first)
+                let after = try values(ofEntity: entity, id, asOf: last)
+                if let change = change(ofEntity: entity, id, before, after) {
+                    changes.append(change)
+                }
+            }
+        }
+        return ChangeSet(changes: changes)
+    }
+
+    private func values(
+        ofEntity entity: Int, _ id: ObjectID, asOf revision: Revision
+    ) throws -> [Value]? {
+        try withRecord(ofEntity: entity, id, asOf: revision) { record in
+            try RecordBody(record.body, of: file.schema.entities[entity - 1]).values()
+        }
+    }
+
+    private func change(
+        ofEntity number: Int, _ id: ObjectID, _ before: [Value]?, _ after: [Value]?
+    ) -> ObjectChange? {
+        let entity = file.schema.entities[number - 1]
+        let kind: ChangeKind
+        switch (before, after) {
+        case (nil, nil): return nil
+        case (nil, _?): kind = .insert
+        case (_?, nil): kind = .delete
+        case (_?, _?): kind = .update
+        }
+        let properties = entity.properties.enumerated().compactMap { slot, property in
+            let cell = PropertyChange(
+                name: property.name, old: before?[slot] ?? .null, new: after?[slot] ?? .null)
+            return kind == .update && cell.old == cell.new ? nil : cell
+        }
+        if properties.isEmpty, kind == .update { return nil }
+        return ObjectChange(entity: entity.name, id: id, kind: kind, properties: properties)
+    }
+
+    // MARK: Commits
+
+    /// The next commit that a filter lets through, on the way from one revision to another, both
+    /// included, earlier or later; nil when there is none among the next `limit`.
+    ///
+    /// What a filter leaves out is not read whole.
+    ///
+    /// - Returns: the commit, and the last revision that was looked at.
+    /// - Complexity: a read or a few for each commit.
+    package func nextCommit(
+        from first: Revision, to last: Revision, where filter: CommitFilter, limit: Int = 10_000
+    ) throws -> (commit: Commit?, reached: Revision) {
+        var revision = first
+        for _ in 1..<max(limit, 2) {
+            if try lets(filter, revision) { return (try commit(revision), revision) }
+            guard revision != last, let next = first <= last ? revision.next : revision.previous
+            else { break }
+            revision = next
+        }
+        return (nil, revision)
+    }
+
+    private func lets(_ filter: CommitFilter, _ revision: Revision) throws -> Bool {
+        if filter.isEmpty { return true }
+        let (envelope, attributes) = try description(of: revision)
+        if let author = filter.author, attributes.author != author { return false }
+        if let scope = filter.scope, attributes.scope != scope { return false }
+        if let cause = filter.cause, !cause(envelope.cause) { return false }
+        guard filter.entity != nil || filter.object != nil else { return true }
+        let wanted = filter.entity.flatMap { file.schema.number(ofEntity: $0) }
+        if filter.entity != nil, wanted == nil { return false }
+        if let entity = wanted, let object = filter.object {
+            return try file.journal.withChange(
+                ofEntity: entity, object, at: revision, in: transaction
+            ) { _, _ in true } ?? false
+        }
+        var isFound = false
+        try forEachTouchedObject(of: revision) { entity, id, _ in
+            if entity == wanted ?? entity, id == filter.object ?? id { isFound = true }
+        }
+        return isFound
+    }
+}
+
+/// Which commits of the journal are wanted; what is nil does not matter.
+public struct CommitFilter: Sendable {
+    /// Those of this author.
+    public var author: String?
+    /// Those of this scope.
+    public var scope: String?
+    /// Those that change objects of the entity with this name, which is that of the model's class.
+    public var entity: String?
+    /// Those that change this object.
+    public var object: ObjectID?
+    /// Those with a cause that this is true of.
+    public var cause: (@Sendable (Cause) -> Bool)?
+
+    /// A filter; without anything, all commits.
+    public init(
+        author: String? = nil, scope: String? = nil, entity: String? = nil,
+        object: ObjectID? = nil, cause: (@Sendable (Cause) -> Bool)? = nil
+    ) {
+        self.author = author
+        self.scope = scope
+        self.entity = entity
+        self.object = object
+        self.cause = cause
+    }
+
+    var isEmpty: Bool {
+        author == nil && scope == nil && entity == nil && object == nil && cause == nil
     }
 }

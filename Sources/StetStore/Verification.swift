@@ -67,11 +67,12 @@ extension StoreFile {
 /// Shares only decoders with the path that commits.
 struct Verification {
     let file: StoreFile
-    private let transaction: ReadTransaction
+    let transaction: ReadTransaction
     private var report = VerificationReport()
     private(set) var states: [[ObjectID: State]]
     /// The schemas up to that of the entry that is being folded.
     private(set) var era: SchemaHistory
+    var stacks: [UndoOwner: UndoHeads] = [:]
     private var chunkCount = 0
 
     /// What the journal says of one object.
@@ -98,6 +99,7 @@ struct Verification {
         try compareReferences()
         try compareRelationships()
         try compareIndexes()
+        try compareStacks()
         return report
     }
 
@@ -162,6 +164,7 @@ struct Verification {
             last = (change.entity, change.id)
             try fold(change, commit.revision)
         }
+        try foldStacks(commit)
     }
 
     /// Goes on with the schema that a migration leads to; a step in code keeps the schema.

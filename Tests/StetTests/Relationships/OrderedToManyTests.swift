@@ -3,7 +3,7 @@ import Stet
 import StetTestSupport
 import Testing
 
-@testable import struct Stet.ListPosition
+import struct StetStore.ListPosition
 
 struct OrderedToManyTests {
     private typealias Notebook = Shelf.Notebook

@@ -1,11 +1,11 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// Where a member of an ordered relationship stands: bytes that sort as the members do.
 ///
 /// A whole number of 8 bytes, its sign turned over, and behind it a fraction in digits of a byte
 /// without a 0 at its end. There is always a place before, behind and between; at the ends, and as
 /// a rule between, it has no fraction.
-struct ListPosition: Hashable, Comparable {
+package struct ListPosition: Hashable, Comparable, Sendable {
     private let whole: Int64
     private let fraction: [UInt8]
     /// What lies between members that are appended.
@@ -17,22 +17,24 @@ struct ListPosition: Hashable, Comparable {
     }
 
     /// Of the first member.
-    static let first = ListPosition(0)
+    package static let first = ListPosition(0)
 
     /// Bytes of another length are taken for what they begin with.
-    init(_ bytes: Data) {
+    package init(_ bytes: Data) {
         var word: UInt64 = 0
         for byte in bytes.prefix(8) { word = word << 8 | UInt64(byte) }
         whole = Int64(bitPattern: word ^ 1 << 63)
         fraction = Array(bytes.dropFirst(8))
     }
 
-    var bytes: Data {
+    /// What a link has.
+    package var bytes: Data {
         let word = UInt64(bitPattern: whole) ^ 1 << 63
         return Data((0..<8).map { UInt8(truncatingIfNeeded: word >> (56 - 8 * $0)) } + fraction)
     }
 
-    static func < (one: ListPosition, other: ListPosition) -> Bool {
+    /// The order of the members.
+    package static func < (one: ListPosition, other: ListPosition) -> Bool {
         one.whole != other.whole
             ? one.whole < other.whole : one.fraction.lexicographicallyPrecedes(other.fraction)
     }
@@ -40,7 +42,7 @@ struct ListPosition: Hashable, Comparable {
     /// A position between two; nil stands for the end of the list there.
     ///
     /// - Precondition: `lower` < `upper`.
-    static func between(_ lower: ListPosition?, _ upper: ListPosition?) -> ListPosition {
+    package static func between(_ lower: ListPosition?, _ upper: ListPosition?) -> ListPosition {
         switch (lower, upper) {
         case (nil, nil): return first
         case (let lower?, nil):

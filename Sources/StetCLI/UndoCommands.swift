@@ -1,0 +1,157 @@
+import ArgumentParser
+import FoundationEssentials
+import StetStore
+
+/// What `undo`, `redo` and `revert` are told.
+struct UndoOptions: ParsableArguments {
+    @Option(help: "What becomes of conflicts: fail, skip or overwrite.")
+    var policy = PolicyName.fail
+
+    @Flag(help: "Shows what it would do, and does nothing.")
+    var dryRun = false
+
+    @Flag(help: "Writes although the validators in code, which the tool has not, cannot be asked.")
+    var withoutValidators = false
+
+    enum PolicyName: String, ExpressibleByArgument, CaseIterable {
+        case fail, skip, overwrite
+
+        var policy: UndoPolicy {
+            switch self {
+            case .fail: .fail
+            case .skip: .skip
+            case .overwrite: .overwrite
+            }
+        }
+    }
+}
+
+/// `stet undo`: takes back the last step of an author.
+struct UndoCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "undo", abstract: "Takes back the last commit of an author, or its group.")
+
+    @OptionGroup var options: StoreOptions
+    @OptionGroup var undo: UndoOptions
+    @Option(help: "Whose commit it is.")
+    var author: String
+    @Option(help: "The part of the author's work.")
+    var scope: String?
+
+    func perform(_ output: Output) throws -> ExitCode {
+        let owner = UndoOwner(author: author, scope: scope)
+        return try takeBack(.undo(owner), undo, nil, output)
+    }
+}
+
+/// `stet redo`: takes back the last undo of an author.
+struct RedoCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "redo", abstract: "Takes back the last undo of an author.")
+
+    @OptionGroup var options: StoreOptions
+    @OptionGroup var undo: UndoOptions
+    @Option(help: "Whose undo it is.")
+    var author: String
+    @Option(help: "The part of the author's work.")
+    var scope: String?
+
+    func perform(_ output: Output) throws -> ExitCode {
+        let owner = UndoOwner(author: author, scope: scope)
+        return try takeBack(.redo(owner), undo, nil, output)
+    }
+}
+
+/// `stet revert`: takes back any commit.
+struct RevertCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revert", abstract: "Takes back a commit, whoever made it.")
+
+    @OptionGroup var options: StoreOptions
+    @OptionGroup var undo: UndoOptions
+    @Argument(help: "The revision of the commit.")
+    var revision: UInt64
+    @Option(help: "Who takes it back, and can undo that.")
+    var author: String?
+
+    func perform(_ output: Output) throws -> ExitCode {
+        try takeBack(.revert(Revision(revision)), undo, author, output)
+    }
+}
+
+extension StoreCommand {
+    /// The name under which a commit tells that validators were not asked.
+    private var withoutValidatorsKey: String { "stet.withoutValidators" }
+
+    fileprivate func takeBack(
+        _ request: UndoRequest, _ undo: UndoOptions, _ author: String?, _ output: Output
+    ) throws -> ExitCode {
+        let store = try openStore()
+        if undo.dryRun { return try preview(request, undo, store, output) }
+        guard undo.withoutValidators else {
+            throw Failure(
+                .usage, code: "validatorsUnknown", path: options.path,
+                message: "The models of the store may have validators in code, which the tool "
+                    + "cannot ask.",
+                advice: "Undo with the program that has them, or add --without-validators, which "
+                    + "the commit will say.")
+        }
+        let outcome = try store.takeBack(
+            request, undo.policy.policy, author: author,
+            metadata: [withoutValidatorsKey: "true"],
+            time: Date().timeIntervalSinceReferenceDate)
+        switch outcome {
+        case .written(let commit):
+            var members = commit.members
+            members["changes"] = .array(commit.changeSet.changes.map(\.json))
+            try output.say(text: commit.line, json: .object(members))
+            return .success
+        case .nothing:
+            try output.say(text: "nothing to take back", json: .null)
+            return .success
+        case .conflicts(let conflicts): return try report(conflicts, output)
+        case .violations(let violations):
+            for violation in violations {
+                try output.say(
+                    text: "\(violation.entity.visible): \(violation.message.visible)",
+                    json: .object(["violation": .string(violation.message)]))
+            }
+            return .problemsFound
+        case .contention:
+            throw Failure(
+                .inputOutputError, code: "contention", path: options.path,
+                message: "The store kept moving.", advice: "Try again.")
+        }
+    }
+
+    private func preview(
+        _ request: UndoRequest, _ undo: UndoOptions, _ store: StoreFile, _ output: Output
+    ) throws -> ExitCode {
+        guard let prepared = try store.read({ try $0.prepare(request, undo.policy.policy) }) else {
+            try output.say(text: "nothing to take back", json: .null)
+            return .success
+        }
+        if !prepared.inverse.conflicts.isEmpty {
+            return try report(prepared.inverse.conflicts, output)
+        }
+        for change in try prepared.inverse.netChanges(store.schema).changeSet().changes {
+            try output.say(text: change.lines.joined(separator: "\n"), json: change.json)
+        }
+        return .success
+    }
+
+    private func report(_ conflicts: [UndoConflict], _ output: Output) throws -> ExitCode {
+        for conflict in conflicts {
+            try output.say(
+                text: conflict.description.visible,
+                json: .object([
+                    "conflict": .string(conflict.kind.rawValue),
+                    "entity": .string(conflict.entity),
+                    "id": .string(conflict.object.description),
+                    "message": .string(conflict.description),
+                    "property": JSON(conflict.property),
+                ]))
+        }
+        return .problemsFound
+    }
+}

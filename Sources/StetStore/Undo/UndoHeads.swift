@@ -1,0 +1,142 @@
+import StetLMDB
+
+// Where the stacks of undo and redo begin: two revisions per author and scope, in a key of the
+// unnamed table. The entries themselves name what is below them.
+
+/// Whose stack it is.
+package struct UndoOwner: Hashable, Sendable {
+    package let author: String
+    package let scope: String?
+
+    package init(author: String, scope: String?) {
+        self.author = author
+        self.scope = scope
+    }
+
+    /// nil for commits without an author, which are on no stack.
+    package init?(_ attributes: CommitAttributes) {
+        guard let author = attributes.author else { return nil }
+        self.init(author: author, scope: attributes.scope)
+    }
+
+    private static let prefix = Array("undo.".utf8)
+
+    private func append(to buffer: inout ByteBuffer) {
+        buffer.append(shortString: author)
+        buffer.append(UInt8(scope == nil ? 0 : 1))
+        if let scope { buffer.append(shortString: scope) }
+    }
+
+    /// Names may be longer than a key.
+    private var key: [UInt8] {
+        var buffer = ByteBuffer()
+        append(to: &buffer)
+        var key = ByteBuffer()
+        Digest(of: buffer.bytes).append(to: &key)
+        return Self.prefix + Array(key.bytes)
+    }
+
+    /// The tops of the owner's stacks.
+    ///
+    /// - Complexity: one read.
+    func heads(in transaction: borrowing ReadTransaction) throws -> UndoHeads {
+        let value = try key.withUnsafeBytes { try transaction.get($0, in: .unnamed) }
+        guard let value else { return UndoHeads() }
+        let (owner, heads) = try Self.decode(value)
+        guard owner == self else { throw DecodingFailure("the stacks of another author") }
+        return heads
+    }
+
+    func put(_ heads: UndoHeads, in transaction: borrowing WriteTransaction) throws {
+        var value = ByteBuffer()
+        value.append(heads.undo.number)
+        value.append(heads.redo.number)
+        append(to: &value)
+        try key.withUnsafeBytes { try transaction.put(value.bytes, for: $0, in: .unnamed) }
+    }
+
+    private static func decode(
+        _ value: UnsafeRawBufferPointer
+    ) throws(DecodingFailure) -> (UndoOwner, UndoHeads) {
+        var reader = ByteReader(value)
+        let undo = Revision(try reader.read())
+        let redo = Revision(try reader.read())
+        let author = try reader.readShortString()
+        let flag: UInt8 = try reader.read()
+        guard flag <= 1 else { throw DecodingFailure("stacks of a later format") }
+        let scope = flag == 1 ? try reader.readShortString() : nil
+        try reader.expectEnd()
+        return (UndoOwner(author: author, scope: scope), UndoHeads(undo: undo, redo: redo))
+    }
+
+    /// All stacks of a store that are not empty.
+    static func all(
+        in transaction: borrowing ReadTransaction
+    ) throws -> [UndoOwner: UndoHeads] {
+        var all: [UndoOwner: UndoHeads] = [:]
+        try transaction.scan(.unnamed, KeyRange(prefix: prefix)) { _, value in
+            let (owner, heads) = try decode(value)
+            if heads != UndoHeads() { all[owner] = heads }
+            return true
+        }
+        return all
+    }
+}
+
+/// The tops of an owner's two stacks; 0 where a stack is empty.
+package struct UndoHeads: Hashable, Sendable {
+    package var undo: Revision
+    package var redo: Revision
+
+    package init(undo: Revision = .zero, redo: Revision = .zero) {
+        self.undo = undo
+        self.redo = redo
+    }
+
+    /// What a commit of the owner does to the stacks; the entry that is below it on its own.
+    ///
+    /// - Returns: 0 for what is on no stack.
+    mutating func move(for purpose: CommitPurpose, _ revision: Revision) -> Revision {
+        switch purpose.cause {
+        case .edit, .revert:
+            guard purpose.isUndoable else { return .zero }
+            let below = undo
+            self = UndoHeads(undo: revision)
+            return below
+        case .undo:
+            let below = redo
+            self = UndoHeads(undo: purpose.rest, redo: revision)
+            return below
+        case .redo:
+            let below = undo
+            self = UndoHeads(undo: revision, redo: purpose.rest)
+            return below
+        case .migration: return .zero
+        case .discard(let subject):
+            if undo == subject { undo = purpose.rest } else { redo = purpose.rest }
+            return .zero
+        }
+    }
+}
+
+extension StoreFile {
+    /// Lets the stacks of a change set's author follow it; the entry below its own.
+    func moveStacks(
+        _ set: EncodedChangeSet, _ envelope: Envelope, in transaction: borrowing WriteTransaction
+    ) throws -> Revision {
+        guard let owner = UndoOwner(set.attributes) else { return .zero }
+        let before = try owner.heads(in: transaction.reading)
+        var heads = before
+        let purpose = CommitPurpose(
+            cause: envelope.cause, isUndoable: envelope.isUndoable, rest: set.purpose.rest)
+        let below = heads.move(for: purpose, envelope.revision)
+        #if STET_FAULTS
+            if planted.contains("editKeepsRedo"), set.purpose.cause == .edit {
+                heads.redo = before.redo
+            }
+            if planted.contains("belowForgotten") { return .zero }
+        #endif
+        if heads != before { try owner.put(heads, in: transaction) }
+        return below
+    }
+}

@@ -1,0 +1,80 @@
+import StetLMDB
+
+// What stands on a stack: read from the top down, along the entries' own pointers.
+
+/// One step of a stack: the commits that are undone, or redone, together.
+package struct UndoStep: Sendable, Hashable {
+    /// The last one first; more than one are a group.
+    package let revisions: [Revision]
+    /// What is on top of the stack without it; 0 when nothing is.
+    package let rest: Revision
+
+    package var top: Revision { revisions[0] }
+}
+
+extension Journal {
+    /// What an entry says of itself.
+    ///
+    /// - Complexity: one read.
+    func description(
+        of revision: Revision, in transaction: borrowing ReadTransaction
+    ) throws -> (envelope: Envelope, attributes: CommitAttributes) {
+        try chunks(of: revision, in: transaction).description()
+    }
+
+    /// The step on top of an owner's stack.
+    ///
+    /// - Throws: `DecodingFailure` when the stack holds what is not the owner's.
+    /// - Complexity: a read for each commit of the step, and one more.
+    func step(
+        at top: Revision, of owner: UndoOwner, in transaction: borrowing ReadTransaction
+    ) throws -> UndoStep {
+        var revisions: [Revision] = []
+        var group: UndoGroup?
+        var next = top
+        while next > .zero {
+            let (envelope, attributes) = try description(of: next, in: transaction)
+            guard UndoOwner(attributes) == owner, envelope.isUndoable, envelope.below < next else {
+                throw DecodingFailure("revision \(next) does not belong on the stack it is on")
+            }
+            if !revisions.isEmpty, group == nil || attributes.group != group { break }
+            group = attributes.group
+            revisions.append(next)
+            next = envelope.below
+        }
+        return UndoStep(revisions: revisions, rest: next)
+    }
+}
+
+extension EntryChunks {
+    /// The envelope, and what the entry says of itself.
+    ///
+    /// - Complexity: one chunk.
+    func description() throws -> (envelope: Envelope, attributes: CommitAttributes) {
+        let (envelope, payload) = try firstChunk()
+        var reader = ByteReader(payload)
+        let block = try JournalChange.readBlock(&reader, minimum: 4)
+        return (envelope, try CommitAttributes(decoding: block))
+    }
+}
+
+extension StoreReader {
+    /// The tops of an owner's stacks.
+    package func heads(of owner: UndoOwner) throws -> UndoHeads {
+        try owner.heads(in: transaction)
+    }
+
+    /// The step on top of an owner's stack; nil when the stack is empty.
+    package func step(at top: Revision, of owner: UndoOwner) throws -> UndoStep? {
+        top == .zero ? nil : try file.journal.step(at: top, of: owner, in: transaction)
+    }
+
+    /// The commit with this number without its changes being read.
+    ///
+    /// - Complexity: one read.
+    package func description(
+        of revision: Revision
+    ) throws -> (envelope: Envelope, attributes: CommitAttributes) {
+        try file.journal.description(of: revision, in: transaction)
+    }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import StetStore
+import Testing
+
+/// What `diff`, `blame`, `undo`, `redo` and `revert` say and do, on a store that is in use.
+struct UndoingTests {
+    private let fixture: Fixture
+    private let notebook = "01900000-0000-7000-8000-000000000001"
+
+    /// Three commits: a notebook, its renaming by another author, another notebook.
+    init() throws {
+        fixture = try Fixture()
+        try fixture.commit(
+            [(2, .fixed(1), [.string("one")])], author: "a", label: "make", time: 1)
+        try fixture.commit(
+            [(2, .fixed(1), [.string("two")])], author: "b", label: "rename", time: 2)
+        try fixture.commit([(2, .fixed(3), [.string("three")])], time: 3)
+    }
+
+    private func names() throws -> [String] {
+        var names: [String] = []
+        try fixture.file.read { reader in
+            try reader.forEachRecord(ofEntity: 2, asOf: .last) { _, record in
+                let entity = fixture.file.schema.entities[1]
+                names.append("\(try RecordBody(record.body, of: entity).value(0))")
+                return true
+            }
+        }
+        return names
+    }
+
+    @Test func diffIsNetAndGoesBothWays() throws {
+        let forward = """
+            update Notebook \(notebook)
+              name: "one" → "two"
+
+            """
+        #expect(
+            try Tool.run("diff", fixture.path, "1", "2") == Tool.Outcome(status: 0, output: forward)
+        )
+        let backward = try Tool.run("diff", fixture.path, "2", "1", "--json")
+        let json =
+            #"{"entity":"Notebook","id":"\#(notebook)","kind":"update","#
+            + #""properties":{"name":{"new":"one","old":"two"}}}"# + "\n"
+        #expect(backward == Tool.Outcome(status: 0, output: json))
+        #expect(try Tool.run("diff", fixture.path, "1", "9").status == 66)
+    }
+
+    @Test func blameNamesTheLastAuthor() throws {
+        let line = "2 2001-01-01T00:00:02.000Z update \"rename\" by b  name: \"two\"\n"
+        #expect(
+            try Tool.run("blame", fixture.path, notebook)
+                == Tool.Outcome(status: 0, output: line))
+        #expect(try Tool.run("blame", fixture.path, notebook, "colour").status == 66)
+        #expect(try Tool.run("blame", fixture.path, "x").status == 64)
+    }
+
+    @Test func anUndoNeedsToBeToldThatValidatorsAreNotAsked() throws {
+        let refused = try Tool.run("undo", fixture.path, "--author", "b")
+        #expect(refused.status == 64 && refused.errors.contains("--without-validators"))
+        #expect(try names() == ["\"two\"", "\"three\""])
+        let preview = try Tool.run("undo", fixture.path, "--author", "b", "--dry-run")
+        #expect(preview.status == 0 && preview.output.contains("\"two\" → \"one\""))
+        #expect(try names() == ["\"two\"", "\"three\""])
+    }
+
+    @Test func undoRedoAndRevertWriteToALiveStore() throws {
+        func run(_ arguments: String...) throws -> Int32 {
+            let outcome = try Tool.Running(arguments + ["--without-validators"]).outcome()
+            return outcome.status
+        }
+        #expect(try run("undo", fixture.path, "--author", "b") == 0)
+        #expect(try names() == ["\"one\"", "\"three\""])
+        let commit = try fixture.file.read { try $0.commit(4) }
+        #expect(commit.cause == .undo(of: 2) && commit.author == "b" && commit.label == "rename")
+        #expect(commit.metadata == ["stet.withoutValidators": "true"])
+        #expect(try run("redo", fixture.path, "--author", "b") == 0)
+        #expect(try names() == ["\"two\"", "\"three\""])
+        #expect(try run("revert", fixture.path, "3", "--author", "c") == 0)
+        #expect(try names() == ["\"two\""])
+        #expect(try run("revert", fixture.path, "99") == 66)
+        let conflict = try Tool.run(
+            "undo", fixture.path, "--author", "a", "--without-validators")
+        #expect(conflict.status == 1)
+        #expect(
+            conflict.output
+                == "Notebook \(notebook) would be deleted, but has since been changed "
+                + "by commit 5 of b\n")
+        #expect(try run("undo", fixture.path, "--author", "a", "--policy", "overwrite") == 0)
+        #expect(try names() == [])
+        let nothing = try Tool.run("undo", fixture.path, "--author", "a", "--without-validators")
+        #expect(nothing == Tool.Outcome(status: 0, output: "nothing to take back\n"))
+        #expect(try fixture.file.verify().problems == [])
+    }
+}

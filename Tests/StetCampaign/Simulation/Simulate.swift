@@ -1,0 +1,55 @@
+import ArgumentParser
+import StetStore
+import StetTestSupport
+
+/// Random operations by several authors on a store and on a reference model, which must be the same
+/// at every revision.
+struct Simulate: Campaign {
+    static let configuration = CommandConfiguration(
+        abstract: "Compares SIZE random histories, undone and redone, with a reference model.")
+
+    @OptionGroup var options: CampaignOptions
+    @Option(help: "The operations of a history.")
+    var operations = 100
+
+    func run(_ report: Report) throws {
+        try forEachCase(of: options.size, report) { index in
+            var random = SeededGenerator(seed: options.seed, stream: index)
+            let operations = (0..<operations).map { _ in SimulatedOperation.random(&random) }
+            do {
+                for (what, count) in try Simulation.run(operations) { report.count(what, count) }
+            } catch let difference as Simulation.Difference {
+                let (few, last) = shrunk(operations, difference)
+                let list = few.map { "\n    \($0)" }.joined()
+                report.finding(
+                    index, "\(difference.description)\n  the same with:\(list)\n  \(last)")
+            }
+            report.count("histories")
+        }
+    }
+
+    /// As few of the operations as show a difference, and that difference.
+    private func shrunk(
+        _ operations: [SimulatedOperation], _ difference: Simulation.Difference
+    ) -> ([SimulatedOperation], String) {
+        var operations = operations
+        var last = difference.description
+        var width = operations.count / 2
+        while width > 0 {
+            var start = 0
+            while start < operations.count {
+                var fewer = operations
+                fewer.removeSubrange(start..<min(start + width, operations.count))
+                do {
+                    _ = try Simulation.run(fewer)
+                    start += width
+                } catch {
+                    last = (error as? Simulation.Difference)?.description ?? "\(error)"
+                    operations = fewer
+                }
+            }
+            width /= 2
+        }
+        return (operations, last)
+    }
+}

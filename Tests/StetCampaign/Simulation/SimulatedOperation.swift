@@ -1,0 +1,77 @@
+import StetTestSupport
+
+/// One operation of a simulation as data, which means something after any others: objects and
+/// commits are named by a number that is taken modulo how many there are.
+enum SimulatedOperation: CustomStringConvertible {
+    enum Step {
+        case insert(entity: Int, value: Int, first: Int, second: Int)
+        case name(entity: Int, object: Int, value: Int)
+        case rate(object: Int, value: Int)
+        case refer(object: Int, slot: Int, target: Int?)
+        /// With its cascade; without, what refers to it breaks the save.
+        case delete(entity: Int, object: Int, cascades: Bool)
+    }
+
+    case edit(author: Int?, scope: Bool, group: Int?, isUndoable: Bool, steps: [Step])
+    case undo(author: Int, scope: Bool, ReferenceModel.Policy)
+    case redo(author: Int, scope: Bool, ReferenceModel.Policy)
+    case revert(commit: Int, author: Int?, ReferenceModel.Policy)
+    /// Two undos that were prepared at once.
+    case race(author: Int)
+    /// The n-th write of the next operation fails.
+    case fail(put: Int)
+    case reopen
+
+    var description: String {
+        switch self {
+        case .edit(let author, let scope, let group, let isUndoable, let steps):
+            "edit by \(author ?? -1)\(scope ? " in scope" : "")"
+                + (group.map { ", group \($0)" } ?? "") + (isUndoable ? "" : ", not undoable")
+                + ": \(steps)"
+        case .undo(let author, let scope, let policy):
+            "undo by \(author)\(scope ? " in scope" : ""), \(policy)"
+        case .redo(let author, let scope, let policy):
+            "redo by \(author)\(scope ? " in scope" : ""), \(policy)"
+        case .revert(let commit, let author, let policy):
+            "revert of \(commit) by \(author ?? -1), \(policy)"
+        case .race(let author): "two undos by \(author) at once"
+        case .fail(let put): "put \(put) fails"
+        case .reopen: "reopen"
+        }
+    }
+
+    static func random(_ random: inout SeededGenerator) -> SimulatedOperation {
+        func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+        func author() -> Int? { number(8) == 0 ? nil : number(3) }
+        func policy() -> ReferenceModel.Policy { ReferenceModel.Policy.allCases[number(3)] }
+        switch number(20) {
+        case 0..<9:
+            return .edit(
+                author: author(), scope: number(5) == 0, group: number(4) == 0 ? number(2) : nil,
+                isUndoable: number(12) != 0, steps: (0...number(4)).map { _ in step(&random) })
+        case 9..<13: return .undo(author: number(3), scope: number(5) == 0, policy())
+        case 13..<16: return .redo(author: number(3), scope: number(5) == 0, policy())
+        case 16, 17: return .revert(commit: number(1_000), author: author(), policy())
+        case 18: return number(2) == 0 ? .race(author: number(3)) : .fail(put: number(4) + 1)
+        default: return number(4) == 0 ? .reopen : .fail(put: number(8) + 1)
+        }
+    }
+
+    private static func step(_ random: inout SeededGenerator) -> Step {
+        func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+        switch number(10) {
+        case 0..<4:
+            return .insert(
+                entity: number(4) + 1, value: number(12), first: number(100), second: number(100))
+        case 4: return .name(entity: number(2) + 1, object: number(100), value: number(12))
+        case 5: return .rate(object: number(100), value: number(4))
+        case 6, 7:
+            return .refer(
+                object: number(100), slot: number(2) + 3,
+                target: number(4) == 0 ? nil : number(100))
+        default:
+            return .delete(
+                entity: number(4) + 1, object: number(100), cascades: number(6) != 0)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import Stet
+import StetLMDB
+import StetStore
+import Testing
+
+/// Questions to the journal: commits in order, the life of an object, differences of states.
+struct StoreHistoryTests {
+    private typealias Notebook = Ledger.Notebook
+    private typealias Article = Ledger.Article
+
+    private let desk: LedgerDesk
+    private let article: ObjectID
+
+    /// Five commits: an insertion, a rename by each author, a notebook, a deletion.
+    init() throws {
+        let desk = try LedgerDesk()
+        let article = Article(title: "one")
+        try desk.edit("a", "insert") { $0.insert(article) }
+        try desk.edit("b", Article.self, article.id) { $0.title = "two" }
+        try desk.edit("a", scope: "s") { context in
+            context.metadata = ["ticket": "4711"]
+            try desk.object(Article.self, article.id, context).rating = 3
+        }
+        try desk.edit("a") { $0.insert(Notebook(name: "n")) }
+        try desk.delete("b", Article.self, article.id)
+        (self.desk, self.article) = (desk, article.id)
+    }
+
+    private func revisions(
+        from first: Revision = 1, to last: Revision = .last,
+        _ filter: CommitFilter = CommitFilter(), limit: Int = .max
+    ) throws -> [Revision] {
+        var revisions: [Revision] = []
+        try desk.store.forEachCommit(from: first, to: last, where: filter) { commit in
+            revisions.append(commit.revision)
+            return revisions.count < limit
+        }
+        return revisions
+    }
+
+    @Test func commitsComeInBothDirectionsAndByFilter() throws {
+        #expect(try revisions() == [1, 2, 3, 4, 5])
+        #expect(try revisions(from: .last, to: 1) == [5, 4, 3, 2, 1])
+        #expect(try revisions(from: 2, to: 3) == [2, 3])
+        #expect(try revisions(from: 4, to: 2) == [4, 3, 2])
+        #expect(try revisions(from: 6) == [] && revisions(from: 0, to: 0) == [])
+        #expect(try revisions(from: .last, to: 0, limit: 2) == [5, 4])
+        #expect(try revisions(CommitFilter(author: "b")) == [2, 5])
+        #expect(try revisions(from: .last, to: 1, CommitFilter(author: "a")) == [4, 3, 1])
+        #expect(try revisions(CommitFilter(scope: "s")) == [3])
+        #expect(try revisions(CommitFilter(entity: "Notebook")) == [4])
+        #expect(try revisions(CommitFilter(entity: "Nothing")) == [])
+        #expect(try revisions(CommitFilter(object: article)) == [1, 2, 3, 5])
+        #expect(try revisions(CommitFilter(entity: "Article", object: article)) == [1, 2, 3, 5])
+        try desk.store.revert(4)
+        #expect(try revisions(CommitFilter { $0.subject == 4 }) == [6])
+        #expect(try revisions(CommitFilter { $0 == .edit }) == [1, 2, 3, 4, 5])
+    }
+
+    @Test func theHistoryOfAnObjectTellsWhoChangedWhat() throws {
+        let history = try desk.store.history(of: Article.self, id: article)
+        #expect(history.map(\.revision) == [5, 3, 2, 1])
+        #expect(history.map(\.author) == ["b", "a", "b", "a"])
+        #expect(history.map(\.change.kind) == [.delete, .update, .update, .insert])
+        #expect(history.map(\.scope) == [nil, "s", nil, nil] && history[3].label == "insert")
+        #expect(try desk.store.journal()[2].metadata == ["ticket": "4711"])
+        #expect(try desk.store.history(of: Article.self, id: ObjectID()) == [])
+        let blame = try desk.store.blame(Article.self, id: article, \.title)
+        #expect(blame?.revision == 5)
+        try desk.store.revert(5)
+        let context = desk.store.context()
+        let restored = try desk.object(Article.self, article, context)
+        restored.rating = 4
+        try context.save()
+        #expect(try desk.store.blame(restored, \.title)?.revision == 6)
+        #expect(try desk.store.blame(restored, \.rating)?.revision == 7)
+        #expect(try desk.store.history(of: restored).count == 6)
+    }
+
+    @Test func aDifferenceIsNet() throws {
+        let store = desk.store
+        #expect(try store.diff(from: 0, to: 5).changes.map(\.entity) == ["Notebook"])
+        let forward = try store.diff(from: 1, to: 3)
+        let titles = PropertyChange(name: "title", old: .string("one"), new: .string("two"))
+        #expect(forward.changes.map(\.id) == [article])
+        #expect(forward.changes[0]["title"] == titles)
+        #expect(forward.changes[0]["rating"]?.new == .int(3))
+        let backward = try store.diff(from: 3, to: 1)
+        #expect(backward.changes[0]["title"]?.new == .string("one"))
+        #expect(try store.diff(from: 5, to: 1).changes(of: .insert).map(\.id) == [article])
+        #expect(try store.diff(from: 3, to: 3).isEmpty)
+        #expect(try store.diff(from: 4, to: .last).changes.map(\.kind) == [.delete])
+    }
+
+    @Test func metadataAndAuthorComeFromTheTask() throws {
+        let commit = try CommitDefaults.$author.withValue("task") {
+            try CommitDefaults.$metadata.withValue(["request": "7"]) {
+                let context = desk.store.context()
+                context.insert(Article(title: "t"))
+                return try #require(try context.save())
+            }
+        }
+        #expect(commit.author == "task" && commit.metadata == ["request": "7"])
+        #expect(try desk.store.journal().last == commit)
+        let context = desk.store.context()
+        for (count, isRight) in [(4_096, true), (4_097, false)] {
+            context.metadata = ["m": String(repeating: "x", count: count - 1)]
+            context.insert(Article(title: "t"))
+            if isRight {
+                try context.save()
+            } else {
+                let error = #expect(throws: StoreError.self) { try context.save() }
+                #expect(error?.code == .limitExceeded)
+            }
+        }
+        try desk.reopen()
+    }
+
+    #if STET_FAULTS
+        @Test func theHistoryOfAnObjectCostsNoMoreInALongJournal() throws {
+            let faults = desk.store.file.environment.faults
+            func gets() throws -> Int {
+                let before = faults.callCounts[.get] ?? 0
+                #expect(try desk.store.history(of: Article.self, id: article).count == 4)
+                return (faults.callCounts[.get] ?? 0) - before
+            }
+            let short = try gets()
+            for number in 0..<40 { try desk.edit("a") { $0.insert(Notebook(name: "\(number)")) } }
+            #expect(try gets() == short && short <= 50)
+        }
+    #endif
+}
