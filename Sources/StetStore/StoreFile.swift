@@ -170,6 +170,7 @@ package final class StoreFile: Sendable {
     /// Runs `body` on a consistent view of the last commit.
     ///
     /// - Throws: `StoreError`, and whatever `body` throws.
+    @_semantics("optimize.sil.specialize.generic.never")  // Swift 6.3.1 crashes where it does.
     package func read<Result>(
         _ body: (borrowing StoreReader) throws -> Result
     ) throws -> Result {
