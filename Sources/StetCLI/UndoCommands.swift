@@ -26,6 +26,16 @@ struct UndoOptions: ParsableArguments {
     }
 }
 
+/// Whose stack it is.
+struct StackOptions: ParsableArguments {
+    @Option(help: "Whose commits they are.")
+    var author: String
+    @Option(help: "The part of the author's work.")
+    var scope: String?
+
+    var owner: UndoOwner { UndoOwner(author: author, scope: scope) }
+}
+
 /// `stet undo`: takes back the last step of an author.
 struct UndoCommand: StoreCommand {
     static let configuration = CommandConfiguration(
@@ -33,14 +43,10 @@ struct UndoCommand: StoreCommand {
 
     @OptionGroup var options: StoreOptions
     @OptionGroup var undo: UndoOptions
-    @Option(help: "Whose commit it is.")
-    var author: String
-    @Option(help: "The part of the author's work.")
-    var scope: String?
+    @OptionGroup var stack: StackOptions
 
     func perform(_ output: Output) throws -> ExitCode {
-        let owner = UndoOwner(author: author, scope: scope)
-        return try takeBack(.undo(owner), undo, nil, output)
+        try takeBack(.undo(stack.owner), undo, nil, output)
     }
 }
 
@@ -51,14 +57,10 @@ struct RedoCommand: StoreCommand {
 
     @OptionGroup var options: StoreOptions
     @OptionGroup var undo: UndoOptions
-    @Option(help: "Whose undo it is.")
-    var author: String
-    @Option(help: "The part of the author's work.")
-    var scope: String?
+    @OptionGroup var stack: StackOptions
 
     func perform(_ output: Output) throws -> ExitCode {
-        let owner = UndoOwner(author: author, scope: scope)
-        return try takeBack(.redo(owner), undo, nil, output)
+        try takeBack(.redo(stack.owner), undo, nil, output)
     }
 }
 

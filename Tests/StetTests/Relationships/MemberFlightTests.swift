@@ -1,0 +1,60 @@
+import StetLMDB
+import StetStore
+import StetTestSupport
+import Testing
+
+@testable import Stet
+
+/// Members that are added and taken out while a save is on its way.
+@MainActor @Suite struct MemberFlightTests {
+    private typealias Article = Shelf.Article
+    private typealias Tag = Shelf.Tag
+
+    @Test(arguments: [false, true])
+    func membersEditedDuringAFlightStayWithItsEnd(fails: Bool) async throws {
+        let directory = TemporaryDirectory()
+        let store = try Shelf.store(in: directory)
+        let context = store.context()
+        let tags = (0..<3).map { Tag(name: "\($0)") }
+        let article = Article(title: "ARC")
+        article.tags = [tags[0]]
+        article.sources = [Article(title: "first")]
+        context.insert(article)
+        for tag in tags { context.insert(tag) }
+        try await context.save()
+        if fails {
+            let other = store.context()
+            try #require(try other.object(Article.self, id: article.id)).title = "elsewhere"
+            try await other.save()
+        }
+        article.title = "flight"
+        article.tags.append(tags[1])
+        article.sources.insert(Article(title: "second"), at: 0)
+        let held = HeldWriter(store.file.environment)
+        let save = Task { try await context.save() }
+        while context.flight == nil { await Task.yield() }
+        article.tags.remove(tags[0])
+        article.tags.append(tags[2])
+        article.sources.move(from: 0, to: 1)
+        #expect(Set(article.tags) == Set(tags[1...2]))
+        #expect(article.sources.map(\.title) == ["first", "second"])
+        held.release()
+        let outcome = await save.result
+        if fails {
+            #expect(throws: LaterChangesError.self) { try outcome.get() }
+            #expect(Array(article.tags) == [tags[0]])
+            #expect(article.sources.map(\.title) == ["first"])
+            #expect(!context.hasChanges)
+        } else {
+            #expect(try outcome.get() != nil)
+            #expect(Set(article.tags) == Set(tags[1...2]))
+            #expect(article.sources.map(\.title) == ["first", "second"])
+            try await context.save()
+            let other = store.context()
+            let same = try #require(try other.object(Article.self, id: article.id))
+            #expect(Set(same.tags.map(\.name)) == ["1", "2"])
+            #expect(same.sources.map(\.title) == ["first", "second"])
+        }
+        #expect(try store.verify().isClean)
+    }
+}
