@@ -194,8 +194,11 @@ import Testing
         #expect(try store.statistics().readers.count == 1)
         // Half a minute after it last looked, the writer frees the slots of the dead.
         now.withLock { $0 += .seconds(2) }
+        let before = store.file.idleRoundCount
         store.file.attend()
         while try !store.statistics().readers.isEmpty { sched_yield() }
+        // The writer reads, too, until its round has ended.
+        while store.file.idleRoundCount == before { sched_yield() }
         #expect(try store.statistics().heldBackPageCount == 0)
         #expect(try saveOne(store) == 32)
     }
