@@ -84,8 +84,8 @@ struct RefusedEdit {
         let isProtected = victim?.essential ?? false
         report.check(
             "each broken rule is named once",
-            error.violations.map(\.code) == [.tooShort, .tooSmall]
-                + (isProtected ? [.custom] : []) + [.tooShort])
+            error.violations.map(\.code) == (isProtected ? [.custom] : [])
+                + [.tooShort, .tooShort, .tooSmall])
     }
 
     private func check(_ before: State, _ section: Section?, _ added: Package) throws {
