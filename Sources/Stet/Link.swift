@@ -50,6 +50,12 @@ public final class _Link<Ends: _LinkEnds>: Model {
         }
     }
 
+    public struct Fields: ModelFields {
+        public typealias Object = _Link
+        public let _object: _QueryObject
+        public init(_object: _QueryObject) { self._object = _object }
+    }
+
     public var _$state = ModelState()
     var source: ObjectID
     var target: ObjectID

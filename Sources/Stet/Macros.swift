@@ -26,7 +26,7 @@
 ///     store of that version keeps its objects. See `Store.open(at:for:configuration:)`.
 @attached(
     member,
-    names: named(_$state), named(_$registrar), named(Snapshot), named(_$snapshot),
+    names: named(_$state), named(_$registrar), named(Snapshot), named(Fields), named(_$snapshot),
     named(_$assign(_:)), named(init(_$snapshot:state:)),
     named(_$description), named(_$name), named(_$propertyCount),
     named(_$visitReferences), named(_$mutateReferences), named(_$encode(into:)),

@@ -37,7 +37,10 @@ public final class ManagedContext {
 
     /// The revision that its objects show.
     public internal(set) var revision: Revision {
-        didSet { memberGeneration &+= 1 }
+        didSet {
+            memberGeneration &+= 1
+            prefetched = []
+        }
     }
 
     /// What becomes of pending changes to objects that others have saved meanwhile; `.fail` unless
@@ -57,10 +60,16 @@ public final class ManagedContext {
     }
 
     var pending: [PendingObject] = [] {
-        didSet { memberGeneration &+= 1 }
+        didSet {
+            memberGeneration &+= 1
+            prefetched = []
+        }
     }
     var inverseEnds = InverseEnds() {
-        didSet { memberGeneration &+= 1 }
+        didSet {
+            memberGeneration &+= 1
+            prefetched = []
+        }
     }
     /// Counts what may change the members of relationships.
     var memberGeneration: UInt64 = 0
@@ -105,6 +114,8 @@ public final class ManagedContext {
     var didCommitObservers = ContextObservers<(Commit) -> Void>()
     /// In the order of entity numbers; made when they are needed.
     private(set) var tables: [ObjectTable?] = []
+    /// What the last fetch with `prefetch` has read ahead, held so that it stays in memory.
+    var prefetched: [AnyObject] = []
 
     init(store: Store, author: String?, scope: String?, revision: Revision) {
         self.store = store

@@ -12,10 +12,13 @@ public import StetStore
 /// ids and snapshots.
 public protocol Model: AnyObject, Hashable, Identifiable, SendableMetatype, OptionalStorable
 where
-    ID == ObjectID, _OptionalStorage == Reference<Self>, _OptionalSnapshotValue == ObjectID?
+    ID == ObjectID, _OptionalStorage == Reference<Self>, _OptionalSnapshotValue == ObjectID?,
+    _OptionalField == Fields?
 {
     /// The values of an object at a moment: a field per attribute, and per to-one reference the id.
     associatedtype Snapshot: ModelSnapshot
+    /// The properties as queries name them; written by `@Model`.
+    associatedtype Fields: ModelFields where Fields.Object == Self
 
     /// Rules in code, beside those of the attributes; none unless the model says so.
     ///

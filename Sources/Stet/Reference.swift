@@ -23,6 +23,11 @@ public struct Reference<Target: Model> {
 extension Model {
     @inlinable public static var _optionalTargetName: String? { _$name }
 
+    public static func _field(optionalOf object: _QueryObject, slot: Int) -> Fields? {
+        let target = QueryObject.target(object.place, slot: slot, entity: _$name)
+        return Fields(_object: _QueryObject(target))
+    }
+
     public static func _initialStorage(optional value: Self?) -> Reference<Self> {
         guard let value else { return Reference(id: .none) }
         // Held in any case: the owner is in no context yet, and its target may go when nobody else

@@ -21,7 +21,7 @@ extension AttributeOption {
 }
 
 /// A type whose values `.range` can compare.
-public protocol RangeBound: AttributeValue, Comparable {}
+public protocol RangeBound: AttributeValue, OrderedValue {}
 extension Int: RangeBound {}
 extension Int8: RangeBound {}
 extension Int16: RangeBound {}

@@ -9,7 +9,11 @@ public protocol Storable: SendableMetatype {
     associatedtype _Storage
     /// What snapshots and records hold.
     associatedtype _SnapshotValue: StoredValue
+    /// What a query sees of it.
+    associatedtype _Field
 
+    /// What a query sees of the property of an object.
+    static func _field(_ object: _QueryObject, slot: Int) -> _Field
     /// The entity that a reference points to; nil for attributes.
     static var _targetName: String? { get }
     /// What the object holds for its first value.
@@ -36,7 +40,9 @@ public protocol OptionalStorable {
     associatedtype _OptionalStorage
     /// What snapshots and records hold.
     associatedtype _OptionalSnapshotValue: StoredValue
+    associatedtype _OptionalField
 
+    static func _field(optionalOf object: _QueryObject, slot: Int) -> _OptionalField
     static var _optionalTargetName: String? { get }
     static func _initialStorage(optional value: Self?) -> _OptionalStorage
     static func _storage(fromOptional value: _OptionalSnapshotValue) -> _OptionalStorage
@@ -55,6 +61,11 @@ public protocol OptionalStorable {
 extension Optional: Storable where Wrapped: OptionalStorable {
     public typealias _Storage = Wrapped._OptionalStorage
     public typealias _SnapshotValue = Wrapped._OptionalSnapshotValue
+    public typealias _Field = Wrapped._OptionalField
+
+    public static func _field(_ object: _QueryObject, slot: Int) -> _Field {
+        Wrapped._field(optionalOf: object, slot: slot)
+    }
 
     @inlinable public static var _targetName: String? { Wrapped._optionalTargetName }
 
@@ -105,11 +116,22 @@ extension Optional: Storable where Wrapped: OptionalStorable {
 /// A type of attribute: the object holds the value itself.
 public protocol AttributeValue: Storable, OptionalStorable, StoredValue
 where
-    _Storage == Self, _SnapshotValue == Self, _OptionalStorage == Self?,
-    _OptionalSnapshotValue == Self?
+    _Storage == Self, _SnapshotValue == Self, _Field == QueryExpression<Self>,
+    _OptionalStorage == Self?, _OptionalSnapshotValue == Self?,
+    _OptionalField == QueryExpression<Self?>
 {}
 
 extension AttributeValue {
+    public static func _field(_ object: _QueryObject, slot: Int) -> QueryExpression<Self> {
+        QueryExpression(.property(object.place, slot: slot))
+    }
+
+    public static func _field(
+        optionalOf object: _QueryObject, slot: Int
+    ) -> QueryExpression<Self?> {
+        QueryExpression(.property(object.place, slot: slot))
+    }
+
     @inlinable public static var _targetName: String? { nil }
     @inlinable public static func _initialStorage(_ value: Self) -> Self { value }
     @inlinable public static func _storage(from value: Self) -> Self { value }
@@ -162,3 +184,8 @@ public typealias _StorageOf<T: Storable> = T._Storage
 ///
 /// Used by the code that `@Model` writes.
 public typealias _SnapshotValueOf<T: Storable> = T._SnapshotValue
+
+/// What a query sees of a property of this type.
+///
+/// Used by the code that `@Model` writes.
+public typealias _FieldOf<T: Storable> = T._Field

@@ -79,7 +79,7 @@ struct ModelMembers {
     var all: [DeclSyntax] {
         registrar + [
             "\(raw: access)final var _$state = Stet.ModelState()",
-            snapshotType, snapshotProperty, assignment, initializer,
+            snapshotType, fields, snapshotProperty, assignment, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
             "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
             description, visit, mutate, encode, normalize, stamp,
@@ -126,6 +126,25 @@ struct ModelMembers {
         }
         }
         """
+    }
+
+    private var fields: DeclSyntax {
+        let members = relationships.map { property in
+            let member = "Stet.ToManyField<\(property.memberName ?? "")>"
+            return "\(property.fieldAccess)var \(property.reference): \(member) "
+                + "{ .init(_object, of: \(name).self, relationship: \(property.slot)) }"
+        }
+        return """
+            \(raw: access)struct Fields: Stet.ModelFields {
+            \(raw: access)typealias Object = \(raw: name)
+            \(raw: access)let _object: Stet._QueryObject
+            \(raw: access)init(_object: Stet._QueryObject) {
+            self._object = _object
+            }
+            \(raw: lines { "\($0.fieldAccess)var \($0.reference): Stet._FieldOf<\($0.typeName)> { \($0.typeName)._field(_object, slot: \($0.slot)) }" })
+            \(raw: members.joined(separator: "\n"))
+            }
+            """
     }
 
     private var snapshotProperty: DeclSyntax {

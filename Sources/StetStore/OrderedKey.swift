@@ -21,6 +21,9 @@ package struct OrderedKey: Hashable, Sendable {
     /// with equal keys must be compared themselves.
     package let isTruncated: Bool
 
+    /// The key of no value.
+    static let null: [UInt8] = [Tag.null]
+
     private enum Tag {
         static let null: UInt8 = 0
         static let value: UInt8 = 1
@@ -65,8 +68,8 @@ package struct OrderedKey: Hashable, Sendable {
         }
     }
 
-    /// False when the value has no order.
-    private static func append(_ value: Value, to bytes: inout [UInt8]) -> Bool {
+    /// Appends the key of a value; false when the value has no order.
+    static func append(_ value: Value, to bytes: inout [UInt8]) -> Bool {
         bytes.append(value == .null ? Tag.null : Tag.value)
         switch value {
         case .null: break

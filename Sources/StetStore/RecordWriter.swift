@@ -166,6 +166,12 @@ public struct RecordReader {
     @usableFromInline
     mutating func markDamaged() { foundDamage = true }
 
+    /// All bytes.
+    var body: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: byteCount) }
+
+    /// True when a string is known to be in normal form C.
+    func isNormalized(slot: Int) -> Bool { word(slot: slot) >> 63 != 0 }
+
     /// The string in a slot.
     @inlinable
     public mutating func string(slot: Int) -> String {

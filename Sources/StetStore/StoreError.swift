@@ -35,6 +35,8 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let modelMismatch = Code(rawValue: "modelMismatch")
         /// The values of the store do not allow its migration: nothing was changed.
         public static let migrationFailed = Code(rawValue: "migrationFailed")
+        /// No commit has made this revision yet.
+        public static let noSuchRevision = Code(rawValue: "noSuchRevision")
         /// A stored value means nothing to its type: a raw value without a case, JSON that does not
         /// decode.
         public static let unreadableValue = Code(rawValue: "unreadableValue")

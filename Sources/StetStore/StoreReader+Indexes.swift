@@ -17,6 +17,8 @@ package struct IndexRange: Sendable {
     private let index: NumberedIndex
     private let lower: Limit
     private let upper: Limit
+    /// Of how many properties the values are given.
+    let valueCount: Int
 
     /// A range of an index; `values` are those of its first properties, none to all of them.
     ///
@@ -26,6 +28,7 @@ package struct IndexRange: Sendable {
         to upper: Bound? = nil
     ) throws(DecodingFailure) {
         self.index = index
+        valueCount = values.count
         func limit(_ bound: Bound?) throws(DecodingFailure) -> Limit {
             switch bound {
             case nil: Limit(key: try index.index.key(of: values), isIncluded: true)
@@ -37,6 +40,19 @@ package struct IndexRange: Sendable {
         }
         self.lower = try limit(lower)
         self.upper = try limit(upper)
+    }
+
+    /// The objects whose next value is a text that begins with a prefix, as far as its bytes in
+    /// normal form C tell.
+    package init(
+        _ index: NumberedIndex, _ values: [Value] = [], prefix: String
+    ) throws(DecodingFailure) {
+        self.index = index
+        valueCount = values.count
+        // Without its end, which is two bytes.
+        let key = try index.index.key(of: values + [.string(prefix)]).dropLast(2)
+        lower = Limit(key: Array(key), isIncluded: true)
+        upper = lower
     }
 
     /// Whether an object with these values is within.
@@ -51,12 +67,36 @@ package struct IndexRange: Sendable {
     }
 
     /// Entries of the range, and perhaps others beside them.
-    fileprivate var entries: KeyRange {
-        func bytes(_ limit: Limit) -> [UInt8] {
-            IndexKey.numberBytes(index.number) + limit.key.prefix(IndexKey.valuesByteLimit)
+    ///
+    /// With `position`, without those that come before it, or when descending behind it.
+    fileprivate func entries(from position: IndexPosition?, descending: Bool) -> KeyRange {
+        func bytes(_ key: [UInt8]) -> [UInt8] {
+            IndexKey.numberBytes(index.number) + key.prefix(IndexKey.valuesByteLimit)
         }
-        return KeyRange(lower: bytes(lower), upper: KeyRange(prefix: bytes(upper)).upper)
+        var range = KeyRange(
+            lower: bytes(lower.key), upper: KeyRange(prefix: bytes(upper.key)).upper)
+        guard let position else { return range }
+        let isTruncated = position.values.count >= IndexKey.valuesByteLimit
+        var key = bytes(position.values)
+        if !isTruncated {
+            withUnsafeBytes(of: (position.id.high.bigEndian, position.id.low.bigEndian)) {
+                key += $0
+            }
+        }
+        if descending {
+            range.upper = isTruncated ? KeyRange(prefix: key).upper : key + [0]
+        } else {
+            range.lower = key
+        }
+        return range
     }
+}
+
+/// Where a walk through an index goes on.
+struct IndexPosition {
+    /// The key of the values of all properties of the index, not truncated.
+    let values: [UInt8]
+    let id: ObjectID
 }
 
 extension StoreReader {
@@ -69,6 +109,14 @@ extension StoreReader {
     package func forEachObject(
         of index: NumberedIndex, in range: IndexRange, descending: Bool = false,
         _ body: (ObjectID) throws -> Bool
+    ) throws {
+        try forEachObject(of: index, in: range, descending: descending, from: nil, body)
+    }
+
+    /// The same from a position on; some objects before it may come, too.
+    func forEachObject(
+        of index: NumberedIndex, in range: IndexRange, descending: Bool,
+        from position: IndexPosition?, _ body: (ObjectID) throws -> Bool
     ) throws {
         var alike = AlikeEntries()
         var goesOn = true
@@ -91,10 +139,11 @@ extension StoreReader {
             return goesOn
         }
         let table = try file.tableOfIndexes
+        let entries = range.entries(from: position, descending: descending)
         if descending {
-            try transaction.scanBackwards(table, range.entries) { key, _ in try visit(key) }
+            try transaction.scanBackwards(table, entries) { key, _ in try visit(key) }
         } else {
-            try transaction.scan(table, range.entries) { key, _ in try visit(key) }
+            try transaction.scan(table, entries) { key, _ in try visit(key) }
         }
         try flush()
     }

@@ -88,7 +88,7 @@ package struct StoreReader: ~Copyable {
     }
 
     /// Walks the object's chain of changes back from its present state to `revision`.
-    private func earlierState(
+    func earlierState(
         _ header: RecordHeader, _ stored: UnsafeRawBufferPointer,
         _ entity: Int, _ id: ObjectID, _ revision: Revision
     ) throws -> (revision: Revision, state: [UInt8]?) {

@@ -1,0 +1,103 @@
+public import StetStore
+
+/// The properties of a model as queries name them: `$0` in the closure of a `fetch`.
+///
+/// `@Model` writes a type with a member of the same name for each property: attributes give
+/// expressions, references the fields of what they refer to, and relationships to many a
+/// `ToManyField`.
+public protocol ModelFields: Sendable {
+    /// The model.
+    associatedtype Object: Model
+    /// Used by the code that `@Model` writes.
+    var _object: _QueryObject { get }
+    /// Used by the code that `@Model` writes.
+    init(_object: _QueryObject)
+}
+
+extension ModelFields {
+    /// The object's id.
+    public var id: QueryExpression<ObjectID> { QueryExpression(.id(_object.place)) }
+}
+
+/// The object that fields are those of, seen from the one that a query asks about.
+///
+/// Used by the code that `@Model` writes.
+public struct _QueryObject: Sendable {
+    let place: QueryObject
+
+    init(_ place: QueryObject) { self.place = place }
+
+    /// What refers to the object: a slot of another, of which its value is the id.
+    var reference: QueryNode? {
+        guard case .target(let owner, let slot, _) = place else { return nil }
+        return .property(owner, slot: slot)
+    }
+}
+
+extension Model {
+    /// The fields of the object that a query asks about.
+    static var fields: Fields { Fields(_object: _QueryObject(.root)) }
+}
+
+/// A relationship to many as queries name it.
+public struct ToManyField<Member: Model>: Sendable {
+    private let owner: QueryObject
+    private let entity: String
+    private let relationship: Int
+
+    /// Used by the code that `@Model` writes.
+    public init<Owner: Model>(_ object: _QueryObject, of owner: Owner.Type, relationship: Int) {
+        self.owner = object.place
+        entity = Owner._$name
+        self.relationship = relationship
+    }
+
+    /// How many members there are.
+    public var count: QueryExpression<Int> { QueryExpression(node(.count) { _ in .everything }) }
+
+    /// Whether there are none.
+    public var isEmpty: QueryExpression<Bool> { !any { _ in .always } }
+
+    /// How many members meet a condition.
+    public func count(
+        @QueryBuilder where condition: (Member.Fields) -> QueryExpression<Bool>
+    ) -> QueryExpression<Int> {
+        QueryExpression(node(.count) { condition($0).node })
+    }
+
+    /// Whether a member meets a condition.
+    public func any(
+        @QueryBuilder _ condition: (Member.Fields) -> QueryExpression<Bool>
+    ) -> QueryExpression<Bool> {
+        QueryExpression(node(.any) { condition($0).node })
+    }
+
+    /// Whether all members meet a condition, as none do when there are none.
+    public func all(
+        @QueryBuilder _ condition: (Member.Fields) -> QueryExpression<Bool>
+    ) -> QueryExpression<Bool> {
+        QueryExpression(node(.all) { condition($0).node })
+    }
+
+    /// Whether an object is a member.
+    public func contains(_ member: Member) -> QueryExpression<Bool> {
+        contains(member.id)
+    }
+
+    /// Whether the object with an id is a member.
+    public func contains(_ member: ObjectID) -> QueryExpression<Bool> {
+        any { $0.id == member }
+    }
+
+    private func node(
+        _ test: QueryNode.MemberTest, _ condition: (Member.Fields) -> QueryNode
+    ) -> QueryNode {
+        let scope = QueryScopes.next()
+        let fields = Member.Fields(_object: _QueryObject(.member(scope: scope)))
+        return .members(
+            test,
+            QueryMembers(
+                owner: owner, entity: entity, relationship: relationship, scope: scope),
+            condition(fields))
+    }
+}

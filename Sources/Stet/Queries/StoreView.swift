@@ -1,0 +1,78 @@
+public import StetStore
+import Synchronization
+
+/// A store as it was at a revision: the same queries, with snapshots as results.
+///
+/// Sendable, and cheap to keep: nothing is held open. Snapshots have the properties of the present
+/// models; what a migration has changed since is shown as the migration left it.
+public struct StoreView: Sendable {
+    private let source: QuerySource
+
+    /// The revision that it shows.
+    public let revision: Revision
+
+    fileprivate init(_ store: Store, _ revision: Revision) {
+        self.revision = revision
+        source = QuerySource(store: store, history: ViewHistory(revision))
+    }
+
+    /// Snapshots of the objects of a model that met a condition.
+    public func fetch<M: Model>(
+        _ type: M.Type,
+        @QueryBuilder where condition: (M.Fields) -> QueryExpression<Bool>
+    ) -> SnapshotFetch<M> {
+        SnapshotFetch(source).filter(condition)
+    }
+
+    /// Snapshots of the objects of a model.
+    public func fetch<M: Model>(_ type: M.Type) -> SnapshotFetch<M> { SnapshotFetch(source) }
+
+    /// The object with an id; nil when there was none.
+    ///
+    /// - Complexity: one read, and one or a few more for each change of the object since.
+    public func object<M: Model>(_ type: M.Type, id: ObjectID) throws -> M.Snapshot? {
+        try SnapshotFetch<M>(source).filter { $0.id == id }.first
+    }
+
+}
+
+/// What has changed since the revision of a view, as far as it was asked.
+final class ViewHistory: Sendable {
+    let revision: Revision
+    private let changes: Mutex<LaterChanges>
+
+    init(_ revision: Revision) {
+        self.revision = revision
+        changes = Mutex(LaterChanges(base: revision, end: revision))
+    }
+
+    /// The objects of an entity that later commits have changed.
+    func later(_ reader: borrowing StoreReader, ofEntity entity: Int) throws -> Set<ObjectID> {
+        let head = try reader.head().revision
+        var known = changes.withLock { $0 }
+        while known.end < head {
+            let next = known.end.next
+            try reader.forEachTouchedObject(of: next) { entity, id, _ in
+                if known.objects[entity, default: []].insert(id).inserted { known.count += 1 }
+            }
+            known.end = next
+        }
+        changes.withLock { if $0.end < known.end { $0 = known } }
+        return known.objects[entity] ?? []
+    }
+}
+
+extension Store {
+    /// The store as it was when a commit had been made.
+    ///
+    /// - Throws: `StoreError` (`.noSuchRevision`) for one that has not been made.
+    public func view(asOf revision: Revision) throws -> StoreView {
+        let head = try self.revision()
+        guard revision <= head else {
+            throw StoreError(
+                .noSuchRevision, message: "The last commit is \(head); there is no \(revision).",
+                advice: "Ask for a revision up to the last one.")
+        }
+        return StoreView(self, revision)
+    }
+}

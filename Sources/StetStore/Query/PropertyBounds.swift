@@ -1,0 +1,222 @@
+import FoundationEssentials
+
+/// What a condition says of one property in the way that an index can answer.
+struct PropertyBounds {
+    /// Nil for the object's id.
+    let slot: Int?
+    let folding: TextFolding
+    let type: ValueType
+    /// Its value is one of these.
+    private(set) var values: [Value]?
+    private var lower: IndexRange.Bound?
+    private var upper: IndexRange.Bound?
+    private var prefix: String?
+    /// False when more objects are within than meet the condition.
+    private(set) var isExact: Bool
+    /// How many conditions have been put together.
+    private(set) var conjunctCount = 1
+
+    /// Nil when the condition is not of the kind.
+    init?(_ node: QueryNode, _ entity: Entity) {
+        switch node {
+        case .comparison(let comparison, let left, .constant(let value)):
+            self.init(of: left, entity)
+            guard narrow(comparison, value) else { return nil }
+        case .comparison(let comparison, .constant(let value), let right):
+            self.init(of: right, entity)
+            guard narrow(comparison.flipped, value) else { return nil }
+        case .isIn(let node, let values):
+            self.init(of: node, entity)
+            self.values = distinct(values)
+        case .text(.prefix, let text, .constant(.string(let prefix))):
+            self.init(of: text, entity)
+            isExact = false
+            if prefix.isEmpty { lower = .excluding(.null) } else { self.prefix = prefix }
+        case .property(.root, _):
+            self.init(of: node, entity)
+            values = [.bool(true)]
+        case .not(let inner):
+            self.init(negated: inner, entity)
+        case .any(let nodes):
+            self.init(either: nodes, entity)
+        default: return nil
+        }
+    }
+
+    /// Without bounds: of a property, or the id, of the object itself.
+    private init?(of node: QueryNode, _ entity: Entity) {
+        let (node, folding) = node.unfolded
+        switch node {
+        case .property(.root, let slot):
+            self.slot = slot
+            type = entity.properties[slot].type
+            // Their keys are equal where they themselves are not.
+            isExact = type != .list && type != .url
+        case .id(.root):
+            slot = nil
+            type = .reference
+            isExact = true
+        default: return nil
+        }
+        self.folding = folding
+    }
+
+    private init?(negated node: QueryNode, _ entity: Entity) {
+        switch node {
+        case .property(.root, _):
+            self.init(of: node, entity)
+            values = [.bool(false), .null]
+        case .comparison(.equal, let node, .constant(.null)):
+            self.init(.comparison(.notEqual, node, .constant(.null)), entity)
+        case .comparison(.notEqual, let node, .constant(let value)):
+            self.init(.comparison(.equal, node, .constant(value)), entity)
+        default: return nil
+        }
+    }
+
+    /// Equal to one value or another.
+    private init?(either nodes: [QueryNode], _ entity: Entity) {
+        let all = nodes.map { PropertyBounds($0, entity) }
+        guard let first = all.first, var bounds = first else { return nil }
+        for other in all.dropFirst() {
+            guard let other, other.isAboutTheSame(as: bounds), let values = bounds.values,
+                let more = other.values
+            else { return nil }
+            bounds.values = bounds.distinct(values + more)
+            bounds.isExact = bounds.isExact && other.isExact
+        }
+        guard bounds.values != nil else { return nil }
+        self = bounds
+    }
+
+    func isAboutTheSame(as other: PropertyBounds) -> Bool {
+        slot == other.slot && folding == other.folding
+    }
+
+    /// Whether the entries of an index with this part can be told by these bounds.
+    func fits(_ part: EntityIndex.Part) -> Bool {
+        guard slot == part.slot else { return false }
+        return values == nil && prefix == nil
+            ? folding == part.folding : part.folding.isSuperset(of: folding)
+    }
+
+    // MARK: Narrowing
+
+    private mutating func narrow(_ comparison: QueryNode.Comparison, _ value: Value) -> Bool {
+        switch comparison {
+        case .equal: values = distinct([value])
+        case .notEqual:
+            guard value == .null else { return false }
+            lower = .excluding(.null)
+        case .less, .lessOrEqual:
+            lower = .excluding(type == .decimal ? .decimal(.nan) : .null)
+            upper = comparison == .less ? .excluding(value) : .including(value)
+            if value == .null || value.isNaN { values = [] }
+        case .greater, .greaterOrEqual:
+            lower = comparison == .greater ? .excluding(value) : .including(value)
+            upper = Self.notANumber(type).map { .excluding($0) }
+            if value == .null || value.isNaN { values = [] }
+        }
+        return true
+    }
+
+    /// What stands behind all numbers.
+    private static func notANumber(_ type: ValueType) -> Value? {
+        switch type {
+        case .double: .double(.nan)
+        case .float: .float(.nan)
+        case .date: .date(Date(timeIntervalSinceReferenceDate: .nan))
+        default: nil
+        }
+    }
+
+    /// Takes what both say, or one of them where that cannot be put together.
+    mutating func narrow(by other: PropertyBounds) {
+        conjunctCount += other.conjunctCount
+        isExact = isExact && other.isExact
+        if values != nil || other.values != nil {
+            // The values alone are a path; whether they lie in the range is tested.
+            isExact = false
+            if values == nil { values = other.values }
+            return
+        }
+        if prefix != nil || other.prefix != nil {
+            isExact = false
+            prefix = prefix ?? other.prefix
+            return
+        }
+        if let bound = other.lower, lower.map({ bound.isTighter(than: $0, isLower: true) }) ?? true
+        {
+            lower = bound
+        }
+        if let bound = other.upper, upper.map({ bound.isTighter(than: $0, isLower: false) }) ?? true
+        {
+            upper = bound
+        }
+    }
+
+    /// The values that an index with this part tells apart.
+    func values(in part: EntityIndex.Part) -> [Value]? {
+        values.map { Self.distinct($0, part.folding) }
+    }
+
+    /// Each value once, without those that nothing is equal to.
+    private func distinct(_ values: [Value]) -> [Value] { Self.distinct(values, folding) }
+
+    private static func distinct(_ values: [Value], _ folding: TextFolding) -> [Value] {
+        var keys: Set<[UInt8]> = []
+        return values.filter { value in
+            guard !value.isNaN, let key = OrderedKey([value.folded(folding)], byteLimit: .max)
+            else { return false }
+            return keys.insert(key.bytes).inserted
+        }
+    }
+
+    // MARK: Ranges
+
+    /// The range of an index behind the values of its first properties.
+    func range(of index: NumberedIndex, behind values: [Value]) throws -> IndexRange {
+        if let prefix { return try IndexRange(index, values, prefix: prefix) }
+        return try IndexRange(index, values, from: lower, to: upper)
+    }
+
+    func description(in entity: Entity) -> String {
+        let name = slot.map { entity.properties[$0].name } ?? "id"
+        if let values {
+            let texts = values.prefix(3).map(\.description).joined(separator: ", ")
+            return values.count == 1
+                ? "\(name) is \(texts)"
+                : "\(name) is one of \(values.count): \(texts)\(values.count > 3 ? ", …" : "")"
+        }
+        if let prefix { return "\(name) begins with \"\(prefix)\"" }
+        var words: [String] = []
+        if let lower, lower.value != .null, !lower.value.isNaN {
+            words.append("\(lower.isIncluded ? "from" : "above") \(lower.value)")
+        }
+        if let upper, !upper.value.isNaN {
+            words.append("\(upper.isIncluded ? "up to" : "below") \(upper.value)")
+        }
+        return words.isEmpty ? "\(name) is not nil" : "\(name) \(words.joined(separator: " "))"
+    }
+}
+
+extension IndexRange.Bound {
+    var value: Value {
+        switch self {
+        case .including(let value), .excluding(let value): value
+        }
+    }
+
+    var isIncluded: Bool {
+        if case .including = self { return true }
+        return false
+    }
+
+    fileprivate func isTighter(than other: Self, isLower: Bool) -> Bool {
+        guard let one = OrderedKey([value], byteLimit: .max)?.bytes,
+            let two = OrderedKey([other.value], byteLimit: .max)?.bytes
+        else { return false }
+        if one == two { return !isIncluded }
+        return one.lexicographicallyPrecedes(two) != isLower
+    }
+}

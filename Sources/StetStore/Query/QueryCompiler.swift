@@ -1,0 +1,181 @@
+import FoundationEssentials
+
+/// Makes programs that run on the bytes of records from what queries say.
+struct QueryCompiler {
+    let schema: Schema
+    /// The entity that is asked about.
+    let root: Int
+    /// The entities of members, from the outermost condition of members inwards.
+    private var members: [(scope: Int, entity: Int)] = []
+
+    init(_ schema: Schema, root: Int) {
+        self.schema = schema
+        self.root = root
+    }
+
+    // MARK: Places
+
+    private func place(_ object: QueryObject) -> (place: QueryPlace, entity: Int) {
+        switch object {
+        case .root: return (.root, root)
+        case .member(let scope):
+            guard let depth = members.firstIndex(where: { $0.scope == scope }) else {
+                preconditionFailure("a condition of members is used outside of its closure")
+            }
+            return (.member(depth: depth), members[depth].entity)
+        case .target(let owner, let slot, let name):
+            guard let entity = schema.number(ofEntity: name) else {
+                preconditionFailure("a query names \(name), which is no model of the store")
+            }
+            return (.target(place(owner).place, slot: slot, entity: entity), entity)
+        }
+    }
+
+    private func type(_ entity: Int, _ slot: Int) -> ValueType {
+        schema.entities[entity - 1].properties[slot].type
+    }
+
+    // MARK: Operands
+
+    func operand(_ node: QueryNode) -> QueryOperand {
+        switch node {
+        case .constant(let value): return ConstantOperand(value)
+        case .property(let object, let slot):
+            let (place, entity) = place(object)
+            return PropertyOperand(place, slot: slot, type: type(entity, slot))
+        case .id(let object): return IDOperand(place(object).place)
+        case .folded(let node, let folding): return FoldedOperand(operand(node), folding)
+        case .coalesced(let first, let second):
+            return CoalescedOperand(operand(first), operand(second))
+        case .arithmetic(let operation, let left, let right):
+            return ArithmeticOperand(operation, operand(left), operand(right))
+        case .members(.count, let members, let condition):
+            return MemberCountOperand(conditions(members, condition))
+        case .comparison, .isIn, .text, .all, .any, .not, .members:
+            return ConditionOperand(condition(node))
+        }
+    }
+
+    private func conditions(_ members: QueryMembers, _ condition: QueryNode) -> MemberConditions {
+        let (place, entity) = place(members.owner)
+        let relationship = schema.entities[entity - 1].relationships[members.relationship]
+        guard let target = schema.number(ofEntity: relationship.target),
+            let end = schema.membersEnd(of: relationship)
+        else { preconditionFailure("a query names a relationship that the store does not have") }
+        var inner = self
+        inner.members.append((members.scope, target))
+        return MemberConditions(
+            owner: place, source: end.entity, nearSlot: end.slot,
+            farSlot: relationship.farSlot, target: target, condition: inner.condition(condition))
+    }
+
+    // MARK: Conditions
+
+    func condition(_ node: QueryNode) -> QueryCondition {
+        switch node {
+        case .all(let nodes):
+            return nodes.count == 1 ? condition(nodes[0]) : AllCondition(nodes.map(condition))
+        case .any(let nodes):
+            return nodes.count == 1 ? condition(nodes[0]) : AnyCondition(nodes.map(condition))
+        case .not(let node): return NotCondition(condition(node))
+        case .comparison(let comparison, let left, let right):
+            return self.comparison(comparison, left, right)
+        case .isIn(let node, let values):
+            if case .folded(_, let folding) = node {
+                return MembershipCondition(operand(node), values.map { $0.folded(folding) })
+            }
+            return MembershipCondition(operand(node), values)
+        case .text(let search, let text, let part): return textSearch(search, text, part)
+        case .members(.count, _, _): return TruthCondition(operand(node))
+        case .members(let test, let members, let node):
+            return MemberCondition(conditions(members, node), isAny: test == .any)
+        case .constant, .property, .id, .folded, .arithmetic, .coalesced:
+            return TruthCondition(operand(node))
+        }
+    }
+
+    private func textSearch(
+        _ search: QueryNode.TextSearch, _ text: QueryNode, _ part: QueryNode
+    ) -> QueryCondition {
+        let (text, folding) = text.unfolded
+        let (part, otherFolding) = part.unfolded
+        let both = folding.union(otherFolding)
+        if case .property(.root, let slot) = text, case .constant(.string(let part)) = part,
+            type(root, slot) == .string
+        {
+            return TextSearchCondition(slot: slot, TextPattern(search, part, both))
+        }
+        if both.isEmpty { return ValueSearchCondition(search, operand(text), operand(part)) }
+        return ValueSearchCondition(
+            search, FoldedOperand(operand(text), both), FoldedOperand(operand(part), both))
+    }
+
+    private func comparison(
+        _ comparison: QueryNode.Comparison, _ left: QueryNode, _ right: QueryNode
+    ) -> QueryCondition {
+        if case .constant = left, !right.isConstant {
+            return self.comparison(comparison.flipped, right, left)
+        }
+        if case .property(.root, let slot) = left, case .constant(let value) = right,
+            let condition = byteComparison(comparison, slot, value)
+        {
+            return condition
+        }
+        let folding = left.unfolded.folding.union(right.unfolded.folding)
+        if folding.isEmpty { return ValueCondition(comparison, operand(left), operand(right)) }
+        return ValueCondition(
+            comparison, FoldedOperand(operand(left), folding),
+            FoldedOperand(operand(right), folding))
+    }
+
+    /// One that looks at bytes; nil where there is none.
+    private func byteComparison(
+        _ comparison: QueryNode.Comparison, _ slot: Int, _ value: Value
+    ) -> QueryCondition? {
+        let type = type(root, slot)
+        switch (value, type.widest) {
+        case (.null, _) where comparison == .equal || comparison == .notEqual:
+            return NullCondition(slot: slot, isNull: comparison == .equal)
+        case (.int(let number), .int):
+            return NumberCondition(slot: slot, comparison, number) { Int(truncatingIfNeeded: $0) }
+        case (.uint(let number), .uint):
+            return NumberCondition(slot: slot, comparison, number) { $0 }
+        case (.double(let number), .double):
+            return NumberCondition(slot: slot, comparison, number) { Double(bitPattern: $0) }
+        case (.date(let date), .date):
+            let number = date.timeIntervalSinceReferenceDate
+            return NumberCondition(slot: slot, comparison, number) { Double(bitPattern: $0) }
+        case (.string(let text), .string): return TextCondition(slot: slot, comparison, text)
+        case (.reference(let id), .reference)
+        where comparison == .equal || comparison == .notEqual:
+            return IdentityCondition(slot: slot, id, isEqual: comparison == .equal)
+        default: return nil
+        }
+    }
+}
+
+extension QueryNode {
+    var isConstant: Bool {
+        if case .constant = self { return true }
+        return false
+    }
+
+    /// What is folded, and how.
+    var unfolded: (node: QueryNode, folding: TextFolding) {
+        guard case .folded(let node, let folding) = self else { return (self, []) }
+        let inner = node.unfolded
+        return (inner.node, inner.folding.union(folding))
+    }
+}
+
+extension Relationship {
+    /// The slot in which a link refers to the member; nil when members refer to the owner
+    /// themselves.
+    package var farSlot: Int? {
+        switch members {
+        case .references: nil
+        case .sourceOf: Entity.LinkSlot.target
+        case .targetOf: Entity.LinkSlot.source
+        }
+    }
+}

@@ -1,0 +1,256 @@
+import FoundationEssentials
+
+// The parts of a compiled query that are true or false; those that are about one property of the
+// object itself and a constant look at its bytes.
+
+final class AllCondition: QueryCondition {
+    let conditions: [QueryCondition]
+
+    init(_ conditions: [QueryCondition]) { self.conditions = conditions }
+
+    override func test(_ frame: inout QueryFrame) throws -> Bool {
+        for condition in conditions where try !condition.test(&frame) { return false }
+        return true
+    }
+}
+
+final class AnyCondition: QueryCondition {
+    let conditions: [QueryCondition]
+
+    init(_ conditions: [QueryCondition]) { self.conditions = conditions }
+
+    override func test(_ frame: inout QueryFrame) throws -> Bool {
+        for condition in conditions where try condition.test(&frame) { return true }
+        return false
+    }
+}
+
+final class NotCondition: QueryCondition {
+    let condition: QueryCondition
+
+    init(_ condition: QueryCondition) { self.condition = condition }
+
+    override func test(_ frame: inout QueryFrame) throws -> Bool {
+        try !condition.test(&frame)
+    }
+}
+
+/// Whether a property has no value.
+final class NullCondition: QueryCondition {
+    let slot: Int
+    let isNull: Bool
+
+    init(slot: Int, isNull: Bool) {
+        self.slot = slot
+        self.isNull = isNull
+    }
+
+    override func test(_ frame: inout QueryFrame) -> Bool {
+        frame.root.reader.isNull(slot: slot) == isNull
+    }
+}
+
+/// Compares the word of a property, read as a number, with a constant.
+final class NumberCondition<Number: Comparable>: QueryCondition {
+    let slot: Int
+    let comparison: QueryNode.Comparison
+    let constant: Number
+    let number: (UInt64) -> Number
+
+    init(
+        slot: Int, _ comparison: QueryNode.Comparison, _ constant: Number,
+        _ number: @escaping (UInt64) -> Number
+    ) {
+        self.slot = slot
+        self.comparison = comparison
+        self.constant = constant
+        self.number = number
+    }
+
+    override func test(_ frame: inout QueryFrame) -> Bool {
+        if frame.root.reader.isNull(slot: slot) { return comparison == .notEqual }
+        return comparison.holds(number(frame.root.reader.word(slot: slot)), constant)
+    }
+}
+
+/// Compares the id that a property holds with a constant.
+final class IdentityCondition: QueryCondition {
+    let slot: Int
+    let id: ObjectID
+    let isEqual: Bool
+
+    init(slot: Int, _ id: ObjectID, isEqual: Bool) {
+        self.slot = slot
+        self.id = id
+        self.isEqual = isEqual
+    }
+
+    override func test(_ frame: inout QueryFrame) throws -> Bool {
+        (try frame.root.reference(slot) == id) == isEqual
+    }
+}
+
+/// Compares the text of a property with a constant.
+final class TextCondition: QueryCondition {
+    let slot: Int
+    let comparison: QueryNode.Comparison
+    let constant: String
+    private let bytes: [UInt8]
+
+    init(slot: Int, _ comparison: QueryNode.Comparison, _ constant: String) {
+        self.slot = slot
+        self.comparison = comparison
+        self.constant = constant
+        bytes = Array(constant.inNormalFormC.utf8)
+    }
+
+    override func test(_ frame: inout QueryFrame) throws -> Bool {
+        let row = frame.root
+        guard case .bytes(let text)? = try row.cell(slot, .string) else {
+            return comparison == .notEqual
+        }
+        guard row.reader.isNormalized(slot: slot) else {
+            return comparison.holds(String(decoding: text, as: UTF8.self), constant)
+        }
+        return bytes.withUnsafeBytes { comparison.holds(text.order(to: $0)) }
+    }
+}
+
+/// Looks for a constant in the text of a property.
+final class TextSearchCondition: QueryCondition {
+    let slot: Int
+    let pattern: TextPattern
+
+    init(slot: Int, _ pattern: TextPattern) {
+        self.slot = slot
+        self.pattern = pattern
+    }
+
+    override func test(_ frame: inout QueryFrame) throws -> Bool {
+        let row = frame.root
+        guard case .bytes(let text)? = try row.cell(slot, .string) else { return false }
+        return pattern.matches(text, isNormalized: row.reader.isNormalized(slot: slot))
+    }
+}
+
+/// Compares any two values.
+final class ValueCondition: QueryCondition {
+    let comparison: QueryNode.Comparison
+    let left: QueryOperand
+    let right: QueryOperand
+
+    init(_ comparison: QueryNode.Comparison, _ left: QueryOperand, _ right: QueryOperand) {
+        self.comparison = comparison
+        self.left = left
+        self.right = right
+    }
+
+    override func test(_ frame: inout QueryFrame) throws -> Bool {
+        comparison.holds(try left.value(&frame), try right.value(&frame))
+    }
+}
+
+/// Looks for any text in another.
+final class ValueSearchCondition: QueryCondition {
+    let search: QueryNode.TextSearch
+    let text: QueryOperand
+    let part: QueryOperand
+
+    init(_ search: QueryNode.TextSearch, _ text: QueryOperand, _ part: QueryOperand) {
+        self.search = search
+        self.text = text
+        self.part = part
+    }
+
+    override func test(_ frame: inout QueryFrame) throws -> Bool {
+        guard case .string(let text) = try text.value(&frame),
+            case .string(let part) = try part.value(&frame)
+        else { return false }
+        return TextPattern(search, part).matches(text)
+    }
+}
+
+/// Whether a value is among some.
+final class MembershipCondition: QueryCondition {
+    let operand: QueryOperand
+    /// The keys of the values: equal ones have equal keys.
+    private let keys: Set<[UInt8]>
+    private let hasNull: Bool
+    private var key: [UInt8] = []
+
+    init(_ operand: QueryOperand, _ values: [Value]) {
+        self.operand = operand
+        hasNull = values.contains(.null)
+        keys = Set(
+            values.compactMap { $0 == .null || $0.isNaN ? nil : OrderedKey([$0], byteLimit: .max) }
+                .map(\.bytes))
+    }
+
+    override func test(_ frame: inout QueryFrame) throws -> Bool {
+        key.removeAll(keepingCapacity: true)
+        try operand.appendKey(&frame, to: &key)
+        return key == OrderedKey.null ? hasNull : keys.contains(key)
+    }
+}
+
+/// Whether a value is true.
+final class TruthCondition: QueryCondition {
+    let operand: QueryOperand
+
+    init(_ operand: QueryOperand) { self.operand = operand }
+
+    override func test(_ frame: inout QueryFrame) throws -> Bool {
+        try operand.value(&frame) == .bool(true)
+    }
+}
+
+/// Whether some or all members meet a condition.
+final class MemberCondition: QueryCondition {
+    let members: MemberConditions
+    let isAny: Bool
+
+    init(_ members: MemberConditions, isAny: Bool) {
+        self.members = members
+        self.isAny = isAny
+    }
+
+    override func test(_ frame: inout QueryFrame) throws -> Bool {
+        var answer = !isAny
+        try members.forEach(&frame) { isMet in
+            if isMet == isAny { answer = isAny }
+            return answer != isAny
+        }
+        return answer
+    }
+}
+
+/// The members of a relationship, and what is asked of each.
+struct MemberConditions {
+    let owner: QueryPlace
+    /// The entity whose objects refer to the owner, and where.
+    let source: Int
+    let nearSlot: Int
+    /// Of links the slot that refers to the member; nil when the sources are the members.
+    let farSlot: Int?
+    /// The entity of the members.
+    let target: Int
+    let condition: QueryCondition
+
+    /// Calls `body` with what the condition says of each member, until it answers false; there are
+    /// none where there is no owner.
+    func forEach(_ frame: inout QueryFrame, _ body: (Bool) throws -> Bool) throws {
+        guard let owner = try owner.row(&frame) else { return }
+        let state = frame.state
+        for id in try state.sources(of: owner.id, source, slot: nearSlot) {
+            var member = try state.target(source, id)
+            if let farSlot {
+                guard let target = try member?.reference(farSlot) else { continue }
+                member = try state.target(self.target, target)
+            }
+            guard let member else { continue }
+            frame.members.append(member)
+            defer { frame.members.removeLast() }
+            guard try body(try condition.test(&frame)) else { return }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+extension QueryRun {
+    /// How the query is answered, in words; one line per step.
+    package func explanation() throws -> String {
+        let entity = state.entity(query.entity)
+        var lines: [String] = []
+        switch try access() {
+        case .nothing: return "No \(entity.name) can meet the condition."
+        case .ids(let ids, let path, let others):
+            lines.append("\(words(path)): \(ids.count) of \(entity.name)")
+            lines += others.map { "also in: \(words($0))" }
+        case .exactly(let path): lines.append("\(words(.index(path))), without reading records")
+        case .ordered(let index, _):
+            lines.append(
+                "walk \(index.index.description(in: entity)) of \(entity.name) in order, until the "
+                    + "limit is reached")
+        case .scan:
+            let count = try state.reader.recordCount(ofEntity: query.entity)
+            lines.append("look at all \(count) records of \(entity.name)")
+        }
+        if query.condition != .everything {
+            lines.append("test: \(query.condition.text(state.schema, entity))")
+        }
+        let isOrdered: Bool
+        if case .ordered = try access() { isOrdered = true } else { isOrdered = false }
+        if !query.order.isEmpty, !isOrdered {
+            let keys = query.order.map { order in
+                order.node.text(state.schema, entity) + (order.isDescending ? " descending" : "")
+            }
+            lines.append("sort by \(keys.joined(separator: ", "))")
+        }
+        if query.after != nil { lines.append("leave out what comes before the page") }
+        if query.offset > 0 { lines.append("leave out the first \(query.offset)") }
+        if let limit = query.limit { lines.append("at most \(limit)") }
+        return lines.joined(separator: "\n")
+    }
+
+    private func words(_ path: QueryPath) -> String {
+        let entity = state.entity(query.entity)
+        switch path {
+        case .ids: return "look up by id"
+        case .index(let path):
+            return "\(path.index.index.description(in: entity)): \(path.text)"
+        case .references(let slot, let targets):
+            let name = entity.properties[slot].name
+            return
+                "references: \(name) is \(targets.count == 1 ? "\(targets[0])" : "one of \(targets.count)")"
+        case .targets(let slot, let query):
+            let target = state.entity(query.entity)
+            return "references: \(entity.properties[slot].name) is a \(target.name) with "
+                + query.condition.text(state.schema, target)
+        case .owners(let relationship, let query):
+            let member = state.entity(query.entity)
+            return "\(relationship.name) has a \(member.name) with "
+                + query.condition.text(state.schema, member)
+        case .union(let paths): return paths.map(words).joined(separator: "; or ")
+        }
+    }
+}
+
+extension QueryNode {
+    /// The node as one would write it.
+    func text(_ schema: Schema, _ root: Entity) -> String {
+        QueryText(schema: schema, root: root).text(self)
+    }
+}
+
+/// Writes queries for people.
+private struct QueryText {
+    let schema: Schema
+    let root: Entity
+    var members: [Int: Entity] = [:]
+
+    func text(_ node: QueryNode) -> String {
+        switch node {
+        case .constant(let value): return "\(value)"
+        case .property(let object, let slot):
+            let (path, entity) = place(object)
+            let name = entity?.properties.element(at: slot)?.name ?? "?"
+            return path.isEmpty ? name : "\(path).\(name)"
+        case .id(let object):
+            let path = place(object).path
+            return path.isEmpty ? "id" : "\(path).id"
+        case .comparison(let comparison, let left, let right):
+            return "\(text(left)) \(comparison.symbol) \(text(right))"
+        case .isIn(let node, let values):
+            let list = values.prefix(4).map(\.description).joined(separator: ", ")
+            return "\(text(node)) in [\(list)\(values.count > 4 ? ", …" : "")]"
+        case .text(let search, let one, let other):
+            return "\(text(one)) \(search.words) \(text(other))"
+        case .folded(let node, let folding):
+            return "\(text(node))\(folding.words)"
+        case .all(let nodes): return list(nodes, " && ", "everything")
+        case .any(let nodes): return list(nodes, " || ", "nothing")
+        case .not(let node): return "!(\(text(node)))"
+        case .arithmetic(let operation, let one, let other):
+            return "(\(text(one)) \(operation.symbol) \(text(other)))"
+        case .coalesced(let one, let other): return "(\(text(one)) ?? \(text(other)))"
+        case .members(let test, let members, let condition):
+            return text(test, members, condition)
+        }
+    }
+
+    private func list(_ nodes: [QueryNode], _ separator: String, _ none: String) -> String {
+        if nodes.isEmpty { return none }
+        return nodes.map { node in
+            switch node {
+            case .all(let inner) where inner.count > 1, .any(let inner) where inner.count > 1:
+                "(\(text(node)))"
+            default: text(node)
+            }
+        }.joined(separator: separator)
+    }
+
+    private func text(
+        _ test: QueryNode.MemberTest, _ members: QueryMembers, _ condition: QueryNode
+    ) -> String {
+        let (path, entity) = place(members.owner)
+        let relationship = entity?.relationships.element(at: members.relationship)
+        var inner = self
+        inner.members[members.scope] = relationship.flatMap { schema.entity(named: $0.target) }
+        let name = (path.isEmpty ? "" : path + ".") + (relationship?.name ?? "?")
+        if condition == .everything {
+            return test == .count ? "\(name).count" : "\(name).\(test) {}"
+        }
+        return "\(name).\(test) { \(inner.text(condition)) }"
+    }
+
+    private func place(_ object: QueryObject) -> (path: String, entity: Entity?) {
+        switch object {
+        case .root: return (members.isEmpty ? "" : "$", root)
+        case .member(let scope): return ("", members[scope])
+        case .target(let owner, let slot, let name):
+            let (path, entity) = place(owner)
+            let property = entity?.properties.element(at: slot)?.name ?? "?"
+            return (
+                path.isEmpty ? "\(property)?" : "\(path).\(property)?", schema.entity(named: name)
+            )
+        }
+    }
+}
+
+extension QueryNode.Comparison {
+    var symbol: String {
+        switch self {
+        case .equal: "=="
+        case .notEqual: "!="
+        case .less: "<"
+        case .lessOrEqual: "<="
+        case .greater: ">"
+        case .greaterOrEqual: ">="
+        }
+    }
+}
+
+extension QueryNode.Arithmetic {
+    fileprivate var symbol: String {
+        switch self {
+        case .add: "+"
+        case .subtract: "-"
+        case .multiply: "*"
+        case .divide: "/"
+        case .remainder: "%"
+        }
+    }
+}
+
+extension QueryNode.TextSearch {
+    fileprivate var words: String {
+        switch self {
+        case .prefix: "begins with"
+        case .suffix: "ends with"
+        case .anywhere: "contains"
+        }
+    }
+}
+
+extension TextFolding {
+    fileprivate var words: String {
+        (contains(.caseInsensitive) ? " without case" : "")
+            + (contains(.diacriticInsensitive) ? " without accents" : "")
+    }
+}

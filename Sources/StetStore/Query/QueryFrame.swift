@@ -1,0 +1,66 @@
+/// The object that a query looks at just now, and the members that its conditions look at.
+struct QueryFrame {
+    let state: QueryState
+    var root: QueryState.Row
+    /// From the outermost condition of members inwards.
+    var members: [QueryState.Row] = []
+
+    init(_ state: QueryState, _ root: QueryState.Row) {
+        self.state = state
+        self.root = root
+    }
+}
+
+/// An object that a program reads, found from the one that a query looks at.
+indirect enum QueryPlace {
+    case root
+    case member(depth: Int)
+    /// What another refers to; `entity` is the number of the target's.
+    case target(QueryPlace, slot: Int, entity: Int)
+
+    /// The object; nil when a reference on the way has no value.
+    func row(_ frame: inout QueryFrame) throws -> QueryState.Row? {
+        switch self {
+        case .root: return frame.root
+        case .member(let depth): return frame.members[depth]
+        case .target(let owner, let slot, let entity):
+            guard let id = try owner.row(&frame)?.reference(slot) else { return nil }
+            return try frame.state.target(entity, id)
+        }
+    }
+}
+
+/// Something that is true or false of an object: a part of a compiled query.
+class QueryCondition {
+    func test(_ frame: inout QueryFrame) throws -> Bool {
+        preconditionFailure("a condition without a test")
+    }
+}
+
+/// Something that has a value for an object: a part of a compiled query.
+class QueryOperand {
+    func value(_ frame: inout QueryFrame) throws -> Value {
+        preconditionFailure("an operand without a value")
+    }
+
+    /// Appends bytes by whose order objects are sorted.
+    func appendKey(_ frame: inout QueryFrame, to bytes: inout [UInt8]) throws {
+        guard OrderedKey.append(try value(&frame), to: &bytes) else {
+            throw DecodingFailure("a value without an order")
+        }
+    }
+}
+
+extension QueryState.Row {
+    /// The stored bytes of a property; nil when it has no value.
+    func cell(_ slot: Int, _ type: ValueType) throws(DecodingFailure) -> Cell? {
+        var reader = reader
+        if reader.isNull(slot: slot) { return nil }
+        if type.isInline { return .word(reader.word(slot: slot)) }
+        let bytes = reader.bytes(slot: slot)
+        guard !reader.isDamaged, !type.isSixteenBytes || bytes.count == 16 else {
+            throw DecodingFailure("a value of object \(id) is damaged")
+        }
+        return .bytes(bytes)
+    }
+}

@@ -1,0 +1,117 @@
+/// A way to objects that may meet a condition, which does not lead past all objects.
+///
+/// Those that do not meet the condition may be among them, but none is missing.
+indirect enum QueryPath {
+    /// Objects that the condition names.
+    case ids([ObjectID])
+    case index(IndexPath)
+    /// The objects that refer to others in a slot.
+    case references(slot: Int, [ObjectID])
+    /// The objects that refer in a slot to what another query finds.
+    case targets(slot: Int, StoreQuery)
+    /// The objects that have members which another query finds.
+    case owners(Relationship, StoreQuery)
+    /// The objects of any of these.
+    case union([QueryPath])
+
+    /// Ranges of an index, none of which overlap.
+    struct IndexPath {
+        let index: NumberedIndex
+        let ranges: [IndexRange]
+        /// What the ranges say, in words.
+        let text: String
+        /// True when an object is in the ranges exactly if it meets the whole condition.
+        var isExact: Bool
+    }
+
+    /// Calls `body` with each object, as of the last commit, until it answers false; one may come
+    /// twice.
+    func forEachID(
+        _ state: QueryState, _ entity: Int, _ body: (ObjectID) throws -> Bool
+    ) throws {
+        var goesOn = true
+        func give(_ id: ObjectID) throws -> Bool {
+            goesOn = try body(id)
+            return goesOn
+        }
+        switch self {
+        case .ids(let ids): for id in ids where goesOn { _ = try give(id) }
+        case .index(let path):
+            for range in path.ranges where goesOn {
+                try state.reader.forEachObject(of: path.index, in: range, give)
+            }
+        case .references(let slot, let targets):
+            for target in targets where goesOn {
+                try state.reader.forEachReference(
+                    to: target, fromEntity: entity, slot: slot, give)
+            }
+        case .targets(let slot, let query):
+            try QueryRun(state, query).forEachMatch { row in
+                try state.reader.forEachReference(
+                    to: row.id, fromEntity: entity, slot: slot, give)
+                return goesOn
+            }
+        case .owners(let relationship, let query):
+            try forEachOwner(relationship, query, state, give)
+        case .union(let paths):
+            for path in paths where goesOn { try path.forEachID(state, entity, give) }
+        }
+    }
+
+    private func forEachOwner(
+        _ relationship: Relationship, _ query: StoreQuery, _ state: QueryState,
+        _ body: (ObjectID) throws -> Bool
+    ) throws {
+        guard let end = state.schema.membersEnd(of: relationship) else { return }
+        try QueryRun(state, query).forEachMatch { member in
+            guard let farSlot = relationship.farSlot else {
+                return try member.reference(end.slot).map(body) ?? true
+            }
+            // Links that are pending count here: their owner need not have changed.
+            for link in try state.sources(of: member.id, end.entity, slot: farSlot) {
+                guard let owner = try state.target(end.entity, link)?.reference(end.slot) else {
+                    continue
+                }
+                guard try body(owner) else { return false }
+            }
+            return true
+        }
+    }
+
+    /// The first objects, each once, and whether these are all.
+    func ids(
+        _ state: QueryState, _ entity: Int, limit: Int
+    ) throws -> (ids: [ObjectID], isComplete: Bool) {
+        var ids: [ObjectID] = []
+        var isComplete = true
+        var seen: Set<ObjectID> = []
+        try forEachID(state, entity) { id in
+            if mayRepeat, !seen.insert(id).inserted { return true }
+            if ids.count == limit {
+                isComplete = false
+                return false
+            }
+            ids.append(id)
+            return true
+        }
+        return (ids, isComplete)
+    }
+
+    private var mayRepeat: Bool {
+        switch self {
+        case .index, .references: false
+        case .ids, .targets, .owners, .union: true
+        }
+    }
+
+    /// True when there is at most one object.
+    var isSingle: Bool {
+        switch self {
+        case .ids(let ids): ids.count <= 1
+        case .index(let path):
+            path.index.index.isUnique && path.ranges.count == 1
+                && path.ranges[0].valueCount == path.index.index.parts.count
+        default: false
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import FoundationEssentials
+
+/// Finds the paths to the objects that meet a condition.
+struct QueryPlanner {
+    let schema: Schema
+    let entity: Int
+    private let conjuncts: [QueryNode]
+    /// What the conjuncts say of properties.
+    private let bounds: [PropertyBounds]
+
+    init(_ schema: Schema, _ entity: Int, _ condition: QueryNode) {
+        self.schema = schema
+        self.entity = entity
+        conjuncts = condition.conjuncts
+        var bounds: [PropertyBounds] = []
+        for conjunct in conjuncts {
+            guard let bound = PropertyBounds(conjunct, schema.entities[entity - 1]) else {
+                continue
+            }
+            if let place = bounds.firstIndex(where: { $0.isAboutTheSame(as: bound) }) {
+                bounds[place].narrow(by: bound)
+            } else {
+                bounds.append(bound)
+            }
+        }
+        self.bounds = bounds
+    }
+
+    /// True when no object can meet the condition.
+    var isImpossible: Bool {
+        conjuncts.contains(.nothing) || bounds.contains { $0.values?.isEmpty ?? false }
+    }
+
+    /// All paths, in no particular order.
+    func paths() throws -> [QueryPath] {
+        var paths: [QueryPath] = []
+        for index in schema.indexes where index.entity == entity {
+            if let path = try indexPath(index) { paths.append(.index(path)) }
+        }
+        for bound in bounds where bound.type == .reference {
+            guard let values = bound.values, !values.contains(.null) else { continue }
+            let ids = values.compactMap(\.id)
+            paths.append(bound.slot == nil ? .ids(ids) : .references(slot: bound.slot!, ids))
+        }
+        for conjunct in conjuncts {
+            if let path = try joinPath(conjunct) { paths.append(path) }
+        }
+        return paths
+    }
+
+    // MARK: Indexes
+
+    private func indexPath(_ index: NumberedIndex) throws -> QueryPath.IndexPath? {
+        var prefixes: [[Value]] = [[]]
+        var words: [String] = []
+        var covered = 0
+        var isExact = true
+        var ranges: [IndexRange]?
+        for part in index.index.parts {
+            guard let bound = bounds.first(where: { $0.fits(part) }) else { break }
+            isExact = isExact && bound.isExact && bound.folding == part.folding
+            covered += bound.conjunctCount
+            words.append(bound.description(in: schema.entities[entity - 1]))
+            if let values = bound.values(in: part), prefixes.count * values.count <= 1_000 {
+                prefixes = prefixes.flatMap { prefix in values.map { prefix + [$0] } }
+                continue
+            }
+            ranges = try prefixes.map { try bound.range(of: index, behind: $0) }
+            break
+        }
+        if words.isEmpty { return nil }
+        return QueryPath.IndexPath(
+            index: index, ranges: try ranges ?? prefixes.map { try IndexRange(index, $0) },
+            text: words.joined(separator: " and "),
+            isExact: isExact && covered == conjuncts.count)
+    }
+
+    /// A range of an index in which objects lie in an order, and are all that meet the conditions
+    /// which the range stands for; nil when the index has another order.
+    func orderedRange(_ index: NumberedIndex, _ order: [QueryOrder]) throws -> IndexRange? {
+        guard index.entity == entity, Set(order.map(\.isDescending)).count == 1 else { return nil }
+        let parts = index.index.parts
+        let fixed = parts.count - order.count
+        guard fixed >= 0 else { return nil }
+        var prefix: [Value] = []
+        for part in parts.prefix(fixed) {
+            guard let values = bounds.first(where: { $0.fits(part) })?.values(in: part),
+                values.count == 1
+            else { return nil }
+            prefix.append(values[0])
+        }
+        for (part, order) in zip(parts.dropFirst(fixed), order) {
+            let (node, folding) = order.node.unfolded
+            guard node == .property(.root, slot: part.slot), folding == part.folding else {
+                return nil
+            }
+        }
+        guard let bound = bounds.first(where: { $0.fits(parts[fixed]) }), bound.values == nil else {
+            return try IndexRange(index, prefix)
+        }
+        return try bound.range(of: index, behind: prefix)
+    }
+
+    // MARK: Joins
+
+    /// The path of a condition of what the objects refer to, or of their members; nil where there
+    /// is none that is better than to look at all objects.
+    private func joinPath(_ conjunct: QueryNode) throws -> QueryPath? {
+        if case .any(let nodes) = conjunct, !nodes.isEmpty {
+            let paths = try nodes.map { try QueryPlanner(schema, entity, $0).bestGuess() }
+            let known = paths.compactMap(\.self)
+            return known.count == nodes.count ? .union(known) : nil
+        }
+        if case .members(.any, let members, let node) = conjunct, members.owner == .root,
+            let inner = node.lookingFromMember(members.scope)
+        {
+            let relationship = schema.entities[entity - 1].relationships[members.relationship]
+            guard let target = schema.number(ofEntity: relationship.target) else { return nil }
+            let query = StoreQuery(entity: target, inner)
+            return try query.hasPath(schema) ? .owners(relationship, query) : nil
+        }
+        guard let (slot, name, inner) = conjunct.lookingFromTarget,
+            let target = schema.number(ofEntity: name)
+        else { return nil }
+        let query = StoreQuery(entity: target, inner)
+        return try query.hasPath(schema) ? .targets(slot: slot, query) : nil
+    }
+
+    /// One path, without looking at the store.
+    private func bestGuess() throws -> QueryPath? {
+        let paths = try paths()
+        return paths.first(where: \.isSingle) ?? paths.first
+    }
+}
+
+extension StoreQuery {
+    init(entity: Int, _ condition: QueryNode) {
+        self.init(entity: entity)
+        self.condition = condition
+    }
+
+    func hasPath(_ schema: Schema) throws -> Bool {
+        try !QueryPlanner(schema, entity, condition).paths().isEmpty
+    }
+}
+
+extension Value {
+    fileprivate var id: ObjectID? {
+        if case .reference(let id) = self { return id }
+        return nil
+    }
+}

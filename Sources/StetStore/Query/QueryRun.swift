@@ -1,0 +1,247 @@
+/// A query that is compiled, and asked of what a state shows.
+package struct QueryRun {
+    package typealias Row = QueryState.Row
+
+    let state: QueryState
+    let query: StoreQuery
+    let condition: QueryCondition
+    let planner: QueryPlanner
+    let sorter: QuerySorter
+
+    package init(_ state: QueryState, _ query: StoreQuery) throws {
+        self.state = state
+        self.query = query
+        let compiler = QueryCompiler(state.schema, root: query.entity)
+        condition = compiler.condition(query.condition)
+        planner = QueryPlanner(state.schema, query.entity, query.condition)
+        sorter = QuerySorter(state, query, compiler)
+    }
+
+    func matches(_ row: Row) throws -> Bool {
+        var frame = QueryFrame(state, row)
+        return try condition.test(&frame)
+    }
+
+    // MARK: Choosing a way
+
+    /// How objects are found.
+    enum Access {
+        /// None can meet the condition.
+        case nothing
+        /// These may meet it; what else may is not as the last commit tells.
+        case ids([ObjectID], QueryPath, others: [QueryPath])
+        /// Those in the ranges of an index meet it, and no others.
+        case exactly(QueryPath.IndexPath)
+        /// All objects are looked at.
+        case scan
+        /// Entries of an index in the order that is wanted.
+        case ordered(NumberedIndex, IndexRange)
+    }
+
+    /// Walks the paths a few steps each, then more, until one has come to its end: that is the
+    /// shortest, and it has cost little more than its own length.
+    func access(isCount: Bool = false) throws -> Access {
+        if planner.isImpossible { return .nothing }
+        let paths = try planner.paths()
+        if isCount {
+            for case .index(let path) in paths where path.isExact { return .exactly(path) }
+        }
+        let ordered = try orderedAccess()
+        let recordCount = try state.reader.recordCount(ofEntity: query.entity)
+        // Beyond this it is cheaper to look at everything, or to walk in order up to the limit.
+        let most =
+            ordered == nil
+            ? max(recordCount / 4, 64) : (query.offset + (query.limit ?? 0)) * 4 + 64
+        var limit = min(paths.count == 1 || paths.contains(where: \.isSingle) ? most : 64, most)
+        while !paths.isEmpty {
+            for (place, path) in paths.enumerated() {
+                let (ids, isComplete) = try path.ids(state, query.entity, limit: limit)
+                guard isComplete else { continue }
+                var others = paths
+                others.remove(at: place)
+                return try intersected(ids, path, others, recordCount)
+            }
+            if limit >= most { break }
+            limit = min(limit * 8, most)
+        }
+        return ordered ?? .scan
+    }
+
+    /// Leaves out what another path does not lead to, where reading that path costs less than the
+    /// records that it saves.
+    private func intersected(
+        _ ids: [ObjectID], _ path: QueryPath, _ others: [QueryPath], _ recordCount: Int
+    ) throws -> Access {
+        guard ids.count > 256 else { return .ids(ids, path, others: []) }
+        for other in others {
+            let (more, isComplete) = try other.ids(
+                state, query.entity, limit: min(ids.count * 3, recordCount / 2))
+            guard isComplete else { continue }
+            let common = Set(more)
+            return .ids(ids.filter(common.contains), path, others: [other])
+        }
+        return .ids(ids, path, others: [])
+    }
+
+    /// The index that has the order that is wanted, where not all objects are.
+    private func orderedAccess() throws -> Access? {
+        guard !query.order.isEmpty, query.limit != nil else { return nil }
+        for index in state.schema.indexes {
+            if let range = try planner.orderedRange(index, query.order) {
+                return .ordered(index, range)
+            }
+        }
+        return nil
+    }
+
+    // MARK: Finding
+
+    /// Calls `body` with each object that meets the condition, in no particular order and without
+    /// regard to limit, offset and the end of a page, until it answers false.
+    package func forEachMatch(_ body: (Row) throws -> Bool) throws {
+        switch try access() {
+        case .ids(let ids, _, _): try forEachMatch(among: ids, body)
+        default: try forEachMatchOfAll(body)
+        }
+    }
+
+    private func forEachMatchOfAll(
+        from first: ObjectID? = nil, descending: Bool = false, _ body: (Row) throws -> Bool
+    ) throws {
+        if planner.isImpossible { return }
+        try state.forEachRow(
+            ofEntity: query.entity, from: first, descending: descending, where: matches, body)
+    }
+
+    private func forEachMatch(among ids: [ObjectID], _ body: (Row) throws -> Bool) throws {
+        let overlay = try state.overlay(query.entity)
+        for id in ids where !overlay.ids.contains(id) {
+            guard let row = try state.storedRow(query.entity, id), try matches(row) else {
+                continue
+            }
+            guard try body(row) else { return }
+        }
+        for row in overlay.rows.values where try matches(row) {
+            guard try body(row) else { return }
+        }
+    }
+
+    /// The objects of the page, in order.
+    package func rows() throws -> [Row] {
+        if query.limit == 0 { return [] }
+        var page = try QueryPage(sorter, query)
+        let access = try access()
+        switch access {
+        case .nothing: break
+        case .ids(let ids, _, _):
+            try forEachMatch(among: ids) { row in
+                try page.add(row)
+                return true
+            }
+        case .ordered(let index, let range): try walk(index, range, &page)
+        case .scan where query.order.isEmpty:
+            // Objects are stored in the order of their ids.
+            try forEachMatchOfAll(from: query.after?.id) { row in
+                try page.add(row)
+                return !page.isFull
+            }
+        case .scan, .exactly:
+            try forEachMatchOfAll { row in
+                try page.add(row)
+                return true
+            }
+        }
+        return page.rows()
+    }
+
+    /// True when objects are found in the order that is wanted, so that a part of the result costs
+    /// no more than its own length.
+    package func isOrderedByAccess() throws -> Bool {
+        switch try access() {
+        case .nothing, .ordered: true
+        case .scan: query.order.isEmpty
+        case .ids, .exactly: false
+        }
+    }
+
+    /// The object with an id, whether it meets the condition or not.
+    package func row(_ id: ObjectID) throws -> Row? {
+        try state.row(query.entity, id)
+    }
+
+    private func walk(
+        _ index: NumberedIndex, _ range: IndexRange, _ page: inout QueryPage
+    ) throws {
+        let overlay = try state.overlay(query.entity)
+        for row in overlay.rows.values where try matches(row) { try page.add(row) }
+        var missing = query.offset + (query.limit ?? .max - query.offset)
+        try state.reader.forEachObject(
+            of: index, in: range, descending: query.isDescendingByID,
+            from: try page.position(in: index.index, of: state.entity(query.entity))
+        ) { id in
+            if overlay.ids.contains(id) { return true }
+            guard let row = try state.storedRow(query.entity, id), try matches(row) else {
+                return true
+            }
+            if try page.add(row) { missing -= 1 }
+            return missing > 0
+        }
+    }
+
+    // MARK: Counting
+
+    /// How many objects the page has.
+    package func count() throws -> Int {
+        let most = query.limit.map { $0 + query.offset } ?? .max
+        if most == 0 { return 0 }
+        if query.after != nil { return try rows().count }
+        var count = 0
+        func add(_ row: Row) -> Bool {
+            count += 1
+            return count < most
+        }
+        switch try access(isCount: true) {
+        case .nothing: break
+        case .exactly(let path): count = try entryCount(path, most)
+        case .ids(let ids, _, _): try forEachMatch(among: ids, add)
+        case .scan, .ordered: try forEachMatchOfAll(add)
+        }
+        return max(min(count, most) - query.offset, 0)
+    }
+
+    /// Looks at no record but those that have changed.
+    private func entryCount(_ path: QueryPath.IndexPath, _ most: Int) throws -> Int {
+        let overlay = try state.overlay(query.entity)
+        var count = 0
+        for row in overlay.rows.values where try matches(row) { count += 1 }
+        for range in path.ranges where count < most {
+            try state.reader.forEachObject(of: path.index, in: range) { id in
+                if overlay.ids.isEmpty || !overlay.ids.contains(id) { count += 1 }
+                return count < most
+            }
+        }
+        return count
+    }
+
+    // MARK: Values
+
+    /// Calls `body` with what a node gives for each object: those of the page where there is one,
+    /// else all that meet the condition, in no particular order.
+    package func forEachValue(_ node: QueryNode, _ body: (Value) throws -> Bool) throws {
+        let operand = QueryCompiler(state.schema, root: query.entity).operand(node)
+        func give(_ row: Row) throws -> Bool {
+            var frame = QueryFrame(state, row)
+            return try body(try operand.value(&frame))
+        }
+        if query.limit == nil, query.offset == 0, query.after == nil {
+            return try forEachMatch(give)
+        }
+        for row in try rows() where try !give(row) { return }
+    }
+
+    /// What a node gives for one object.
+    package func value(_ node: QueryNode, of row: Row) throws -> Value {
+        var frame = QueryFrame(state, row)
+        return try QueryCompiler(state.schema, root: query.entity).operand(node).value(&frame)
+    }
+}

@@ -1,0 +1,142 @@
+/// Makes the keys by which objects are sorted: bytes whose order is that of the objects.
+struct QuerySorter {
+    private let state: QueryState
+    private let keys: [(operand: QueryOperand, isDescending: Bool)]
+    let isDescendingByID: Bool
+
+    init(_ state: QueryState, _ query: StoreQuery, _ compiler: QueryCompiler) {
+        self.state = state
+        keys = query.order.map { (compiler.operand($0.node), $0.isDescending) }
+        isDescendingByID = query.isDescendingByID
+    }
+
+    /// Appends the key of an object, without its id.
+    func append(_ row: QueryState.Row, to bytes: inout [UInt8]) throws {
+        var frame = QueryFrame(state, row)
+        for (operand, isDescending) in keys {
+            let start = bytes.count
+            try operand.appendKey(&frame, to: &bytes)
+            guard isDescending else { continue }
+            for place in start..<bytes.count { bytes[place] = ~bytes[place] }
+        }
+    }
+
+    func row(_ position: StoreQuery.Position, _ entity: Int) throws -> QueryState.Row {
+        try state.row(position, ofEntity: entity)
+    }
+}
+
+/// The objects of one page: those that come first among all that are added.
+struct QueryPage {
+    /// An object with its key.
+    private struct Entry {
+        let row: QueryState.Row
+        /// The first bytes of the key, the highest first.
+        let start: UInt64
+        let key: Range<Int>
+    }
+
+    private let sorter: QuerySorter
+    private let query: StoreQuery
+    private let after: (row: QueryState.Row, key: [UInt8])?
+    private var entries: [Entry] = []
+    private var keys: [UInt8] = []
+    /// How many are kept: those before the page, and the page.
+    private let most: Int
+
+    init(_ sorter: QuerySorter, _ query: StoreQuery) throws {
+        self.sorter = sorter
+        self.query = query
+        most = query.limit.map { $0 + query.offset } ?? .max
+        after = try query.after.map { position in
+            let row = try sorter.row(position, query.entity)
+            var key: [UInt8] = []
+            try sorter.append(row, to: &key)
+            return (row, key)
+        }
+    }
+
+    /// True when there are as many as can be in the page.
+    var isFull: Bool { entries.count >= most }
+
+    /// Adds an object, unless it stands before the page; says whether it does not.
+    @discardableResult
+    mutating func add(_ row: QueryState.Row) throws -> Bool {
+        let start = keys.count
+        if !query.order.isEmpty { try sorter.append(row, to: &keys) }
+        let range = start..<keys.count
+        if let after, !follows(row, range, after) {
+            keys.removeLast(range.count)
+            return false
+        }
+        entries.append(Entry(row: row, start: keys.start(of: range), key: range))
+        if query.limit != nil, !query.order.isEmpty, entries.count >= max(most &* 4, 1_024) {
+            cut()
+        }
+        return true
+    }
+
+    private func follows(
+        _ row: QueryState.Row, _ range: Range<Int>, _ after: (row: QueryState.Row, key: [UInt8])
+    ) -> Bool {
+        let order = keys.withUnsafeBytes { keys in
+            after.key.withUnsafeBytes {
+                UnsafeRawBufferPointer(rebasing: keys[range]).order(to: $0)
+            }
+        }
+        if order != 0 { return order > 0 }
+        return sorter.isDescendingByID ? row.id < after.row.id : row.id > after.row.id
+    }
+
+    /// Lets go what will not be in the page.
+    private mutating func cut() {
+        sort()
+        entries.removeLast(entries.count - most)
+        var kept: [UInt8] = []
+        for (place, entry) in entries.enumerated() {
+            let start = kept.count
+            kept += keys[entry.key]
+            entries[place] = Entry(
+                row: entry.row, start: entry.start, key: start..<kept.count)
+        }
+        keys = kept
+    }
+
+    private mutating func sort() {
+        let isDescending = sorter.isDescendingByID
+        keys.withUnsafeBytes { keys in
+            entries.sort { one, other in
+                if one.start != other.start { return one.start < other.start }
+                let order = UnsafeRawBufferPointer(rebasing: keys[one.key])
+                    .order(to: UnsafeRawBufferPointer(rebasing: keys[other.key]))
+                if order != 0 { return order < 0 }
+                return isDescending ? one.row.id > other.row.id : one.row.id < other.row.id
+            }
+        }
+    }
+
+    /// The objects in order.
+    mutating func rows() -> [QueryState.Row] {
+        sort()
+        return entries.dropFirst(query.offset).prefix(query.limit ?? .max).map(\.row)
+    }
+
+    /// Where a walk through an index goes on behind the page before.
+    func position(in index: EntityIndex, of entity: Entity) throws -> IndexPosition? {
+        guard let after else { return nil }
+        let body = try RecordBody(after.row.body, of: entity)
+        return IndexPosition(values: try index.key(of: body), id: after.row.id)
+    }
+}
+
+extension [UInt8] {
+    /// Up to eight bytes as a number that has their order.
+    fileprivate func start(of range: Range<Int>) -> UInt64 {
+        var start: UInt64 = 0
+        for offset in 0..<8 {
+            let byte = offset < range.count ? self[range.lowerBound + offset] : 0
+            start = start << 8 | UInt64(byte)
+        }
+        return start
+    }
+}

@@ -1,0 +1,241 @@
+import StetLMDB
+
+/// The objects that a query sees: those of a revision, with what a context has changed on top.
+///
+/// Lives no longer than the read that it was made in.
+package final class QueryState {
+    /// What lies between the last commit and what a query sees.
+    package struct View {
+        /// The revision that the query shows.
+        package let revision: Revision
+        /// What is pending, by entity: the body of each object, nil for a deleted one.
+        package let pending: (_ entity: Int) throws -> [ObjectID: [UInt8]?]
+        /// Which objects of an entity commits after the revision have changed.
+        package let later: (borrowing StoreReader, _ entity: Int) throws -> Set<ObjectID>
+
+        package init(
+            revision: Revision,
+            pending: @escaping (_ entity: Int) throws -> [ObjectID: [UInt8]?] = { _ in [:] },
+            later: @escaping (borrowing StoreReader, _ entity: Int) throws -> Set<ObjectID>
+        ) {
+            self.revision = revision
+            self.pending = pending
+            self.later = later
+        }
+    }
+
+    /// An object with its body, which stays where it is as long as the state lives.
+    package struct Row {
+        package let id: ObjectID
+        package let revision: Revision
+        let reader: RecordReader
+
+        package var body: UnsafeRawBufferPointer { reader.body }
+    }
+
+    let reader: StoreReader
+    let view: View
+    let schema: Schema
+    /// Bodies that are not in the store as they are.
+    private var kept: [UnsafeMutableRawBufferPointer] = []
+    private var pendingOverlays: [Int: Overlay] = [:]
+    private var overlays: [Int: Overlay] = [:]
+    private var targets: [Int: [ObjectID: Row?]] = [:]
+    private var movedSources: [Reference: [ObjectID: [ObjectID]]] = [:]
+
+    private struct Reference: Hashable {
+        let entity: Int
+        let slot: Int
+    }
+
+    /// The objects of an entity that are not as the last commit tells.
+    struct Overlay {
+        /// Those of them that are there.
+        var rows: [ObjectID: Row] = [:]
+        /// All of them.
+        var ids: Set<ObjectID> = []
+    }
+
+    package init(_ reader: borrowing StoreReader, _ view: View) {
+        self.reader = StoreReader(reader.transaction, reader.file)
+        self.view = view
+        schema = reader.file.schema
+    }
+
+    deinit {
+        for bytes in kept { bytes.deallocate() }
+    }
+
+    func entity(_ number: Int) -> Entity { schema.entities[number - 1] }
+
+    // MARK: Objects
+
+    /// The object with an id; nil when the query does not see one.
+    func row(_ entity: Int, _ id: ObjectID) throws -> Row? {
+        let pending = try pending(entity)
+        if pending.ids.contains(id) { return pending.rows[id] }
+        return try storedRow(entity, id)
+    }
+
+    /// The same for objects that others refer to, which are looked for again and again.
+    func target(_ entity: Int, _ id: ObjectID) throws -> Row? {
+        if let row = targets[entity]?[id] { return row }
+        let row = try row(entity, id)
+        if targets[entity]?.count ?? 0 >= 100_000 { targets[entity] = [:] }
+        targets[entity, default: [:]][id] = .some(row)
+        return row
+    }
+
+    /// The object as the store has it at the revision.
+    func storedRow(_ entity: Int, _ id: ObjectID) throws -> Row? {
+        guard let (header, stored) = try reader.stored(entity, id) else { return nil }
+        return try row(entity, id, header, stored)
+    }
+
+    private func row(
+        _ entity: Int, _ id: ObjectID, _ header: RecordHeader, _ stored: UnsafeRawBufferPointer
+    ) throws -> Row? {
+        if header.revision > view.revision {
+            let (revision, state) = try reader.earlierState(
+                header, stored, entity, id, view.revision)
+            return try state.map { try row(id, revision, keep($0), entity) }
+        }
+        if header.isTombstone { return nil }
+        if header.schemaRevision == reader.file.recordRevision {
+            return try row(id, header.revision, stored, entity)
+        }
+        let body = try reader.withBody(header, stored, entity) { keep(Array($0)) }
+        return try row(id, header.revision, body, entity)
+    }
+
+    private func row(
+        _ id: ObjectID, _ revision: Revision, _ body: UnsafeRawBufferPointer, _ entity: Int
+    ) throws -> Row {
+        let count = self.entity(entity).properties.count
+        return Row(
+            id: id, revision: revision,
+            reader: try RecordReader(body: body, propertyCount: count))
+    }
+
+    private func keep(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
+        copy.copyBytes(from: bytes)
+        kept.append(copy)
+        return UnsafeRawBufferPointer(copy)
+    }
+
+    /// The objects with pending changes.
+    private func pending(_ entity: Int) throws -> Overlay {
+        if let overlay = pendingOverlays[entity] { return overlay }
+        var overlay = Overlay()
+        for (id, body) in try view.pending(entity) {
+            overlay.ids.insert(id)
+            overlay.rows[id] = try body.map { try row(id, .zero, keep($0), entity) }
+        }
+        pendingOverlays[entity] = overlay
+        return overlay
+    }
+
+    /// The objects with pending changes, and those that the revision has otherwise than the last
+    /// commit, of which references and indexes tell.
+    func overlay(_ entity: Int) throws -> Overlay {
+        if let overlay = overlays[entity] { return overlay }
+        var overlay = try pending(entity)
+        for id in try view.later(reader, entity) where overlay.ids.insert(id).inserted {
+            overlay.rows[id] = try storedRow(entity, id)
+        }
+        overlays[entity] = overlay
+        return overlay
+    }
+
+    /// Calls `body` with every object of an entity in ascending order of id, from `first` on, until
+    /// it answers false.
+    ///
+    /// A record's checksum is compared when the row is found to match.
+    func forEachRow(
+        ofEntity entity: Int, from first: ObjectID? = nil, descending: Bool = false,
+        where matches: (Row) throws -> Bool, _ body: (Row) throws -> Bool
+    ) throws {
+        // Every record tells whether it has changed since: only what is pending is looked for.
+        let pending = try pending(entity)
+        var waiting = pending.rows.values.sorted { descending ? $0.id > $1.id : $0.id < $1.id }[...]
+        if let first { waiting = waiting.drop { descending ? $0.id > first : $0.id < first } }
+        var goesOn = true
+        func visit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
+            guard key.count == 16 else {
+                throw DecodingFailure("a record key of \(key.count) bytes")
+            }
+            let id = ObjectID(bytes: key)
+            while let next = waiting.first, descending ? next.id >= id : next.id <= id, goesOn {
+                waiting.removeFirst()
+                if try matches(next) { goesOn = try body(next) }
+            }
+            guard goesOn else { return false }
+            if !pending.ids.isEmpty, pending.ids.contains(id) { return true }
+            let header = try RecordHeader(decoding: value)
+            let stored = UnsafeRawBufferPointer(rebasing: value[RecordLayout.headerByteCount...])
+            guard let row = try row(entity, id, header, stored), try matches(row) else {
+                return true
+            }
+            try header.verify(value, of: id)
+            goesOn = try body(row)
+            return goesOn
+        }
+        var bound = [UInt8](repeating: 0, count: 16)
+        bound.withUnsafeMutableBytes { (first ?? .none).store(to: $0.baseAddress!) }
+        let table = reader.file.records[entity - 1]
+        if descending {
+            let upper = first == nil ? nil : bound + [0]
+            try reader.transaction.scanBackwards(table, KeyRange(upper: upper), visit)
+        } else {
+            try reader.transaction.scan(table, KeyRange(lower: first == nil ? [] : bound), visit)
+        }
+        while goesOn, let next = waiting.popFirst() {
+            if try matches(next) { goesOn = try body(next) }
+        }
+    }
+
+    /// An object that is not in the store as it is, as a row.
+    func row(_ position: StoreQuery.Position, ofEntity entity: Int) throws -> Row {
+        try row(position.id, .zero, keep(position.body), entity)
+    }
+
+    // MARK: Members
+
+    /// The objects of an entity that refer to a target in a slot, in ascending order of id.
+    func sources(of target: ObjectID, _ entity: Int, slot: Int) throws -> [ObjectID] {
+        let overlay = try overlay(entity)
+        var ids: [ObjectID] = []
+        try reader.forEachReference(to: target, fromEntity: entity, slot: slot) { id in
+            if !overlay.ids.contains(id) { ids.append(id) }
+            return true
+        }
+        if overlay.rows.isEmpty { return ids }
+        let moved = try moved(entity, slot)[target] ?? []
+        return moved.isEmpty ? ids : (ids + moved).sorted()
+    }
+
+    private func moved(_ entity: Int, _ slot: Int) throws -> [ObjectID: [ObjectID]] {
+        let key = Reference(entity: entity, slot: slot)
+        if let known = movedSources[key] { return known }
+        var sources: [ObjectID: [ObjectID]] = [:]
+        for row in try overlay(entity).rows.values {
+            if let target = try row.reference(slot) { sources[target, default: []].append(row.id) }
+        }
+        movedSources[key] = sources
+        return sources
+    }
+}
+
+extension QueryState.Row {
+    /// What the object refers to in a slot.
+    func reference(_ slot: Int) throws(DecodingFailure) -> ObjectID? {
+        var reader = reader
+        if reader.isNull(slot: slot) { return nil }
+        let id = reader.id(slot: slot)
+        if reader.isDamaged {
+            throw DecodingFailure("the reference of object \(self.id) is damaged")
+        }
+        return id
+    }
+}

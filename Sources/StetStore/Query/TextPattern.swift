@@ -1,0 +1,136 @@
+import Glibc
+
+/// A text to look for in others, character by character, as `String` compares them.
+struct TextPattern {
+    private let search: QueryNode.TextSearch
+    private let folding: TextFolding
+    private let bytes: [UInt8]
+    /// Where the byte stands that is the rarest in most texts.
+    private let rarest: Int
+    private let characters: [Character]
+
+    /// With a folding it is looked for in folded texts.
+    init(_ search: QueryNode.TextSearch, _ text: String, _ folding: TextFolding = []) {
+        self.search = search
+        self.folding = folding
+        let text = text.folded(folding).inNormalFormC
+        let bytes = Array(text.utf8)
+        self.bytes = bytes
+        rarest = bytes.indices.min { bytes[$0].frequency < bytes[$1].frequency } ?? 0
+        characters = Array(text)
+    }
+
+    func matches(_ text: String) -> Bool {
+        matches(characters: text.folded(folding))
+    }
+
+    /// Looks at the bytes of a text.
+    ///
+    /// In normal form C equal characters have equal bytes; where a match does not certainly begin
+    /// and end with a character, the characters are compared.
+    func matches(_ text: UnsafeRawBufferPointer, isNormalized: Bool) -> Bool {
+        if !folding.isEmpty { return matchesFolded(text) }
+        guard isNormalized else { return matches(String(decoding: text, as: UTF8.self)) }
+        return matchesNormalized(text)
+            ?? matches(characters: String(decoding: text, as: UTF8.self))
+    }
+
+    /// Nil when it takes the characters to tell.
+    private func matchesNormalized(_ text: UnsafeRawBufferPointer) -> Bool? {
+        if bytes.isEmpty { return true }
+        guard let start = find(in: text) else { return false }
+        return text.isBoundary(start) && text.isBoundary(start + bytes.count) ? true : nil
+    }
+
+    /// Of ASCII a folding leaves the small letters.
+    private func matchesFolded(_ text: UnsafeRawBufferPointer) -> Bool {
+        let isCaseFolded = folding.contains(.caseInsensitive)
+        let answer: Bool?? = withUnsafeTemporaryAllocation(
+            byteCount: text.count, alignment: 1
+        ) { folded in
+            for (offset, byte) in text.enumerated() {
+                if byte >= 0x80 { return nil }
+                let isCapital = isCaseFolded && byte >= 0x41 && byte <= 0x5a
+                folded[offset] = isCapital ? byte | 0x20 : byte
+            }
+            return .some(matchesNormalized(UnsafeRawBufferPointer(folded)))
+        }
+        if case .some(.some(let answer)) = answer { return answer }
+        return matches(String(decoding: text, as: UTF8.self))
+    }
+
+    /// Where the bytes stand for the first time.
+    private func find(in text: UnsafeRawBufferPointer) -> Int? {
+        guard text.count >= bytes.count, let base = text.baseAddress else { return nil }
+        return bytes.withUnsafeBytes { bytes -> Int? in
+            switch search {
+            case .prefix:
+                return memcmp(base, bytes.baseAddress!, bytes.count) == 0 ? 0 : nil
+            case .suffix:
+                let start = text.count - bytes.count
+                return memcmp(base + start, bytes.baseAddress!, bytes.count) == 0 ? start : nil
+            case .anywhere: return findAnywhere(in: text, base, bytes)
+            }
+        }
+    }
+
+    /// Looks for the rarest byte, and then at those around it.
+    private func findAnywhere(
+        in text: UnsafeRawBufferPointer, _ base: UnsafeRawPointer, _ bytes: UnsafeRawBufferPointer
+    ) -> Int? {
+        let byte = Int32(bytes[rarest])
+        var place = rarest
+        let end = text.count - bytes.count + rarest + 1
+        while place < end, let found = memchr(base + place, byte, end - place) {
+            place = UnsafeRawPointer(found) - base
+            let start = place - rarest
+            if memcmp(base + start, bytes.baseAddress!, bytes.count) == 0 { return start }
+            place += 1
+        }
+        return nil
+    }
+
+    private func matches(characters text: String) -> Bool {
+        switch search {
+        case .prefix: return text.starts(with: characters)
+        case .suffix: return text.reversed().starts(with: characters.reversed())
+        case .anywhere:
+            guard let first = characters.first else { return true }
+            var rest = text[...]
+            while let start = rest.firstIndex(of: first) {
+                rest = rest[start...]
+                if rest.starts(with: characters) { return true }
+                rest.removeFirst()
+            }
+            return false
+        }
+    }
+}
+
+extension UInt8 {
+    /// How often the byte is met in text, roughly.
+    fileprivate var frequency: Int {
+        Self.common.firstIndex(of: self).map { Self.common.count - $0 } ?? 0
+    }
+
+    private static let common = Array(" etaoinsrhldcumfpgwybv.,0123456789kxjqz".utf8)
+}
+
+extension UnsafeRawBufferPointer {
+    /// True when a character of a text certainly begins here: between ASCII, but within no CR LF.
+    fileprivate func isBoundary(_ offset: Int) -> Bool {
+        if offset == 0 || offset == count { return true }
+        let (before, after) = (self[offset - 1], self[offset])
+        return before < 0x80 && after < 0x80 && !(before == 13 && after == 10)
+    }
+}
+
+extension String {
+    /// The text that stands for all that a folding does not tell apart.
+    package func folded(_ folding: TextFolding) -> String {
+        guard !folding.isEmpty, case .string(let text) = Value.string(self).folded(folding) else {
+            return self
+        }
+        return text
+    }
+}
