@@ -47,7 +47,7 @@ extension ManagedContext {
         try request(try fetch(type), "Delete all of \(M._$name)?")
     }
 
-    private func request(_ objects: [any Model], _ title: String) throws -> DestructiveAction {
+    func request(_ objects: [any Model], _ title: String) throws -> DestructiveAction {
         let lost = try objectsLost(with: objects)
         let byEntity = Dictionary(grouping: lost, by: { $0._$entityName })
         if isPlanted("B1") { objects.forEach { deleteObject($0) } }

@@ -128,6 +128,22 @@ extension StoreReader {
 
     // MARK: Commits
 
+    /// The last commit that had been made at a time, in seconds since 2001; zero for none.
+    ///
+    /// - Complexity: O(log commits) reads.
+    package func lastRevision(until time: Double) throws -> Revision {
+        var (known, beyond) = (Revision.zero.number, try head().revision.number + 1)
+        while known + 1 < beyond {
+            let middle = known + (beyond - known) / 2
+            if try description(of: Revision(middle)).0.time <= time {
+                known = middle
+            } else {
+                beyond = middle
+            }
+        }
+        return Revision(known)
+    }
+
     /// The next commit that a filter lets through, on the way from one revision to another, both
     /// included, earlier or later; nil when there is none among the next `limit`.
     ///

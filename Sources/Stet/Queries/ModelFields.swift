@@ -43,7 +43,7 @@ extension Model {
 public struct ToManyField<Member: Model>: Sendable {
     private let owner: QueryObject
     private let entity: String
-    private let relationship: Int
+    let relationship: Int
 
     /// Used by the code that `@Model` writes.
     public init<Owner: Model>(_ object: _QueryObject, of owner: Owner.Type, relationship: Int) {

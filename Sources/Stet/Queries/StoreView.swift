@@ -1,3 +1,4 @@
+public import FoundationEssentials
 public import StetStore
 import Synchronization
 
@@ -34,6 +35,21 @@ public struct StoreView: Sendable {
         try SnapshotFetch<M>(source).filter { $0.id == id }.first
     }
 
+    /// The members of a relationship of an object: `view.members(of: id, in: Notebook.self, \.tags)`.
+    ///
+    /// Those of an ordered one come in their order, else in that of their ids.
+    ///
+    /// - Complexity: a read or two for each member.
+    public func members<M: Model, Member: Model>(
+        of id: ObjectID, in type: M.Type, _ relationship: (M.Fields) -> ToManyField<Member>
+    ) throws -> [Member.Snapshot] {
+        let field = relationship(M.fields)
+        guard let entity = source.store.file.schema.number(ofEntity: M._$name) else { return [] }
+        return try source.read { state in
+            try state.members(of: id, entity: entity, relationship: field.relationship)
+                .map { try Member._$decode($0.id, $0.body) }
+        }
+    }
 }
 
 /// What has changed since the revision of a view, as far as it was asked.
@@ -74,5 +90,18 @@ extension Store {
                 advice: "Ask for a revision up to the last one.")
         }
         return StoreView(self, revision)
+    }
+
+    /// The store as it was at a time: with every commit that had been made by then.
+    ///
+    /// The times are those of the commits, which never go back; see `Commit.time`.
+    ///
+    /// - Complexity: O(log commits) reads.
+    public func view(asOf time: Date) throws -> StoreView {
+        StoreView(
+            self,
+            try file.read { reader in
+                try reader.lastRevision(until: time.timeIntervalSinceReferenceDate)
+            })
     }
 }

@@ -215,6 +215,49 @@ package final class QueryState {
         return moved.isEmpty ? ids : (ids + moved).sorted()
     }
 
+    /// The members of a relationship of an object, in the order of their ids or in their own.
+    package func members(
+        of owner: ObjectID, entity: Int, relationship index: Int
+    ) throws -> [Row] {
+        let relationship = self.entity(entity).relationships[index]
+        guard let end = schema.membersEnd(of: relationship),
+            let target = schema.number(ofEntity: relationship.target)
+        else { return [] }
+        if let farSlot = relationship.farSlot {
+            return try links(of: owner, end.entity, nearSlot: end.slot).compactMap { link in
+                try link.reference(farSlot).flatMap { try row(target, $0) }
+            }
+        }
+        let members = try sources(of: owner, end.entity, slot: end.slot)
+            .compactMap { try row(target, $0) }
+        guard let order = relationship.order.flatMap({ schema.number(ofEntity: $0) }) else {
+            return members
+        }
+        var places: [ObjectID: Int] = [:]
+        let slots = (Entity.LinkSlot.source, Entity.LinkSlot.target)
+        for (place, link) in try links(of: owner, order, nearSlot: slots.0).enumerated() {
+            if let member = try link.reference(slots.1) { places[member] = place }
+        }
+        return members.enumerated().sorted { one, other in
+            let (left, right) = (places[one.element.id] ?? .max, places[other.element.id] ?? .max)
+            return left == right ? one.offset < other.offset : left < right
+        }.map(\.element)
+    }
+
+    /// Links at one end, those with positions in their order.
+    private func links(of end: ObjectID, _ entity: Int, nearSlot: Int) throws -> [Row] {
+        let links = try sources(of: end, entity, slot: nearSlot).compactMap { try row(entity, $0) }
+        let slot = Entity.LinkSlot.position
+        guard self.entity(entity).properties.count > slot else { return links }
+        let placed = try links.map { link -> (Row, [UInt8]) in
+            guard case .bytes(let bytes)? = try link.cell(slot, .data) else { return (link, []) }
+            return (link, Array(bytes))
+        }
+        return placed.sorted { one, other in
+            one.1 == other.1 ? one.0.id < other.0.id : one.1.lexicographicallyPrecedes(other.1)
+        }.map(\.0)
+    }
+
     private func moved(_ entity: Int, _ slot: Int) throws -> [ObjectID: [ObjectID]] {
         let key = Reference(entity: entity, slot: slot)
         if let known = movedSources[key] { return known }

@@ -1,0 +1,109 @@
+import Foundation
+import Stet
+import StetTestSupport
+import Testing
+
+/// Sums, groups and the like, compared with what Swift computes.
+@Suite struct AggregateTests {
+    private let directory = TemporaryDirectory()
+    private let context: ManagedContext
+    private let samples: [PlainSample]
+
+    init() throws {
+        let store = try Store.open(at: directory.file(), for: PlainSample.self, PlainBox.self)
+        context = store.context()
+        let boxes = ["one", "two"].map { PlainBox(name: $0) }
+        samples = (0..<40).map { number in
+            let sample = PlainSample()
+            sample.number = number
+            sample.size = number % 3 == 0 ? nil : number
+            sample.real = number == 7 ? .nan : Double(number) / 2
+            sample.price = Decimal(number) / 10
+            sample.small = Int8(number % 5)
+            sample.text = ["a", "e\u{301}", "\u{e9}", "b"][number % 4]
+            sample.note = number % 2 == 0 ? "note \(number % 6)" : nil
+            sample.box = number % 4 == 0 ? nil : boxes[number % 2]
+            return sample
+        }
+        for sample in samples { context.insert(sample) }
+        try context.save()
+        // Part of it is pending.
+        samples[39].number = 1_000
+    }
+
+    private var all: Fetch<PlainSample> { context.fetch(PlainSample.self) }
+
+    @Test func sumsAndAveragesAreThoseOfTheValues() throws {
+        #expect(try all.sum(\.number) == samples.map(\.number).reduce(0, +))
+        #expect(try all.sum(\.size) == samples.compactMap(\.size).reduce(0, +))
+        #expect(try all.sum(\.price) == samples.map(\.price).reduce(0, +))
+        #expect(try all.sum(\.real).isNaN)
+        #expect(try all.average(\.number) == Double(samples.map(\.number).reduce(0, +)) / 40)
+        #expect(try all.average(\.price) == 1.95)
+        let none = context.fetch(PlainSample.self) { $0.number < 0 }
+        #expect(try none.sum(\.number) == 0)
+        #expect(try none.average(\.number) == nil)
+        #expect(try none.min(\.number) == nil)
+    }
+
+    @Test func aSumThatDoesNotFitIsAnError() throws {
+        samples[0].small = 127
+        #expect {
+            try all.sum(\.small)
+        } throws: { ($0 as? QueryError)?.code == .overflow }
+        samples[0].number = .max
+        samples[1].number = .max
+        #expect {
+            try all.sum(\.number)
+        } throws: { ($0 as? QueryError)?.code == .overflow }
+        #expect(try all.average(\.number)! > Double(Int.max) / 40)
+    }
+
+    @Test func leastAndGreatestLeaveNilAndNotANumberOut() throws {
+        #expect(try all.min(\.number) == 0)
+        #expect(try all.max(\.number) == 1_000)
+        #expect(try all.min(\.size) == 1)
+        #expect(try all.max(\.real) == 19.5)
+        #expect(try all.min(\.note) == "note 0")
+        #expect(try all.max(\.box?.name) == "two")
+        #expect(try all.limit(3).max(\.number) == 2)
+    }
+
+    @Test func distinctValuesComeOnceInOrder() throws {
+        #expect(try all.distinct(\.text) == ["a", "b", "e\u{301}"])
+        #expect(try all.distinct(\.small) == [0, 1, 2, 3, 4])
+        #expect(try all.distinct(\.note) == [nil, "note 0", "note 2", "note 4"])
+        #expect(try all.distinct(\.box?.name) == [nil, "one", "two"])
+        #expect(try all.distinct(\.kind) == [.red])
+    }
+
+    @Test func groupsHaveTheirOwnSums() throws {
+        let groups = try all.grouped(by: \.small) { group in
+            (group.count, try group.sum(\.number), try group.max(\.number))
+        }
+        let expected = Dictionary(grouping: samples, by: \.small).sorted { $0.key < $1.key }
+        #expect(groups.map(\.key) == expected.map(\.key))
+        #expect(groups.map(\.value.0) == expected.map(\.value.count))
+        #expect(groups.map(\.value.1) == expected.map { $0.value.map(\.number).reduce(0, +) })
+        #expect(groups.map(\.value.2) == expected.map { $0.value.map(\.number).max() })
+        let byBox = try all.grouped(by: \.box) { $0.count }
+        let boxes = Dictionary(grouping: samples, by: \.box?.id)
+        #expect(byBox.map(\.key) == [nil] + boxes.keys.compactMap(\.self).sorted())
+        #expect(byBox.map(\.value) == byBox.map { boxes[$0.key]?.count })
+        let byName = try all.sorted(by: \.number, .descending)
+            .grouped(by: \.box?.name) { try $0.snapshots.first?.number }
+        #expect(byName.map(\.value) == [36, 38, 1_000])
+    }
+
+    @Test func aGroupIsOfNoUseBehindItsClosure() async {
+        await #expect(processExitsWith: .failure) {
+            let store = try Store.open(
+                at: TemporaryDirectory().file(), for: PlainSample.self, PlainBox.self)
+            let context = store.context()
+            context.insert(PlainSample())
+            var kept: QueryGroup<PlainSample>?
+            _ = try context.fetch(PlainSample.self).grouped(by: \.number) { kept = $0 }
+            _ = kept?.count
+        }
+    }
+}

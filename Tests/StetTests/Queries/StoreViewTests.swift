@@ -1,0 +1,89 @@
+import Foundation
+import Stet
+import StetTestModels
+import StetTestSupport
+import Testing
+
+/// A store as it was.
+@Suite struct StoreViewTests {
+    private let directory = TemporaryDirectory()
+
+    @Test(arguments: [1, 2, 3])
+    func everyRevisionIsShownAsItWas(seed: Int) throws {
+        let store = try Store.open(
+            at: directory.file(), for: IndexedSample.self, IndexedBox.self)
+        var queries = SampleQueries<IndexedSample>(seed: UInt64(seed))
+        let context = store.context()
+        var states: [[IndexedSample.Snapshot]] = [[]]
+        var others: [[ObjectID: [ObjectID]]] = [[:]]
+        for _ in 0..<12 {
+            let samples = try context.fetch(IndexedSample.self)
+            let boxes = try context.fetch(IndexedBox.self)
+            for sample in samples where queries.chance(4) {
+                queries.chance(4)
+                    ? context.delete(sample)
+                    : queries.fill(sample, boxes, samples.filter { !$0.isDeleted })
+            }
+            context.insert(IndexedBox(name: queries.pick(["one", "two", "three"])))
+            for _ in 0..<4 {
+                let sample = IndexedSample()
+                queries.fill(sample, boxes, samples.filter { !$0.isDeleted })
+                context.insert(sample)
+            }
+            // It is not equal to itself, and nor are snapshots with it.
+            for sample in try context.fetch(IndexedSample.self) where sample.real.isNaN {
+                sample.real = 0
+            }
+            try context.save()
+            let all = try context.fetch(IndexedSample.self).sorted { $0.id < $1.id }
+            states.append(all.map(\.snapshot))
+            others.append(
+                Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0.others.map(\.id).sorted()) }))
+        }
+        for (number, state) in states.enumerated() {
+            let view = try store.view(asOf: Revision(UInt64(number)))
+            #expect(view.revision == Revision(UInt64(number)))
+            #expect(try view.fetch(IndexedSample.self).snapshots == state)
+            #expect(try view.fetch(IndexedSample.self).count == state.count)
+            let flagged = try view.fetch(IndexedSample.self) { $0.flag && $0.number >= 1 }
+                .sorted(by: \.number).snapshots
+            #expect(
+                flagged
+                    == state.filter { $0.flag && $0.number >= 1 }
+                    .sorted { ($0.number, $0.id) < ($1.number, $1.id) })
+            for snapshot in state {
+                #expect(try view.object(IndexedSample.self, id: snapshot.id) == snapshot)
+                let members = try view.members(
+                    of: snapshot.id, in: IndexedSample.self, \.others)
+                #expect(members.map(\.id).sorted() == others[number][snapshot.id])
+            }
+        }
+    }
+
+    @Test func aTimeMeansEveryCommitUntilThen() throws {
+        let scratch = try Scratch()
+        let context = scratch.store.context()
+        for number in 1...5 {
+            scratch.now = Date(timeIntervalSinceReferenceDate: Double(number * 100))
+            context.insert(StoreViewTests.article(number))
+            try context.save()
+        }
+        func revision(_ time: Double) throws -> Revision {
+            try scratch.store.view(asOf: Date(timeIntervalSinceReferenceDate: time)).revision
+        }
+        #expect(try revision(99) == .zero)
+        #expect(try revision(100) == 1)
+        #expect(try revision(399.5) == 3)
+        #expect(try revision(400) == 4)
+        #expect(try revision(1e9) == 5)
+    }
+
+    @Test func aRevisionThatIsNotThereYetIsAnError() throws {
+        let scratch = try Scratch()
+        #expect {
+            try scratch.store.view(asOf: 1)
+        } throws: { ($0 as? StoreError)?.code == .noSuchRevision }
+    }
+
+    private static func article(_ number: Int) -> Article { Article(title: "\(number)") }
+}
