@@ -114,14 +114,14 @@ extension Store {
     /// Inserts an object for each element of a stream, in commits of `batch` objects.
     ///
     /// No more than a batch is in memory. With an author, undo takes all commits back in one step.
-    /// Where it ends early, what has been committed stays: the error says how many elements that
-    /// are, so that the stream can go on behind them.
+    /// The closure makes the object of an element, in no context, or nil for none. Where it ends
+    /// early, what has been committed stays: the error says how many elements that are, so that the
+    /// stream can go on behind them.
     ///
     /// ```swift
     /// try await store.insert(stream: lines, author: "importer") { Article(title: $0) }
     /// ```
     ///
-    /// - Parameter make: the object of an element, in no context; nil for none.
     /// - Returns: how many objects were inserted.
     /// - Throws: `InsertStreamError`.
     /// - Precondition: a batch has at least one.

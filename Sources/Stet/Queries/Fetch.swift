@@ -10,6 +10,7 @@ import StetStore
 /// Pending changes are seen: what is inserted, changed into the condition or out of it, deleted,
 /// sorted otherwise. So is the context's revision, until `refresh()`.
 public struct Fetch<M: Model>: ObjectQuery {
+    /// What is asked for.
     public var _request = _QueryRequest<M>()
     private let context: ManagedContext
     private var seesPendingChanges = true
@@ -119,9 +120,8 @@ public struct Fetch<M: Model>: ObjectQuery {
 extension ManagedContext {
     /// The objects of a model that meet a condition; nothing is read yet.
     ///
-    /// The closure is run once, and gets the properties by name:
-    /// `context.fetch(Article.self) { $0.notebook?.name == "Swift" }`. Several conditions, one per
-    /// line, must all be met.
+    /// The closure is run once, and gets the properties by name: `context.fetch(Article.self) {
+    /// $0.notebook?.name == "Swift" }`. Several conditions, one per line, must all be met.
     public func fetch<M: Model>(
         _ type: M.Type, @QueryBuilder where condition: (M.Fields) -> QueryExpression<Bool>
     ) -> Fetch<M> {

@@ -83,8 +83,8 @@ extension ObjectQuery {
         }
     }
 
-    /// By a text, without the differences that a folding takes away:
-    /// `.sorted(by: \.title, comparing: .caseInsensitive)`.
+    /// By a text, without the differences that a folding takes away: `.sorted(by: \.title,
+    /// comparing: .caseInsensitive)`.
     public func sorted(
         by text: (M.Fields) -> QueryExpression<String>, comparing folding: TextFolding,
         _ direction: SortDirection = .ascending

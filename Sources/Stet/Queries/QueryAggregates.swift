@@ -18,7 +18,9 @@ public struct _QueryValue: Sendable {
 extension QueryAggregates {
     // MARK: Least and greatest
 
-    /// The least value; nil when there is none. NaN does not count.
+    /// The least value; nil when there is none.
+    ///
+    /// NaN does not count.
     ///
     /// - Complexity: O(objects that are looked at); no object is made.
     public func min<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>) throws -> T? {
@@ -35,7 +37,9 @@ extension QueryAggregates {
         try extreme(value(M.fields)?.node ?? .constant(.null), .less)
     }
 
-    /// The greatest value; nil when there is none. NaN does not count.
+    /// The greatest value; nil when there is none.
+    ///
+    /// NaN does not count.
     ///
     /// - Complexity: O(objects that are looked at); no object is made.
     public func max<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>) throws -> T? {
@@ -158,6 +162,7 @@ private struct QuerySum {
 // MARK: - Distinct values and groups
 
 extension ObjectQuery {
+    /// Calls `body` with the value of an expression for each object, in no particular order.
     public func _forEachValue(_ value: _QueryValue, _ body: (Value) throws -> Void) throws {
         try read { run in
             try run.forEachValue(value.node) { value in
@@ -297,6 +302,7 @@ public final class QueryGroup<M: Model>: QueryAggregates {
         }
     }
 
+    /// Calls `body` with the value of an expression for each object, in no particular order.
     public func _forEachValue(_ value: _QueryValue, _ body: (Value) throws -> Void) throws {
         checkOpen()
         for row in rows { try body(try run.value(value.node, of: row)) }

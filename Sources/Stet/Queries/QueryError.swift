@@ -2,7 +2,9 @@
 public struct QueryError: Error, Hashable, Sendable {
     /// What the reason is; more may come.
     public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The name.
         public let rawValue: String
+        /// A code of this name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// A sum does not fit its type.

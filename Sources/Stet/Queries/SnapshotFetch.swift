@@ -6,6 +6,7 @@ import StetStore
 /// let titles = try store.fetch(Article.self) { $0.rating >= 3 }.snapshots.map(\.title)
 /// ```
 public struct SnapshotFetch<M: Model>: ObjectQuery, Sendable {
+    /// What is asked for.
     public var _request: _QueryRequest<M>
     let source: QuerySource
 

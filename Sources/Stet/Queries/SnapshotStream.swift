@@ -10,7 +10,9 @@ import StetStore
 /// batches no read is open, so that a slow consumer keeps no pages from being used again. Where
 /// neither the order of ids nor an index gives the order, the ids of the whole result are held.
 public struct SnapshotStream<M: Model>: AsyncSequence {
+    /// A snapshot.
     public typealias Element = M.Snapshot
+    /// What `next` throws.
     public typealias Failure = any Error
 
     fileprivate let request: _QueryRequest<M>
@@ -18,6 +20,7 @@ public struct SnapshotStream<M: Model>: AsyncSequence {
     fileprivate let batch: Int
     fileprivate let deadline: ContinuousClock.Instant?
 
+    /// Begins to read when the first one is asked for.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
     /// Reads batch after batch.

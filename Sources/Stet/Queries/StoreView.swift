@@ -35,7 +35,8 @@ public struct StoreView: Sendable {
         try SnapshotFetch<M>(source).filter { $0.id == id }.first
     }
 
-    /// The members of a relationship of an object: `view.members(of: id, in: Notebook.self, \.tags)`.
+    /// The members of a relationship of an object: `view.members(of: id, in: Notebook.self,
+    /// \.tags)`.
     ///
     /// Those of an ordered one come in their order, else in that of their ids.
     ///

@@ -42,8 +42,8 @@ extension QueryRun {
             return "\(path.index.index.description(in: entity)): \(path.text)"
         case .references(let slot, let targets):
             let name = entity.properties[slot].name
-            return
-                "references: \(name) is \(targets.count == 1 ? "\(targets[0])" : "one of \(targets.count)")"
+            let which = targets.count == 1 ? "\(targets[0])" : "one of \(targets.count)"
+            return "references: \(name) is \(which)"
         case .targets(let slot, let query):
             let target = state.entity(query.entity)
             return "references: \(entity.properties[slot].name) is a \(target.name) with "

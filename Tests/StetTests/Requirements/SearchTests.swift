@@ -18,7 +18,10 @@ import Testing
     var isFavourite: Bool
     var shelf: SearchShelf?
 
-    init(_ title: String, _ body: String, rating: Int, isFavourite: Bool = false, _ shelf: SearchShelf?) {
+    init(
+        _ title: String, _ body: String, rating: Int, isFavourite: Bool = false,
+        _ shelf: SearchShelf?
+    ) {
         self.title = title
         self.body = body
         self.rating = rating
