@@ -166,6 +166,19 @@ public struct RecordReader {
     @usableFromInline
     mutating func markDamaged() { foundDamage = true }
 
+    /// A reader of nothing.
+    static var empty: RecordReader {
+        RecordReader(base: UnsafeRawPointer(bitPattern: 8)!, byteCount: 0)
+    }
+
+    private init(base: UnsafeRawPointer, byteCount: Int) {
+        self.base = base
+        self.byteCount = byteCount
+        slots = 0
+        foundDamage = false
+        untaken = 0
+    }
+
     /// All bytes.
     var body: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: byteCount) }
 

@@ -9,6 +9,11 @@ struct QueryFrame {
         self.state = state
         self.root = root
     }
+
+    /// Without an object yet.
+    init(_ state: QueryState) {
+        self.init(state, .none)
+    }
 }
 
 /// An object that a program reads, found from the one that a query looks at.

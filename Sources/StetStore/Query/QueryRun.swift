@@ -106,11 +106,11 @@ package struct QueryRun {
     }
 
     private func forEachMatchOfAll(
-        from first: ObjectID? = nil, descending: Bool = false, _ body: (Row) throws -> Bool
+        from first: ObjectID? = nil, verifies: Bool = true, _ body: (Row) throws -> Bool
     ) throws {
         if planner.isImpossible { return }
         try state.forEachRow(
-            ofEntity: query.entity, from: first, descending: descending, where: matches, body)
+            ofEntity: query.entity, from: first, where: condition, verifies: verifies, body)
     }
 
     private func forEachMatch(among ids: [ObjectID], _ body: (Row) throws -> Bool) throws {
@@ -204,7 +204,7 @@ package struct QueryRun {
         case .nothing: break
         case .exactly(let path): count = try entryCount(path, most)
         case .ids(let ids, _, _): try forEachMatch(among: ids, add)
-        case .scan, .ordered: try forEachMatchOfAll(add)
+        case .scan, .ordered: try forEachMatchOfAll(verifies: false, add)
         }
         return max(min(count, most) - query.offset, 0)
     }

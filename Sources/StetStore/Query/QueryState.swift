@@ -31,6 +31,11 @@ package final class QueryState {
         let reader: RecordReader
 
         package var body: UnsafeRawBufferPointer { reader.body }
+
+        /// No object.
+        static var none: Row {
+            Row(id: .none, revision: .zero, reader: RecordReader.empty)
+        }
     }
 
     let reader: StoreReader
@@ -148,50 +153,85 @@ package final class QueryState {
         return overlay
     }
 
-    /// Calls `body` with every object of an entity in ascending order of id, from `first` on, until
-    /// it answers false.
+    /// Calls `body` with every object of an entity that meets a condition, in ascending order of id,
+    /// from `first` on, until it answers false.
     ///
-    /// A record's checksum is compared when the row is found to match.
+    /// Checksums of records that meet the condition are compared where the rows are used for more
+    /// than to be counted.
     func forEachRow(
-        ofEntity entity: Int, from first: ObjectID? = nil, descending: Bool = false,
-        where matches: (Row) throws -> Bool, _ body: (Row) throws -> Bool
+        ofEntity entity: Int, from first: ObjectID? = nil, where condition: QueryCondition,
+        verifies: Bool, _ body: (Row) throws -> Bool
     ) throws {
         // Every record tells whether it has changed since: only what is pending is looked for.
         let pending = try pending(entity)
-        var waiting = pending.rows.values.sorted { descending ? $0.id > $1.id : $0.id < $1.id }[...]
-        if let first { waiting = waiting.drop { descending ? $0.id > first : $0.id < first } }
-        var goesOn = true
-        func visit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
-            guard key.count == 16 else {
-                throw DecodingFailure("a record key of \(key.count) bytes")
+        var waiting = pending.rows.values.sorted { $0.id < $1.id }[...]
+        if let first { waiting = waiting.drop { $0.id < first } }
+        var frame = QueryFrame(self)
+        let layout = Layout(self, entity)
+        // A loop of its own: what a closure captures is looked after at each access.
+        let cursor = try reader.transaction.cursor(in: reader.file.records[entity - 1])
+        var entry = try first.map { try seek($0, cursor) } ?? cursor.first()
+        while let present = entry {
+            guard present.key.count == 16 else {
+                throw DecodingFailure("a record key of \(present.key.count) bytes")
             }
-            let id = ObjectID(bytes: key)
-            while let next = waiting.first, descending ? next.id >= id : next.id <= id, goesOn {
+            let id = ObjectID(bytes: present.key)
+            while let next = waiting.first, next.id <= id {
                 waiting.removeFirst()
-                if try matches(next) { goesOn = try body(next) }
+                frame.root = next
+                if try condition.test(&frame), try !body(next) { return }
             }
-            guard goesOn else { return false }
-            if !pending.ids.isEmpty, pending.ids.contains(id) { return true }
-            let header = try RecordHeader(decoding: value)
-            let stored = UnsafeRawBufferPointer(rebasing: value[RecordLayout.headerByteCount...])
-            guard let row = try row(entity, id, header, stored), try matches(row) else {
-                return true
+            entry = nil
+            if pending.ids.isEmpty || !pending.ids.contains(id) {
+                let header = try RecordHeader(decoding: present.value)
+                if let row = try row(header, present.value, id, layout) {
+                    frame.root = row
+                    if try condition.test(&frame) {
+                        if verifies { try header.verify(present.value, of: id) }
+                        if try !body(row) { return }
+                    }
+                }
             }
-            try header.verify(value, of: id)
-            goesOn = try body(row)
-            return goesOn
+            entry = try cursor.next()
         }
-        var bound = [UInt8](repeating: 0, count: 16)
-        bound.withUnsafeMutableBytes { (first ?? .none).store(to: $0.baseAddress!) }
-        let table = reader.file.records[entity - 1]
-        if descending {
-            let upper = first == nil ? nil : bound + [0]
-            try reader.transaction.scanBackwards(table, KeyRange(upper: upper), visit)
-        } else {
-            try reader.transaction.scan(table, KeyRange(lower: first == nil ? [] : bound), visit)
+        while let next = waiting.popFirst() {
+            frame.root = next
+            if try condition.test(&frame), try !body(next) { return }
         }
-        while goesOn, let next = waiting.popFirst() {
-            if try matches(next) { goesOn = try body(next) }
+    }
+
+    /// What is the same for all records of an entity.
+    private struct Layout {
+        let entity: Int
+        let propertyCount: Int
+        let recordRevision: UInt16
+        let revision: Revision
+
+        init(_ state: QueryState, _ entity: Int) {
+            self.entity = entity
+            propertyCount = state.entity(entity).properties.count
+            recordRevision = state.reader.file.recordRevision
+            revision = state.view.revision
+        }
+    }
+
+    @inline(__always)
+    private func row(
+        _ header: RecordHeader, _ record: UnsafeRawBufferPointer, _ id: ObjectID, _ layout: Layout
+    ) throws -> Row? {
+        let stored = UnsafeRawBufferPointer(rebasing: record[RecordLayout.headerByteCount...])
+        guard header.revision <= layout.revision, header.schemaRevision == layout.recordRevision
+        else { return try row(layout.entity, id, header, stored) }
+        if header.isTombstone { return nil }
+        return Row(
+            id: id, revision: header.revision,
+            reader: try RecordReader(body: stored, propertyCount: layout.propertyCount))
+    }
+
+    private func seek(_ id: ObjectID, _ cursor: borrowing Cursor) throws -> Cursor.Entry? {
+        try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
+            id.store(to: key.baseAddress!)
+            return try cursor.seek(UnsafeRawBufferPointer(key))
         }
     }
 

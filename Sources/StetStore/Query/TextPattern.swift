@@ -5,8 +5,6 @@ struct TextPattern {
     private let search: QueryNode.TextSearch
     private let folding: TextFolding
     private let bytes: [UInt8]
-    /// Where the byte stands that is the rarest in most texts.
-    private let rarest: Int
     private let characters: [Character]
 
     /// With a folding it is looked for in folded texts.
@@ -14,9 +12,7 @@ struct TextPattern {
         self.search = search
         self.folding = folding
         let text = text.folded(folding).inNormalFormC
-        let bytes = Array(text.utf8)
-        self.bytes = bytes
-        rarest = bytes.indices.min { bytes[$0].frequency < bytes[$1].frequency } ?? 0
+        bytes = Array(text.utf8)
         characters = Array(text)
     }
 
@@ -74,18 +70,34 @@ struct TextPattern {
         }
     }
 
-    /// Looks for the rarest byte, and then at those around it.
+    /// Looks for the first and the last byte at their distance, sixteen places at once, and then at
+    /// those between.
     private func findAnywhere(
         in text: UnsafeRawBufferPointer, _ base: UnsafeRawPointer, _ bytes: UnsafeRawBufferPointer
     ) -> Int? {
-        let byte = Int32(bytes[rarest])
-        var place = rarest
-        let end = text.count - bytes.count + rarest + 1
-        while place < end, let found = memchr(base + place, byte, end - place) {
-            place = UnsafeRawPointer(found) - base
-            let start = place - rarest
-            if memcmp(base + start, bytes.baseAddress!, bytes.count) == 0 { return start }
-            place += 1
+        let last = bytes.count - 1
+        let end = text.count - last
+        func isMatch(_ start: Int) -> Bool {
+            memcmp(base + start, bytes.baseAddress!, bytes.count) == 0
+        }
+        typealias Block = SIMD16<UInt8>
+        let firsts = Block(repeating: bytes[0])
+        let lasts = Block(repeating: bytes[last])
+        var start = 0
+        while start + Block.scalarCount <= end {
+            let block = (base + start).loadUnaligned(as: Block.self)
+            let behind = (base + start + last).loadUnaligned(as: Block.self)
+            // Zero where both bytes are those of the pattern.
+            let difference = (block ^ firsts) | (behind ^ lasts)
+            if difference.hasZero {
+                for place in 0..<Block.scalarCount
+                where difference[place] == 0 && isMatch(start + place) { return start + place }
+            }
+            start += Block.scalarCount
+        }
+        while start < end {
+            if text[start] == bytes[0], isMatch(start) { return start }
+            start += 1
         }
         return nil
     }
@@ -107,13 +119,12 @@ struct TextPattern {
     }
 }
 
-extension UInt8 {
-    /// How often the byte is met in text, roughly.
-    fileprivate var frequency: Int {
-        Self.common.firstIndex(of: self).map { Self.common.count - $0 } ?? 0
+extension SIMD16<UInt8> {
+    /// Whether one of the bytes is 0.
+    fileprivate var hasZero: Bool {
+        let words = unsafeBitCast(self .== SIMD16(repeating: 0), to: SIMD2<UInt64>.self)
+        return words[0] | words[1] != 0
     }
-
-    private static let common = Array(" etaoinsrhldcumfpgwybv.,0123456789kxjqz".utf8)
 }
 
 extension UnsafeRawBufferPointer {
