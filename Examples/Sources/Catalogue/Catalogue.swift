@@ -71,16 +71,18 @@ import Stet
         try RefusedEdit(context: context, report: report, names: names).run()
 
         report.heading("Edits that are saved, as the observer saw them")
-        let commits = try GoodEdits(context: context, report: report).run()
-        let seen = await observer.commits(through: context.revision)
-        for commit in seen.dropFirst() {
+        let edits = try GoodEdits(context: context, report: report).run()
+        let saved = await observer.commits(through: context.revision).dropFirst()
+        for commit in saved {
             names.learn(from: commit)
             report.changes(in: commit, names)
         }
         report.check(
             "the observer saw each commit once, in order, and nothing of the refused edit",
-            Array(seen.dropFirst()) == commits)
-        let expectation = try Expectation(commits, in: context)
+            Array(saved) == edits)
+
+        let seen = try await takeBack(edits, in: store, observer, names)
+        let expectation = try Expectation(since: 1, in: store)
         store.close()
         report.check("the observer ended when the store was closed", await observer.end())
 
@@ -89,6 +91,21 @@ import Stet
             storePath: place.path, file: place.directory.appendingPathComponent("expectation.json"))
         report.check("the new process found what was saved", isMet)
         try showJournal(seen: seen)
+    }
+
+    /// All commits, as the observer saw them.
+    private func takeBack(
+        _ edits: [Commit], in store: Store, _ observer: Observer, _ names: Names
+    ) async throws -> [Commit] {
+        report.heading("Edits that are taken back")
+        let commits = try TakenBack(
+            store: store, report: report, names: names, author: "editor", edits: edits
+        ).run()
+        let seen = await observer.commits(through: try store.revision())
+        report.check(
+            "the observer saw these \(commits.count) commits, too",
+            Array(seen.suffix(commits.count)) == commits)
+        return seen
     }
 
     private func importAll(into store: Store) throws {

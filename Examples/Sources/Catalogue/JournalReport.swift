@@ -10,12 +10,21 @@ extension Report {
             let changes = commit.changeSet.changes
             let effects =
                 changes.count > 12 ? Self.counts(changes) : changes.map { Self.effect($0, names) }
-            let who = ["\(commit.revision)", commit.author ?? "nobody", commit.label ?? ""]
+            let who = ["\(commit.revision)", commit.author ?? "nobody", title(of: commit)]
             for (index, effect) in effects.enumerated() {
                 rows.append((index == 0 ? who : ["", "", ""]) + [effect])
             }
         }
         table(rows)
+    }
+
+    private func title(of commit: Commit) -> String {
+        switch commit.cause {
+        case .undo(let subject): "undo of \(subject)"
+        case .redo(let subject): "redo of \(subject)"
+        case .revert(let subject): "revert of \(subject)"
+        default: commit.label ?? ""
+        }
     }
 
     private static func effect(_ change: ObjectChange, _ names: Names) -> String {

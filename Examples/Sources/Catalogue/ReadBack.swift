@@ -11,18 +11,18 @@ struct Expectation: Codable {
     /// Of the last commit, and through it of the whole journal.
     let hash: String
 
-    /// What the commits say: each package that one of them updated or inserted, as it is now.
-    init(_ commits: [Commit], in context: ManagedContext) throws {
-        let changes = commits.flatMap { $0.changeSet.changes }
-        let deleted = Set(changes.filter { $0.kind == .delete }.map(\.id))
-        let packages = Set(changes.filter { $0.entity == "Package" }.map(\.id)).subtracting(deleted)
-        edited = try packages.sorted().compactMap { id in
-            try context.object(Package.self, id: id)?.snapshot
+    /// What differs from an earlier state: each package that is new or another, and what is not
+    /// there any more.
+    init(since revision: Revision, in store: Store) throws {
+        let context = store.context()
+        let changes = try store.diff(from: revision, to: context.revision).changes
+        edited = try changes.filter { $0.entity == "Package" }.compactMap { change in
+            try context.object(Package.self, id: change.id)?.snapshot
         }
-        self.deleted = deleted.sorted()
+        deleted = changes.filter { $0.kind == .delete }.map(\.id)
         packageCount = try context.fetch(Package.self).count
-        revision = context.revision
-        hash = commits.last?.hash ?? ""
+        self.revision = context.revision
+        hash = try store.journal(from: context.revision).last?.hash ?? ""
     }
 
     /// Runs this program again, in a process of its own that knows nothing but the path and the

@@ -1,0 +1,126 @@
+import Stet
+
+/// Saved edits that are taken back: undo and redo, what another author has written in between, a
+/// revert.
+struct TakenBack {
+    let store: Store
+    let report: Report
+    let names: Names
+    /// Whose edits they are.
+    let author: String
+    /// What is taken back, and made again in the end.
+    let edits: [Commit]
+
+    /// Leaves everything as the last of the edits has left it.
+    ///
+    /// - Returns: the commits that it took.
+    /// - Throws: what `undo`, `redo` and `revert` throw.
+    func run() throws -> [Commit] {
+        let start = try store.revision()
+        try undoAndRedoLast()
+        if let other = try editBySecondAuthor() {
+            try meetConflict(with: other)
+            try revert(other)
+        }
+        try undoTheRest()
+        try redoAll()
+        return try store.journal(from: Revision(start.number + 1))
+    }
+
+    /// The package that the last edit has inserted.
+    private var addedPackage: ObjectID? {
+        edits.last?.changes(of: Package.self).first { $0.kind == .insert }?.id
+    }
+
+    /// A package that got another version.
+    private var upgradedPackage: ObjectID? {
+        edits[0].changes(of: Package.self).first { $0.new[\.version] != nil }?.id
+    }
+
+    private func snapshot(_ id: ObjectID?) throws -> Package.Snapshot? {
+        let context = store.context()
+        return try id.flatMap { try context.object(Package.self, id: $0)?.snapshot }
+    }
+
+    private func undoAndRedoLast() throws {
+        let before = try snapshot(addedPackage)
+        let undone = try store.undo(author: author)
+        report.line("An undo: \(undone?.description ?? "nothing").")
+        report.check("undo has taken the new package back", try snapshot(addedPackage) == nil)
+        try store.redo(author: author)
+        report.check(
+            "redo has brought it back, with its id and each value",
+            try before != nil && snapshot(addedPackage) == before)
+    }
+
+    /// Another author gives a package that was upgraded a version of their own.
+    private func editBySecondAuthor() throws -> Commit? {
+        let context = store.context(author: "reviewer")
+        guard let id = upgradedPackage, let package = try context.object(Package.self, id: id)
+        else { return nil }
+        package.version += "+reviewed"
+        let commit = try context.save("review")
+        report.line("In between: \(commit?.description ?? "nothing").")
+        return commit
+    }
+
+    /// Undoes what does not touch the edit of the other, up to the edit that does.
+    private func meetConflict(with other: Commit) throws {
+        let reviewed = try snapshot(upgradedPackage)?.version
+        for _ in edits.dropFirst() { try store.undo(author: author) }
+        report.check(
+            "\(counted(edits.count - 1, "undo")) of other edits left that alone",
+            try snapshot(upgradedPackage)?.version == reviewed)
+        let revision = try store.revision()
+        do {
+            try store.undo(author: author)
+            report.check("an undo of what another has changed since is refused", false)
+        } catch let error as UndoConflictError {
+            show(error)
+            report.check(
+                "the one conflict is the version, last written by commit \(other.revision)",
+                error.conflicts.map(\.property) == ["version"]
+                    && error.conflicts.map(\.later?.revision) == [other.revision])
+        }
+        let plan = try store.previewUndo(author: author, policy: .skip)
+        report.check(
+            "nothing was written, and a preview says that all but the version could be undone",
+            try store.revision() == revision && plan?.isPossible == true
+                && plan?.skipped.count == 1 && plan?.changes.isEmpty == false)
+    }
+
+    private func show(_ error: UndoConflictError) {
+        report.line("The next undo was refused:")
+        for conflict in error.conflicts {
+            let name = names[conflict.object]
+            let words = conflict.description.split(separator: conflict.object.description)
+            report.line("  - \(words.joined(separator: name)).")
+        }
+    }
+
+    /// The commit of the other author is taken back by a third.
+    private func revert(_ other: Commit) throws {
+        let commit = try store.revert(other.revision, author: "lead")
+        let edited = edits[0].changes(of: Package.self).first { $0.id == upgradedPackage }
+        report.check(
+            "a revert of commit \(other.revision) by lead has put the version of the edit back",
+            try commit?.cause == .revert(of: other.revision)
+                && snapshot(upgradedPackage)?.version == edited?.new[\.version])
+    }
+
+    private func undoTheRest() throws {
+        while try store.undo(author: author) != nil {}
+        report.check(
+            "with every edit undone nothing differs from the import",
+            try store.diff(from: 1, to: .last).isEmpty)
+    }
+
+    private func redoAll() throws {
+        var redone = 0
+        while try store.redo(author: author) != nil { redone += 1 }
+        let last = edits[edits.count - 1].revision
+        report.check(
+            "\(counted(redone, "redo")) later all is as the last edit left it",
+            try redone == edits.count && store.diff(from: last, to: .last).isEmpty)
+    }
+}
