@@ -115,9 +115,12 @@ extension Inversion {
         for (index, place) in former.enumerated() where objects[place.key]?.isPlaced ?? false {
             let left = former[..<index].reversed().lazy
                 .compactMap { left in present.firstIndex { $0.key == left.key } }.first
-            let next = left.map { $0 + 1 } ?? 0
-            let position = ListPosition.between(
-                left.map { present[$0].position }, present.element(at: next)?.position)
+            let lower = left.map { present[$0].position }
+            // Members that were appended at the same time share a position: nothing fits between.
+            let next =
+                present.firstIndex { member in lower.map { $0 < member.position } ?? true }
+                ?? present.endIndex
+            let position = ListPosition.between(lower, present.element(at: next)?.position)
             present.insert(Place(key: place.key, position: position), at: next)
             try set(.data(position.bytes), Entity.LinkSlot.position, of: place.key)
         }

@@ -139,6 +139,35 @@ struct UndoMemberTests {
         try desk.reopen()
     }
 
+    @Test("U17 A member comes back where others were appended at the same time")
+    func aMemberComesBackAmongThoseOfOnePlace() throws {
+        let late = "xyz".map { Article(title: String($0)) }
+        let contexts = try late.map { article in
+            let context = desk.store.context()
+            context.insert(article)
+            try desk.object(Notebook.self, notebook, context).shelf.append(article)
+            return context
+        }
+        for context in contexts { try context.save() }
+        let order = try desk.order(notebook)
+        let places = try desk.state().values.filter { $0.last?.type == .data }.map { $0.last }
+        #expect(places.count == 8 && Set(places).count == 6)
+        #expect(order.hasPrefix("abcde") && order.count == 8)
+        let middle = try #require(late.first { $0.title == String(Array(order)[6]) })
+        try desk.edit("a") { context in
+            try desk.object(Notebook.self, notebook, context).shelf
+                .remove(desk.object(Article.self, middle.id, context))
+        }
+        try shelving("b") { shelf, articles in
+            shelf.remove(articles[0])
+            shelf.append(articles[0])
+        }
+        try desk.store.undo(author: "a")
+        let restored = try desk.order(notebook)
+        #expect(restored.hasPrefix("bcde\(Array(order)[5])") && restored.count == 8)
+        try desk.reopen()
+    }
+
     @Test("U17 An order that nobody else has changed comes back as it was")
     func anUntouchedOrder() throws {
         try shelving("a") { shelf, articles in
