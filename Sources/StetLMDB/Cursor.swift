@@ -6,6 +6,9 @@ import CLMDB
 package struct Cursor: ~Copyable {
     let handle: OpaquePointer
     let path: String
+    #if STET_FAULTS
+        let faults: FaultInjector
+    #endif
 
     /// A key and its value.
     package typealias Entry = (key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)
@@ -38,16 +41,24 @@ package struct Cursor: ~Copyable {
     /// The same for a key in an array.
     package func seek(_ key: [UInt8]) throws(LMDBError) -> Entry? {
         if key.isEmpty { return try first() }
+        noteMove()
         let (handle, path) = (handle, path)
         return try key.withUnsafeBufferPointer { (bytes) throws(LMDBError) -> Entry? in
             try Self.move(handle, MDB_SET_RANGE, MDB_val(UnsafeRawBufferPointer(bytes)), path)
         }
     }
 
+    private func noteMove() {
+        #if STET_FAULTS
+            faults.noteMove()
+        #endif
+    }
+
     private func move(
         _ operation: MDB_cursor_op, _ target: MDB_val = MDB_val()
     ) throws(LMDBError) -> Entry? {
-        try Self.move(handle, operation, target, path)
+        noteMove()
+        return try Self.move(handle, operation, target, path)
     }
 
     private static func move(

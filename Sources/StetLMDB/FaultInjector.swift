@@ -16,6 +16,7 @@
             var armed: [LMDBError.Operation: Failure] = [:]
             var planted: Set<String> = []
             var calls: [LMDBError.Operation: Int] = [:]
+            var moveCount = 0
         }
         private let state = Monitor(State())
 
@@ -41,6 +42,11 @@
 
         /// How often the operations were called: gets, puts, deletes, and cursors that were made.
         package var callCounts: [LMDBError.Operation: Int] { state.withLock { $0.calls } }
+
+        /// How often cursors were moved.
+        package var moveCount: Int { state.withLock { $0.moveCount } }
+
+        func noteMove() { state.withLock { $0.moveCount += 1 } }
 
         /// The code with which this call must fail, or 0.
         func code(for operation: LMDBError.Operation) -> Int32 {

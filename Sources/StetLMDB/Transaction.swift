@@ -52,7 +52,11 @@ package struct ReadTransaction {
         #endif
         var cursor: OpaquePointer?
         try check(mdb_cursor_open(handle, table.handle, &cursor), .cursor, environment.path)
-        return Cursor(handle: cursor!, path: environment.path)
+        #if STET_FAULTS
+            return Cursor(handle: cursor!, path: environment.path, faults: environment.faults)
+        #else
+            return Cursor(handle: cursor!, path: environment.path)
+        #endif
     }
 }
 
