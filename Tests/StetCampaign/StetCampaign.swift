@@ -16,6 +16,7 @@ struct StetCampaign: ParsableCommand {
                 name: "Children of a campaign",
                 subcommands: [
                     Write.self, Check.self, Hold.self, FailingSession.self, FullSession.self,
+                    CarryOut.self,
                 ])
         ])
 }

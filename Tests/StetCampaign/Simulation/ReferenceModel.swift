@@ -17,6 +17,18 @@ struct ReferenceModel {
     struct Owner: Hashable {
         var author: String
         var scope: String?
+
+        init(_ author: Int, _ scope: Bool) {
+            self.author = "author \(author)"
+            self.scope = scope ? "scope" : nil
+        }
+
+        init?(_ author: Int?, _ scope: Bool) {
+            guard let author else { return nil }
+            self.init(author, scope)
+        }
+
+        var owner: UndoOwner { UndoOwner(author: author, scope: scope) }
     }
 
     struct Commit {
@@ -32,14 +44,50 @@ struct ReferenceModel {
     private(set) var commits: [Commit] = []
     private(set) var undo: [Owner: [Int]] = [:]
     private(set) var redo: [Owner: [Int]] = [:]
+    /// The number of the next object.
+    private(set) var nextID: UInt64 = 1
 
     var now: State { states[states.count - 1] }
     var revision: Int { commits.count }
 
+    /// What an operation comes to.
+    enum Outcome: String {
+        case written, nothing, refused, conflicts
+    }
+
+    /// Does what a store is to do.
+    mutating func carryOut(_ operation: SimulatedOperation) -> Outcome {
+        switch operation {
+        case .edit(let author, let scope, let group, let isUndoable, let steps):
+            let commit = Commit(
+                owner: Owner(author, scope), group: group.map(UndoGroup.simulated),
+                isUndoable: isUndoable)
+            return edit(steps, commit)
+        case .undo(let author, let scope, let policy): return undo(Owner(author, scope), policy)
+        case .redo(let author, let scope, let policy): return redo(Owner(author, scope), policy)
+        case .revert(let number, let author, let policy):
+            guard revision > 0 else { return .nothing }
+            return revert(number % revision + 1, author.map { Owner($0, false) }, policy)
+        case .race, .fail, .kill, .reopen: return .nothing
+        }
+    }
+
     // MARK: Saving
 
+    private mutating func edit(
+        _ steps: [SimulatedOperation.Step], _ commit: Commit
+    ) -> Outcome {
+        var edit = SimulatedEdit(of: now, nextID: nextID)
+        edit.apply(steps, at: revision + 1)
+        nextID = edit.nextID
+        if edit.state == now { return .nothing }
+        guard accepts(edit.state) else { return .refused }
+        save(edit.state, commit)
+        return .written
+    }
+
     /// True when a save that makes this state of the present one is right.
-    func accepts(_ state: State) -> Bool {
+    private func accepts(_ state: State) -> Bool {
         for (key, values) in state {
             for (slot, target) in SimulationEntity.references[key.entity] ?? [:] {
                 guard case .reference(let id) = values[slot] else { continue }
@@ -62,7 +110,7 @@ struct ReferenceModel {
         return shared.filter { changed?.contains($0) ?? true }.sorted()
     }
 
-    mutating func save(_ state: State, _ commit: Commit) {
+    private mutating func save(_ state: State, _ commit: Commit) {
         append(state, commit)
         guard let owner = commit.owner, commit.isUndoable else { return }
         undo[owner, default: []].append(revision)
@@ -77,15 +125,10 @@ struct ReferenceModel {
     // MARK: Undo, redo, revert
 
     /// The step on top of a stack, the last commit first.
-    func step(_ stack: [Int]) -> [Int] {
+    private func step(_ stack: [Int]) -> [Int] {
         guard let top = stack.last else { return [] }
         guard let group = commits[top - 1].group else { return [top] }
         return Array(stack.reversed().prefix { commits[$0 - 1].group == group })
-    }
-
-    /// What an operation on a stack comes to.
-    enum Outcome: Equatable {
-        case written, nothing, conflicts
     }
 
     mutating func undo(_ owner: Owner, _ policy: Policy) -> Outcome {
@@ -103,7 +146,7 @@ struct ReferenceModel {
         return .written
     }
 
-    mutating func redo(_ owner: Owner, _ policy: Policy) -> Outcome {
+    private mutating func redo(_ owner: Owner, _ policy: Policy) -> Outcome {
         let step = step(redo[owner] ?? [])
         if step.isEmpty { return .nothing }
         guard let state = inverse(of: step, policy) else { return .conflicts }
@@ -118,7 +161,7 @@ struct ReferenceModel {
         return .written
     }
 
-    mutating func revert(_ revision: Int, _ owner: Owner?, _ policy: Policy) -> Outcome {
+    private mutating func revert(_ revision: Int, _ owner: Owner?, _ policy: Policy) -> Outcome {
         guard let state = inverse(of: [revision], policy) else { return .conflicts }
         if state == now { return .nothing }
         save(state, Commit(owner: owner, cause: .revert(of: Revision(UInt64(revision)))))
@@ -147,170 +190,14 @@ struct ReferenceModel {
             }
         }
         inversion.settle { Self.repeated(in: $0, among: $1) }
+        inversion.settlePositions(formerly: states[(revisions.last ?? 1) - 1])
         return inversion.isRefused ? nil : inversion.state
     }
 }
 
-/// The rule of cells on whole states.
-struct ReferenceInversion {
-    typealias Key = ReferenceModel.Key
-    let now: ReferenceModel.State
-    let policy: ReferenceModel.Policy
-    private(set) var state: ReferenceModel.State
-    private(set) var isRefused = false
-    private var leftOut: Set<Key> = []
-
-    init(now: ReferenceModel.State, policy: ReferenceModel.Policy) {
-        (self.now, self.policy, state) = (now, policy, now)
-    }
-
-    private enum Answer { case keep, restore, refuse }
-
-    private mutating func conflict(mayKeep: Bool, mayRestore: Bool) -> Answer {
-        switch policy {
-        case .skip where mayKeep: return .keep
-        case .overwrite where mayRestore: return .restore
-        default:
-            isRefused = true
-            return .refuse
-        }
-    }
-
-    private func isWeak(_ key: Key, _ slot: Int) -> Bool {
-        key.entity == SimulationEntity.item && slot == SimulationEntity.stamp
-    }
-
-    mutating func takeBack(_ key: Key, _ before: [Value]?, _ after: [Value]?) {
-        switch (before, after, state[key]) {
-        case (let before?, let after?, var present?):
-            for slot in present.indices where before[slot] != after[slot] {
-                if present[slot] == after[slot] {
-                    present[slot] = before[slot]
-                } else if present[slot] != before[slot], !isWeak(key, slot),
-                    conflict(mayKeep: true, mayRestore: true) == .restore
-                {
-                    present[slot] = before[slot]
-                }
-            }
-            state[key] = present
-        case (_?, _?, nil): _ = conflict(mayKeep: true, mayRestore: false)
-        case (nil, let after?, let present?):
-            let isSame = present.indices.allSatisfy {
-                present[$0] == after[$0] || isWeak(key, $0)
-            }
-            if isSame || conflict(mayKeep: true, mayRestore: true) != .keep { state[key] = nil }
-        case (let before?, nil, nil): state[key] = before
-        case (let before?, nil, var present?):
-            for slot in present.indices where present[slot] != before[slot] && !isWeak(key, slot) {
-                if conflict(mayKeep: true, mayRestore: true) == .restore {
-                    present[slot] = before[slot]
-                }
-            }
-            state[key] = present
-        default: break
-        }
-    }
-
-    mutating func settle(
-        _ repeated: (ReferenceModel.State, Set<Key>) -> [Key]
-    ) {
-        var last: ReferenceModel.State?
-        while last != state, !isRefused {
-            last = state
-            settleDeletions()
-            settleReferences()
-            if last == state { settleUniqueValues(repeated) }
-        }
-    }
-
-    private mutating func settleDeletions() {
-        for key in now.keys.sorted() where state[key] == nil {
-            let referrers = referrers(to: key)
-            if referrers.isEmpty { continue }
-            switch conflict(mayKeep: true, mayRestore: true) {
-            case .keep: state[key] = now[key]
-            case .restore:
-                for (source, slot) in referrers {
-                    if source.entity == SimulationEntity.related {
-                        state[source] = nil
-                    } else if source.entity == SimulationEntity.item,
-                        key.entity == SimulationEntity.box
-                    {
-                        state[source] = nil
-                    } else if SimulationEntity.isRequired(source.entity, slot) {
-                        isRefused = true
-                    } else {
-                        state[source]?[slot] = .null
-                    }
-                }
-            case .refuse: return
-            }
-        }
-    }
-
-    /// References that are stored now, and are not taken away.
-    private func referrers(to key: Key) -> [(Key, Int)] {
-        var referrers: [(Key, Int)] = []
-        for (source, values) in now {
-            for (slot, target) in SimulationEntity.references[source.entity] ?? [:]
-            where target == key.entity && values[slot] == .reference(key.id)
-                && state[source]?[slot] == .reference(key.id)
-            {
-                referrers.append((source, slot))
-            }
-        }
-        return referrers
-    }
-
-    private mutating func settleReferences() {
-        for key in state.keys.sorted() {
-            for slot in (SimulationEntity.references[key.entity] ?? [:]).keys.sorted() {
-                guard let values = state[key], case .reference(let id) = values[slot],
-                    now[key]?[slot] != values[slot],
-                    let target = SimulationEntity.references[key.entity]?[slot]
-                else { continue }
-                let targetKey = Key(entity: target, id: id)
-                if state[targetKey] != nil { continue }
-                let isRequired = SimulationEntity.isRequired(key.entity, slot)
-                let goesAlong =
-                    key.entity == SimulationEntity.related || target == SimulationEntity.box
-                let mayKeep =
-                    !leftOut.contains(targetKey) || goesAlong || now[key] != nil || !isRequired
-                guard conflict(mayKeep: mayKeep, mayRestore: false) == .keep else { return }
-                if let stored = now[key] {
-                    state[key]?[slot] = stored[slot]
-                } else if isRequired {
-                    leftOut.insert(key)
-                    state[key] = nil
-                } else {
-                    state[key]?[slot] = .null
-                }
-            }
-        }
-    }
-
-    private mutating func settleUniqueValues(
-        _ repeated: (ReferenceModel.State, Set<Key>) -> [Key]
-    ) {
-        let changed = Set(
-            state.keys.filter { key in
-                guard let slots = SimulationEntity.unique[key.entity] else { return false }
-                return slots.contains { now[key]?[$0] != state[key]?[$0] }
-            })
-        for key in repeated(state, changed) {
-            if key.entity == SimulationEntity.related {
-                state[key] = now[key]
-                continue
-            }
-            guard conflict(mayKeep: true, mayRestore: false) == .keep else { return }
-            guard let stored = now[key] else {
-                leftOut.insert(key)
-                state[key] = nil
-                continue
-            }
-            for slot in SimulationEntity.unique[key.entity] ?? [] {
-                state[key]?[slot] = stored[slot]
-            }
-        }
+extension UndoGroup {
+    /// The same in every process.
+    static func simulated(_ number: Int) -> UndoGroup {
+        UndoGroup(ObjectID(high: 2 << 32, low: UInt64(number) + 1))
     }
 }

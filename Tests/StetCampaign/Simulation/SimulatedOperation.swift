@@ -2,12 +2,14 @@ import StetTestSupport
 
 /// One operation of a simulation as data, which means something after any others: objects and
 /// commits are named by a number that is taken modulo how many there are.
-enum SimulatedOperation: CustomStringConvertible {
-    enum Step {
+enum SimulatedOperation: Codable, CustomStringConvertible {
+    enum Step: Codable {
         case insert(entity: Int, value: Int, first: Int, second: Int)
         case name(entity: Int, object: Int, value: Int)
         case rate(object: Int, value: Int)
         case refer(object: Int, slot: Int, target: Int?)
+        /// Another place among the steps of the same item.
+        case move(object: Int, to: Int)
         /// With its cascade; without, what refers to it breaks the save.
         case delete(entity: Int, object: Int, cascades: Bool)
     }
@@ -20,6 +22,8 @@ enum SimulatedOperation: CustomStringConvertible {
     case race(author: Int)
     /// The n-th write of the next operation fails.
     case fail(put: Int)
+    /// The next operation is carried out by a child, which is killed after so many microseconds.
+    case kill(after: Int)
     case reopen
 
     var description: String {
@@ -36,7 +40,18 @@ enum SimulatedOperation: CustomStringConvertible {
             "revert of \(commit) by \(author ?? -1), \(policy)"
         case .race(let author): "two undos by \(author) at once"
         case .fail(let put): "put \(put) fails"
+        case .kill(let time): "a child is killed after \(time) µs"
         case .reopen: "reopen"
+        }
+    }
+
+    /// What is counted.
+    var name: String {
+        switch self {
+        case .edit: "edits"
+        case .undo(_, _, let policy), .redo(_, _, let policy), .revert(_, _, let policy):
+            "\(policy)"
+        case .race, .fail, .kill, .reopen: "\(self)"
         }
     }
 
@@ -53,25 +68,31 @@ enum SimulatedOperation: CustomStringConvertible {
         case 13..<16: return .redo(author: number(3), scope: number(5) == 0, policy())
         case 16, 17: return .revert(commit: number(1_000), author: author(), policy())
         case 18: return number(2) == 0 ? .race(author: number(3)) : .fail(put: number(4) + 1)
-        default: return number(4) == 0 ? .reopen : .fail(put: number(8) + 1)
+        default:
+            switch number(40) {
+            case 0: return .kill(after: number(500))
+            case 1..<11: return .reopen
+            default: return .fail(put: number(8) + 1)
+            }
         }
     }
 
     private static func step(_ random: inout SeededGenerator) -> Step {
         func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
-        switch number(10) {
+        switch number(11) {
         case 0..<4:
             return .insert(
-                entity: number(4) + 1, value: number(12), first: number(100), second: number(100))
+                entity: number(5) + 1, value: number(12), first: number(100), second: number(100))
         case 4: return .name(entity: number(2) + 1, object: number(100), value: number(12))
         case 5: return .rate(object: number(100), value: number(4))
         case 6, 7:
             return .refer(
                 object: number(100), slot: number(2) + 3,
                 target: number(4) == 0 ? nil : number(100))
+        case 8: return .move(object: number(100), to: number(100))
         default:
             return .delete(
-                entity: number(4) + 1, object: number(100), cascades: number(6) != 0)
+                entity: number(5) + 1, object: number(100), cascades: number(6) != 0)
         }
     }
 }

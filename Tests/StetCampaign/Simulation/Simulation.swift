@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import StetLMDB
 import StetStore
 import StetTestSupport
@@ -7,44 +8,26 @@ import StetTestSupport
 ///
 /// State: belongs to the thread that runs it.
 final class Simulation {
-    typealias Key = ReferenceModel.Key
-    typealias Owner = ReferenceModel.Owner
-
     /// What the store did otherwise than the model.
     struct Difference: Error {
         let description: String
     }
 
     private let directory = TemporaryDirectory()
-    private var file: StoreFile
+    private var store: SimulatedStore
     private var model = ReferenceModel()
-    private var groups: [UndoGroup] = [UndoGroup(), UndoGroup()]
-    private var nextID: UInt64 = 1
     private var failingPut: Int?
+    /// Microseconds that the child has which carries out the next operation.
+    private var killTime: Int?
     /// How often each thing happened.
     private(set) var counts: [String: Int] = [:]
 
-    init() throws { file = try Self.open(directory.file()) }
-
-    /// Not synced: what is asked is what is written, not whether it is on the disk.
-    private static func open(_ path: String) throws -> StoreFile {
-        var sizes = StoreFile.Configuration()
-        sizes.mapByteCount = 64 << 20
-        let file = try StoreFile.open(at: path, schema: .simulation, sizes)
-        file.close()
-        var configuration = Environment.Configuration()
-        configuration.skipsSync = true
-        configuration.mapByteCount = 64 << 20
-        let environment = try Environment.open(at: path, configuration)
-        return try withExtendedLifetime(environment) {
-            try StoreFile.open(at: path, schema: .simulation, sizes)
-        }
-    }
+    init() throws { store = try SimulatedStore(at: directory.file()) }
 
     /// Runs operations; what differs from the model is thrown.
     static func run(_ operations: [SimulatedOperation]) throws -> [String: Int] {
         let simulation = try Simulation()
-        defer { simulation.file.close() }
+        defer { simulation.store.file.close() }
         for (index, operation) in operations.enumerated() {
             do {
                 try simulation.run(operation)
@@ -61,209 +44,85 @@ final class Simulation {
 
     private func count(_ what: String) { counts[what, default: 0] += 1 }
 
-    private func owner(_ author: Int?, _ scope: Bool) -> Owner? {
-        author.map { Owner(author: "author \($0)", scope: scope ? "scope" : nil) }
-    }
-
     private func run(_ operation: SimulatedOperation) throws {
         switch operation {
-        case .edit(let author, let scope, let group, let isUndoable, let steps):
-            let commit = ReferenceModel.Commit(
-                owner: owner(author, scope), group: group.map { groups[$0] },
-                isUndoable: isUndoable)
-            try edit(steps, commit)
-        case .undo(let author, let scope, let policy):
-            guard let owner = owner(author, scope) else { return }
-            try takeBack(.undo(owner.owner), policy) { $0.undo(owner, policy) }
-        case .redo(let author, let scope, let policy):
-            guard let owner = owner(author, scope) else { return }
-            try takeBack(.redo(owner.owner), policy) { $0.redo(owner, policy) }
-        case .revert(let number, let author, let policy):
-            guard model.revision > 0 else { return }
-            let revision = number % model.revision + 1
-            let owner = owner(author, false)
-            try takeBack(.revert(Revision(UInt64(revision))), policy, owner) {
-                $0.revert(revision, owner, policy)
+        case .edit, .undo, .redo, .revert:
+            if let time = killTime {
+                killTime = nil
+                try runKilled(operation, after: .microseconds(time))
+            } else {
+                try runToEnd(operation)
             }
-        case .race(let author): try race(author)
+        case .race(let author): try race(ReferenceModel.Owner(author, false))
         case .fail(let put): failingPut = put
-        case .reopen:
-            file.close()
-            file = try Self.open(directory.file())
+        case .kill(let time): killTime = time
+        case .reopen: try reopen()
         }
     }
 
-    // MARK: Saving
-
-    private func edit(
-        _ steps: [SimulatedOperation.Step], _ commit: ReferenceModel.Commit
-    ) throws {
-        var state = model.now
-        for step in steps { apply(step, to: &state) }
-        for (key, values) in state
-        where key.entity == SimulationEntity.item && model.now[key] != values {
-            let time = Date(timeIntervalSinceReferenceDate: Double(model.revision + 1))
-            state[key]?[SimulationEntity.stamp] = .date(time)
-        }
-        if state == model.now { return }
-        let isRight = model.accepts(state)
-        var isWritten = false
-        if let set = try encoded(state, commit) {
-            try failing {
-                do {
-                    _ = try file.commit(set)
-                    isWritten = true
-                } catch is CommitRefusal {}
-            }
-        }
-        guard isWritten == isRight else {
-            throw Difference(
-                description: isWritten ? "a wrong save was written" : "a right save was refused")
-        }
-        if isRight { model.save(state, commit) }
-        count(isRight ? "saves" : "refused saves")
-        try compare()
+    private func reopen() throws {
+        store.file.close()
+        store = try SimulatedStore(at: directory.file())
     }
 
-    /// The change set; nil when a rule forbids it.
-    private func encoded(
-        _ state: ReferenceModel.State, _ commit: ReferenceModel.Commit
-    ) throws -> EncodedChangeSet? {
-        var net = NetChanges(schema: file.schema)
-        for key in Set(state.keys).union(model.now.keys).sorted()
-        where state[key] != model.now[key] {
-            let base = try file.read { reader in
-                try reader.lastChange(ofEntity: key.entity, key.id, asOf: Revision(.max))?.revision
-            }
-            let before = model.now[key].map { values in
-                net.encode(entity: key.entity) { $0.write(values) }
-            }
-            let after = state[key].map { values in
-                net.encode(entity: key.entity) { $0.write(values) }
-            }
-            net.append(
-                NetChanges.Item(
-                    kind: before == nil ? .insert : after == nil ? .delete : .update,
-                    entity: key.entity, id: key.id, base: base ?? .zero, before: before ?? 0..<0,
-                    after: after ?? 0..<0))
-        }
-        net.sort()
-        guard try net.violations().isEmpty else { return nil }
-        var attributes = CommitAttributes(
-            author: commit.owner?.author, scope: commit.owner?.scope)
-        attributes.group = commit.group
-        return try net.encoded(
-            attributes: attributes, base: Revision(UInt64(model.revision)),
-            token: UInt64(model.revision), time: Double(model.revision + 1),
-            for: CommitPurpose(isUndoable: commit.isUndoable))
-    }
-
-    private func apply(_ step: SimulatedOperation.Step, to state: inout ReferenceModel.State) {
-        func object(_ entity: Int, _ number: Int) -> Key? {
-            let keys = state.keys.filter { $0.entity == entity }.sorted()
-            return keys.isEmpty ? nil : keys[number % keys.count]
-        }
-        func reference(_ entity: Int, _ number: Int) -> Value {
-            object(entity, number).map { .reference($0.id) } ?? .null
-        }
-        switch step {
-        case .insert(let entity, let value, let first, let second):
-            let key = Key(entity: entity, id: ObjectID(high: 1 << 32, low: nextID))
-            nextID += 1
-            let item = reference(SimulationEntity.item, first)
-            let other = reference(SimulationEntity.item, second)
-            let text = Value.string("\(value)")
-            switch entity {
-            case SimulationEntity.box: state[key] = [text, .null]
-            case SimulationEntity.item:
-                let box = reference(SimulationEntity.box, first)
-                state[key] = [text, .int(0), .null, second % 3 == 0 ? .null : box, other]
-            case SimulationEntity.label where item != .null: state[key] = [text, item]
-            case SimulationEntity.related where item != .null && other != .null:
-                state[key] = [item, other]
-            default: break
-            }
-        case .name(let entity, let number, let value):
-            guard let key = object(entity, number) else { return }
-            state[key]?[0] = .string(value == 0 ? "" : "\(value)")
-        case .rate(let number, let value):
-            guard let key = object(SimulationEntity.item, number) else { return }
-            state[key]?[1] = .int(value)
-        case .refer(let number, let slot, let target):
-            guard let key = object(SimulationEntity.item, number) else { return }
-            let entity = slot == 3 ? SimulationEntity.box : SimulationEntity.item
-            let value = target.map { reference(entity, $0) } ?? .null
-            state[key]?[slot] = value
-        case .delete(let entity, let number, let cascades):
-            guard let key = object(entity, number) else { return }
-            delete(key, from: &state, cascades)
-        }
-    }
-
-    private func delete(
-        _ key: Key, from state: inout ReferenceModel.State, _ cascades: Bool
-    ) {
-        state[key] = nil
-        if !cascades { return }
-        for (source, values) in state.sorted(by: { $0.key < $1.key }) {
-            for (slot, target) in SimulationEntity.references[source.entity] ?? [:]
-            where target == key.entity && values[slot] == .reference(key.id) {
-                let goes =
-                    SimulationEntity.isRequired(source.entity, slot)
-                    || target == SimulationEntity.box
-                if !goes {
-                    state[source]?[slot] = .null
-                } else if state[source] != nil {
-                    delete(source, from: &state, true)
-                }
-            }
-        }
-    }
-
-    // MARK: Undo, redo, revert
-
-    private func takeBack(
-        _ request: UndoRequest, _ policy: ReferenceModel.Policy, _ owner: Owner? = nil,
-        _ expected: (inout ReferenceModel) -> ReferenceModel.Outcome
-    ) throws {
+    private func runToEnd(_ operation: SimulatedOperation) throws {
         let before = model
-        let outcome = expected(&model)
+        let outcome = model.carryOut(operation)
         let after = model
         // Until it is written the store is what it was.
         model = before
-        var found = UndoOutcome.nothing
-        try failing {
-            found = try file.takeBack(
-                request, policy.policy, author: owner?.author, scope: owner?.scope,
-                time: Double(model.revision + 1))
+        let found = try failing {
+            try store.carryOut(
+                operation, before.now, before.revision, nextID: before.nextID)
         }
         model = after
-        let same: ReferenceModel.Outcome
-        switch found {
-        case .written(let commit):
-            same = .written
-            guard commit.cause == model.commits.last?.cause else {
-                throw Difference(description: "the cause is \(commit.cause)")
-            }
-        case .nothing: same = .nothing
-        case .conflicts: same = .conflicts
-        case .violations(let violations):
-            throw Difference(description: "violations: \(violations.map(\.message))")
-        case .contention: throw Difference(description: "it never fits the store")
+        guard found.outcome == outcome else {
+            throw Difference(
+                description: "it came to \(found.outcome), expected was \(outcome)")
         }
-        guard same == outcome else {
-            throw Difference(description: "it came to \(found), expected was \(outcome)")
+        if let commit = found.commit, commit.cause != model.commits.last?.cause {
+            throw Difference(description: "the cause is \(commit.cause)")
         }
-        count("\(policy) \(outcome)")
+        count("\(operation.name) \(outcome)")
+        try compare()
+    }
+
+    // MARK: What disturbs
+
+    /// Lets a child carry out the operation, and kills it meanwhile: the store is as before, or as
+    /// after.
+    private func runKilled(_ operation: SimulatedOperation, after time: Duration) throws {
+        let before = model
+        _ = model.carryOut(operation)
+        let text = String(decoding: try JSONEncoder().encode(operation), as: UTF8.self)
+        // In every other case nobody else has the store open, and the next one resets its lock file.
+        let isAlone = before.revision % 2 == 0
+        if isAlone { store.file.close() }
+        let child = try Child([
+            "carry-out", directory.file(), text, "--next-id", "\(before.nextID)",
+        ])
+        guard child.nextLine(within: .seconds(20)) == "ready" else {
+            throw Difference(description: "a child was not ready: \(child.lines)")
+        }
+        let start = ContinuousClock.now
+        while ContinuousClock.now < start + time { sched_yield() }
+        child.kill()
+        guard child.end(within: .seconds(20)) == .killed(SIGKILL) else {
+            throw Difference(description: "a child ended by itself: \(child.lines)")
+        }
+        if isAlone { store = try SimulatedStore(at: directory.file()) }
+        let revision = try store.revision()
+        if revision == before.revision { model = before }
+        let isDone = child.lines.contains("done")
+        count(isDone ? "kills when done" : "kills at \(revision - before.revision) commits")
         try compare()
     }
 
     /// The second of two undos that were prepared for the same stack is refused.
-    private func race(_ author: Int) throws {
-        guard let owner = owner(author, false) else { return }
-        let request = UndoRequest.undo(owner.owner)
+    private func race(_ owner: ReferenceModel.Owner) throws {
+        let file = store.file
         func prepared() throws -> EncodedChangeSet? {
-            guard let prepared = try file.read({ try $0.prepare(request, .skip) }),
+            guard let prepared = try file.read({ try $0.prepare(.undo(owner.owner), .skip) }),
                 prepared.inverse.conflicts.isEmpty
             else { return nil }
             let net = try prepared.inverse.netChanges(file.schema)
@@ -286,48 +145,36 @@ final class Simulation {
     }
 
     /// Runs what writes; when a write is to fail it must leave nothing, and is tried again.
-    private func failing(_ body: () throws -> Void) throws {
+    private func failing<Result>(_ body: () throws -> Result) throws -> Result {
         guard let put = failingPut else { return try body() }
         failingPut = nil
         #if STET_FAULTS
-            file.environment.faults.failNext(.put, after: put, code: LMDBError.noSpace)
-            defer { file.environment.faults.disarm() }
+            let faults = store.file.environment.faults
+            faults.failNext(.put, after: put, code: LMDBError.noSpace)
+            defer { faults.disarm() }
             do {
                 return try body()
             } catch let error as StoreError where error.code == .diskFull {
-                file.environment.faults.disarm()
+                faults.disarm()
                 count("failed writes")
                 try compare()
             }
         #endif
-        try body()
+        return try body()
     }
 
     // MARK: Comparing
 
     private func compare() throws {
-        let head = try file.read { try $0.head().revision }
-        guard head.number == UInt64(model.revision) else {
-            throw Difference(description: "revision \(head), expected was \(model.revision)")
+        let revision = try store.revision()
+        guard revision == model.revision else {
+            throw Difference(description: "revision \(revision), expected was \(model.revision)")
         }
         try compare(model.now, asOf: model.revision)
     }
 
     private func compare(_ state: ReferenceModel.State, asOf revision: Int) throws {
-        var found: ReferenceModel.State = [:]
-        try file.read { reader in
-            for (offset, entity) in file.schema.entities.enumerated() {
-                try reader.forEachRecord(
-                    ofEntity: offset + 1, asOf: Revision(UInt64(revision))
-                ) { id, record in
-                    let body = try RecordBody(record.body, of: entity)
-                    found[Key(entity: offset + 1, id: id)] = try entity.properties.indices.map {
-                        try body.value($0)
-                    }
-                    return true
-                }
-            }
-        }
+        let found = try store.state(asOf: revision)
         guard found != state else { return }
         let keys = Set(found.keys).union(state.keys).sorted().filter { found[$0] != state[$0] }
         let lines = keys.prefix(4).map { key in
@@ -341,6 +188,7 @@ final class Simulation {
     /// Every state, every stack, and what verify finds.
     private func compareEverything() throws {
         for (revision, state) in model.states.enumerated() { try compare(state, asOf: revision) }
+        let file = store.file
         for owner in Set(model.undo.keys).union(model.redo.keys) {
             let heads = try file.read { try $0.heads(of: owner.owner) }
             let tops = [model.undo[owner]?.last, model.redo[owner]?.last]
@@ -351,8 +199,4 @@ final class Simulation {
         let problems = try file.verify().problems
         if !problems.isEmpty { throw Difference(description: problems.joined(separator: " ")) }
     }
-}
-
-extension ReferenceModel.Owner {
-    var owner: UndoOwner { UndoOwner(author: author, scope: scope) }
 }

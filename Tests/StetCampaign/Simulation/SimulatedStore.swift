@@ -1,0 +1,170 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import StetLMDB
+import StetStore
+
+/// A store that carries out what a reference model is told, too.
+struct SimulatedStore {
+    typealias State = ReferenceModel.State
+    typealias Key = ReferenceModel.Key
+
+    let file: StoreFile
+
+    /// Not synced: what is asked is what is written, not whether it is on the disk.
+    init(at path: String) throws {
+        var sizes = StoreFile.Configuration()
+        sizes.mapByteCount = 64 << 20
+        let file = try StoreFile.open(at: path, schema: .simulation, sizes)
+        file.close()
+        var configuration = Environment.Configuration()
+        configuration.skipsSync = true
+        configuration.mapByteCount = 64 << 20
+        let environment = try Environment.open(at: path, configuration)
+        self.file = try withExtendedLifetime(environment) {
+            try StoreFile.open(at: path, schema: .simulation, sizes)
+        }
+    }
+
+    /// What an operation came to, and the commit when one was written.
+    typealias Result = (outcome: ReferenceModel.Outcome, commit: Commit?)
+
+    /// - Parameters:
+    ///   - now: what is stored.
+    ///   - revision: that of `now`.
+    ///   - nextID: the number of the next object.
+    func carryOut(
+        _ operation: SimulatedOperation, _ now: State, _ revision: Int, nextID: UInt64
+    ) throws -> Result {
+        typealias Owner = ReferenceModel.Owner
+        switch operation {
+        case .edit(let author, let scope, let group, let isUndoable, let steps):
+            var edit = SimulatedEdit(of: now, nextID: nextID)
+            edit.apply(steps, at: revision + 1)
+            var attributes = CommitAttributes(
+                author: Owner(author, scope)?.author, scope: Owner(author, scope)?.scope)
+            attributes.group = group.map(UndoGroup.simulated)
+            return try save(edit.state, now, revision, attributes, isUndoable: isUndoable)
+        case .undo(let author, let scope, let policy):
+            return try takeBack(.undo(Owner(author, scope).owner), policy, nil, revision)
+        case .redo(let author, let scope, let policy):
+            return try takeBack(.redo(Owner(author, scope).owner), policy, nil, revision)
+        case .revert(let number, let author, let policy):
+            guard revision > 0 else { return (.nothing, nil) }
+            let subject = Revision(UInt64(number % revision + 1))
+            return try takeBack(.revert(subject), policy, Owner(author, false), revision)
+        case .race, .fail, .kill, .reopen: return (.nothing, nil)
+        }
+    }
+
+    // MARK: Saving
+
+    private func save(
+        _ state: State, _ now: State, _ revision: Int, _ attributes: CommitAttributes,
+        isUndoable: Bool
+    ) throws -> Result {
+        if state == now { return (.nothing, nil) }
+        let net = try changes(from: now, to: state)
+        guard try net.violations().isEmpty else { return (.refused, nil) }
+        let set = try net.encoded(
+            attributes: attributes, base: Revision(UInt64(revision)), token: UInt64(revision),
+            time: Double(revision + 1), for: CommitPurpose(isUndoable: isUndoable))
+        do {
+            return (.written, try file.commit(set))
+        } catch is CommitRefusal {
+            return (.refused, nil)
+        }
+    }
+
+    private func changes(from before: State, to after: State) throws -> NetChanges {
+        var net = NetChanges(schema: file.schema)
+        for key in Set(after.keys).union(before.keys).sorted() where after[key] != before[key] {
+            let base = try file.read { reader in
+                try reader.lastChange(ofEntity: key.entity, key.id, asOf: Revision(.max))?.revision
+            }
+            let old = before[key].map { values in
+                net.encode(entity: key.entity) { $0.write(values) }
+            }
+            let new = after[key].map { values in
+                net.encode(entity: key.entity) { $0.write(values) }
+            }
+            net.append(
+                NetChanges.Item(
+                    kind: old == nil ? .insert : new == nil ? .delete : .update,
+                    entity: key.entity, id: key.id, base: base ?? .zero, before: old ?? 0..<0,
+                    after: new ?? 0..<0))
+        }
+        net.sort()
+        return net
+    }
+
+    // MARK: Undo, redo, revert
+
+    private func takeBack(
+        _ request: UndoRequest, _ policy: ReferenceModel.Policy, _ owner: ReferenceModel.Owner?,
+        _ revision: Int
+    ) throws -> Result {
+        let found = try file.takeBack(
+            request, policy.policy, author: owner?.author, scope: owner?.scope,
+            time: Double(revision + 1))
+        switch found {
+        case .written(let commit): return (.written, commit)
+        case .nothing: return (.nothing, nil)
+        case .conflicts: return (.conflicts, nil)
+        case .violations(let violations):
+            throw Simulation.Difference(description: "violations: \(violations.map(\.message))")
+        case .contention: throw Simulation.Difference(description: "it never fits the store")
+        }
+    }
+
+    // MARK: Looking
+
+    func revision() throws -> Int { Int(try file.read { try $0.head().revision.number }) }
+
+    func state(asOf revision: Int) throws -> State {
+        var state: State = [:]
+        try file.read { reader in
+            for (offset, entity) in file.schema.entities.enumerated() {
+                try reader.forEachRecord(
+                    ofEntity: offset + 1, asOf: Revision(UInt64(revision))
+                ) { id, record in
+                    let body = try RecordBody(record.body, of: entity)
+                    state[Key(entity: offset + 1, id: id)] = try entity.properties.indices.map {
+                        try body.value($0)
+                    }
+                    return true
+                }
+            }
+        }
+        return state
+    }
+}
+
+/// The child that carries out one operation, and is killed meanwhile.
+struct CarryOut: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Carries out one operation of a simulation between \"ready\" and \"done\".")
+
+    @Argument var path: String
+    @Argument(help: "The operation, in JSON.")
+    var operation: String
+    @Option(help: "The number of the next object.")
+    var nextID: UInt64
+
+    func run() throws {
+        do {
+            let operation = try JSONDecoder().decode(
+                SimulatedOperation.self, from: Data(operation.utf8))
+            let store = try SimulatedStore(at: path)
+            let revision = try store.revision()
+            let now = try store.state(asOf: revision)
+            say("ready")
+            _ = try store.carryOut(operation, now, revision, nextID: nextID)
+            say("done")
+            withExtendedLifetime(store) { while true { pause() } }
+        } catch {
+            say("error: \(error)")
+            throw ExitCode.failure
+        }
+    }
+}
