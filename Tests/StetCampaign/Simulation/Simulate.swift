@@ -52,7 +52,8 @@ struct Simulate: Campaign {
         return (operations, last)
     }
 
-    /// What operations show; with a kill, which never comes at the same moment, at several attempts.
+    /// What operations show; with a kill, which never comes at the same moment, at one of several
+    /// attempts.
     private func finding(_ operations: [SimulatedOperation]) -> String? {
         let isKilled = operations.contains { if case .kill = $0 { true } else { false } }
         for _ in 0..<(isKilled ? 8 : 1) {

@@ -29,10 +29,7 @@ struct SimulatedStore {
     /// What an operation came to, and the commit when one was written.
     typealias Result = (outcome: ReferenceModel.Outcome, commit: Commit?)
 
-    /// - Parameters:
-    ///   - now: what is stored.
-    ///   - revision: that of `now`.
-    ///   - nextID: the number of the next object.
+    /// Does what the model does with `now`, which is what is stored at the last revision.
     func carryOut(
         _ operation: SimulatedOperation, _ now: State, _ revision: Int, nextID: UInt64
     ) throws -> Result {

@@ -95,7 +95,7 @@ final class Simulation {
         let before = model
         _ = model.carryOut(operation)
         let text = String(decoding: try JSONEncoder().encode(operation), as: UTF8.self)
-        // In every other case nobody else has the store open, and the next one resets its lock file.
+        // In every other case nobody else has the store open, and the next resets its lock file.
         let isAlone = before.revision % 2 == 0
         if isAlone { store.file.close() }
         let child = try Child([
