@@ -94,11 +94,9 @@ extension Store {
         guard let purpose = prepared.purpose(isEmpty: net.items.isEmpty) else {
             return .done(nil)
         }
-        let changes = try net.changeSet()
-        let (violations, lookups) = try violations(of: changes, at: inverse.base)
-        net.lookups = lookups
+        let violations = try violations(of: &net, at: inverse.base)
         guard violations.isEmpty else {
-            throw ValidationError(violations: violations, rejected: changes)
+            throw ValidationError(violations: violations, rejected: try net.changeSet())
         }
         let encoded = try net.encoded(
             attributes: prepared.attributes(author: task.author, scope: task.scope),
@@ -113,25 +111,45 @@ extension Store {
     func plan(_ request: UndoRequest, _ policy: UndoPolicy) throws -> UndoPlan? {
         guard let prepared = try file.read({ try $0.prepare(request, policy) }) else { return nil }
         let inverse = prepared.inverse
-        let changes = try inverse.netChanges(file.schema).changeSet()
+        var net = try inverse.netChanges(file.schema)
+        let violations =
+            inverse.conflicts.isEmpty ? try violations(of: &net, at: inverse.base) : []
         return UndoPlan(
-            commits: inverse.subjects, label: inverse.label, changes: changes,
-            conflicts: inverse.conflicts, skipped: inverse.skipped,
-            violations: inverse.conflicts.isEmpty
-                ? try violations(of: changes, at: inverse.base).violations : [])
+            commits: inverse.subjects, label: inverse.label, changes: try net.changeSet(),
+            conflicts: inverse.conflicts, skipped: inverse.skipped, violations: violations)
     }
 
-    /// What a save with these changes would be refused for, and what validators have looked up.
+    /// What a save with these changes would be refused for; what validators look up is noted in
+    /// them.
     ///
-    /// They are made pending in a context of their own, so that they pass what a save passes.
+    /// Where code of the models is asked, they are made pending in a context of their own, so that
+    /// they pass what a save passes.
     private func violations(
-        of changes: ChangeSet, at revision: Revision
-    ) throws -> (violations: [Violation], lookups: Lookups) {
-        if changes.isEmpty { return ([], Lookups()) }
+        of net: inout NetChanges, at revision: Revision
+    ) throws -> [Violation] {
+        if net.items.isEmpty { return [] }
         let context = ManagedContext(
             store: self, author: nil, scope: nil, revision: revision)
-        try context.apply(changes)
-        return try context.violationsAsTheyStand()
+        guard needsObjects(net) else { return try context.violations(of: &net, revision) }
+        try context.apply(try net.changeSet())
+        let (violations, lookups) = try context.violationsAsTheyStand()
+        net.lookups = lookups
+        return violations
+    }
+
+    /// True when it takes objects to say what is wrong: for validators in code, and for what
+    /// forbids a deletion.
+    private func needsObjects(_ net: borrowing NetChanges) -> Bool {
+        func hasValidators<M: Model>(_ type: M.Type) -> Bool { !M.validators.isEmpty }
+        if !configuration.changeSetValidators.isEmpty { return true }
+        var entity = 0
+        for item in net.items {
+            if item.kind == .delete { return true }
+            if item.entity == entity { continue }
+            entity = item.entity
+            if let type = modelTypes[entity - 1], hasValidators(type) { return true }
+        }
+        return false
     }
 }
 

@@ -108,6 +108,7 @@ struct Inversion {
 
     mutating func invert(_ commit: Commit) throws {
         subjects.append(commit.revision)
+        objects.reserveCapacity(objects.count + commit.changeCount)
         try commit.forEachChange { change in
             guard schema.entity(numbered: change.entity) != nil else {
                 let former = commit.schema.entities.element(at: change.entity - 1)?.name ?? ""
