@@ -23,6 +23,7 @@ enum {
     CHUNK_COUNT = 8 * 4096 - 16,
     CHUNK_HEADER_COUNT = 8,
     CHANGE_HEADER_COUNT = 48,
+    CELL_HEADER_COUNT = 4,
     SALT_COUNT = 16,
     HEAD_COUNT = 56,
     TITLE_MAXIMUM = 32,
@@ -61,6 +62,12 @@ static inline void put64(uint8_t *to, uint64_t value) { memcpy(to, &value, 8); }
 static inline uint64_t get64(const uint8_t *from) {
     uint64_t value;
     memcpy(&value, from, 8);
+    return value;
+}
+
+static inline uint16_t get16(const uint8_t *from) {
+    uint16_t value;
+    memcpy(&value, from, 2);
     return value;
 }
 
@@ -116,6 +123,13 @@ void put_body(uint8_t *body, const Change *change);
 int put_journal(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);
 int put_references(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);
 int put_entries(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);
+
+// What `context` does to the stored article at an index; answers an error code, or 0.
+typedef int (*Edit)(const void *context, size_t index, BareArticle *article);
+
+// Edits articles in one durable commit, or without an edit deletes them. The ids ascend.
+int change_stored(
+    BareStore *store, const BareID *ids, size_t count, Edit edit, const void *context);
 
 // All of it, but for LMDB's own. The revision moves on; after a failure the store is of no use.
 int put_commit(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);

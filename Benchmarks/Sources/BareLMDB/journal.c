@@ -24,7 +24,7 @@ static uint8_t *put_attributes(BareStore *store, uint8_t *to) {
     return to + ATTRIBUTES_COUNT;
 }
 
-enum { CELL_HEADER_COUNT = 4, INT = 2, STRING = 5, BEFORE_AND_AFTER = 3 };
+enum { INT = 2, STRING = 5, BEFORE_AND_AFTER = 3 };
 
 static bool changes_title(const Change *change) {
     const BareArticle *old = change->before, *new = change->article;

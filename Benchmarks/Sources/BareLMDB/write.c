@@ -156,9 +156,8 @@ static int read_before(
     return 0;
 }
 
-// With `articles` an update to their titles and ratings, else a delete.
-static int change_stored(
-    BareStore *store, const BareID *ids, const BareArticle *articles, size_t count) {
+int change_stored(
+    BareStore *store, const BareID *ids, size_t count, Edit edit, const void *context) {
     MDB_txn *transaction;
     Change *changes = calloc(count, sizeof *changes);
     BareArticle *before = calloc(count, sizeof *before), *after = calloc(count, sizeof *after);
@@ -167,15 +166,13 @@ static int change_stored(
     if (!code) {
         for (size_t index = 0; index < count; index++) {
             changes[index] = (Change){
-                .kind = articles ? UPDATE : DELETE, .entity = ARTICLE, .id = ids[index]};
+                .kind = edit ? UPDATE : DELETE, .entity = ARTICLE, .id = ids[index]};
         }
         code = read_before(store, transaction, changes, before, count);
         for (size_t index = 0; index < count && !code; index++) {
             after[index] = before[index];
-            if (articles) {
-                after[index].title = articles[index].title;
-                after[index].title_count = articles[index].title_count;
-                after[index].rating = articles[index].rating;
+            if (edit) {
+                code = edit(context, index, &after[index]);
                 changes[index].before = &before[index];
             }
             changes[index].article = &after[index];
@@ -190,13 +187,21 @@ static int change_stored(
     return code;
 }
 
+static int set_title_and_rating(const void *context, size_t index, BareArticle *article) {
+    const BareArticle *wanted = (const BareArticle *)context + index;
+    article->title = wanted->title;
+    article->title_count = wanted->title_count;
+    article->rating = wanted->rating;
+    return 0;
+}
+
 int bare_update(
     BareStore *store, const BareID *ids, const BareArticle *articles, size_t count) {
-    return change_stored(store, ids, articles, count);
+    return change_stored(store, ids, count, set_title_and_rating, articles);
 }
 
 int bare_delete(BareStore *store, const BareID *ids, size_t count) {
-    return change_stored(store, ids, NULL, count);
+    return change_stored(store, ids, count, NULL, NULL);
 }
 
 // MARK: Notebooks

@@ -42,6 +42,8 @@ final class BarePeer: Peer {
         try opened().update(positions.map { inserted[$0] }, to: range, of: samples)
     }
 
+    func undo() throws { try opened().undo() }
+
     func delete(_ positions: [Int]) throws {
         try opened().delete(positions.map { inserted[$0] })
     }

@@ -30,6 +30,8 @@ final class BareStore {
         try check(bare_update(handle, ids, articles, ids.count))
     }
 
+    func undo() throws { try check(bare_undo(handle)) }
+
     func delete(_ ids: [BareID]) throws {
         try check(bare_delete(handle, ids, ids.count))
     }

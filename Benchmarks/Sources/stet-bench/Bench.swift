@@ -24,6 +24,11 @@ enum Bench {
             let path = "\(packageDirectory)/.results/\(options.resultsName).json"
             try write(figures, to: path)
             print("Figures: \(path)")
+            if options.groups.contains(.growth), !options.isQuick {
+                let plots = "\(packageDirectory)/plots"
+                try GrowthWorkloads.plot(options, figures).write(to: plots, as: "undo")
+                print("Plots: \(plots)")
+            }
             if !measurements.failures.isEmpty { exit(1) }
         } catch {
             say("\(error)")
@@ -54,8 +59,9 @@ enum Bench {
                           takes what waits into one transaction. Neither validates anything
             members       one more in a relationship that has so many; referring: members that refer
                           to the owner, linked: a link for each; with and without the durable save
+            W8: growth    of the time per object, from the shortest journal to the longest
             W13           what a refused save does last: 10,000 edits put back, per object; written by
-                          it; and as a share of the good save
+                          it, also by a refused undo; and as a share of the good save
             W14           snapshot and restore of 10,000 edits, per object
             W18           the heap of live unchanged objects, less that of an array of their values
             W19           reads by id in a context 10,000 commits behind, beside a fresh one
@@ -104,6 +110,13 @@ enum Bench {
             let workloads = try ContextWorkloads(options, samples, directory: directory)
             for round in rounds(options, "Contexts") {
                 try await workloads.run(round: round, &measurements)
+            }
+            workloads.close()
+        }
+        if options.groups.contains(.growth) {
+            let workloads = try await GrowthWorkloads(options, samples, directory: directory)
+            for round in rounds(options, "Growth") {
+                try workloads.run(round: round, &measurements)
             }
             workloads.close()
         }

@@ -8,7 +8,11 @@ struct EditingWorkloads {
     private static let rollback = "W13"
     private static let rollbackShare = "W13 share"
     private static let bytesWritten = "W13 bytes"
+    private static let bytesWrittenByUndo = "W13 undo bytes"
     private static let snapshotAndRestore = "W14"
+
+    /// With an author every save can be undone.
+    private static let author = "bench"
 
     private let store: Store
     private let pendingCount: Int
@@ -26,6 +30,7 @@ struct EditingWorkloads {
         try set(&measurements)
         try putBack(&measurements)
         try save(&measurements)
+        try undoRefused(&measurements)
     }
 
     func close() { store.close() }
@@ -82,6 +87,28 @@ struct EditingWorkloads {
         measurements.add(rollback / saving * 100, .percent, Self.rollbackShare, .stet)
     }
 
+    /// An undo of the save, with the edit of another author in the way of one object.
+    private func undoRefused(_ measurements: inout Measurements) throws {
+        let other = store.context(author: "another")
+        let articles = try other.fetch(Article.self)
+        articles[articles.count - 1].title = "of another \(other.revision)"
+        try other.save()
+        let revision = try store.revision()
+        let start = try WriteCounters.now()
+        let isRefused = measurements.time(
+            "refused undo of edits", .stet, objects: pendingCount
+        ) {
+            do {
+                try store.undo(author: Self.author)
+                return false
+            } catch { return error is UndoConflictError }
+        }
+        let written = try WriteCounters.now().byteCount - start.byteCount
+        measurements.add(Double(written), .bytes, Self.bytesWrittenByUndo, .stet)
+        guard isRefused else { throw Failure("an undo with a conflict was not refused") }
+        try expectEqual(try store.revision(), revision, "the revision after a refused undo")
+    }
+
     private func saveRefused(_ measurements: inout Measurements) throws {
         let (context, articles) = try pending(rating: 4)
         articles[articles.count - 1].rating = 6
@@ -110,7 +137,7 @@ struct EditingWorkloads {
 
     /// A fresh context with articles in it.
     private func articles() throws -> (ManagedContext, [Article]) {
-        let context = store.context()
+        let context = store.context(author: Self.author)
         return (context, try context.fetch(Article.self))
     }
 }

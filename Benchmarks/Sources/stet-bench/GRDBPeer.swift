@@ -23,6 +23,8 @@ final class GRDBPeer: Peer {
     private var ids: [Int64] = []
     /// Of rows, as the undo log counts them.
     private var changeCount = 0
+    /// Of the undo log where the last update begins.
+    private var lastUpdate: Int64 = 0
 
     init(_ path: String, _ samples: Samples, _ kind: Kind) throws {
         self.path = path
@@ -129,6 +131,7 @@ final class GRDBPeer: Peer {
 
     func update(_ positions: [Int], to range: Range<Int>) throws {
         try pool.write { database in
+            if kind.contains(.undo) { lastUpdate = try nextOfUndoLog(database) }
             for (position, sample) in zip(positions, samples.values[range]) {
                 guard var article = try ArticleRecord.fetchOne(database, key: position + 1) else {
                     throw Failure("an article is missing")
@@ -140,6 +143,8 @@ final class GRDBPeer: Peer {
         }
         changeCount += positions.count
     }
+
+    func undo() throws { try pool.write { try takeBack(from: lastUpdate, $0) } }
 
     func delete(_ positions: [Int]) throws {
         try pool.write { database in

@@ -87,6 +87,21 @@ func createUndoLog(_ database: Database) throws {
     }
 }
 
+/// The number of the next entry.
+func nextOfUndoLog(_ database: Database) throws -> Int64 {
+    try Int64.fetchOne(database, sql: "SELECT coalesce(max(seq), 0) + 1 FROM undolog") ?? 1
+}
+
+/// Undoes everything from an entry on, as sqlite.org/undoredo.html does it: the entries are taken
+/// from the log and run, the last one first, which logs what a redo would run.
+func takeBack(from first: Int64, _ database: Database) throws {
+    let statements = try String.fetchAll(
+        database, sql: "SELECT sql FROM undolog WHERE seq >= ? ORDER BY seq DESC",
+        arguments: [first])
+    try database.execute(sql: "DELETE FROM undolog WHERE seq >= ?", arguments: [first])
+    for statement in statements { try database.execute(sql: statement) }
+}
+
 extension Totals {
     @inline(__always)
     mutating func addAll(_ article: ArticleRecord?) {

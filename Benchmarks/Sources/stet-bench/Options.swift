@@ -7,10 +7,10 @@ struct Options {
           --directory  where the stores are made and removed again, on a real disk;
                        .build of the current directory unless said otherwise
           --only       one workload, such as W2b, or one group: peers, reading, editing,
-                       members, contexts
+                       members, contexts, growth
         """
 
-    enum Group: String, CaseIterable { case peers, reading, editing, members, contexts }
+    enum Group: String, CaseIterable { case peers, reading, editing, members, contexts, growth }
 
     var isQuick = false
     var rounds: Int?
@@ -63,6 +63,12 @@ struct Options {
     var readCount: Int { isQuick ? 20_000 : 50_000 }
     /// How many articles one commit changes, or deletes.
     var changedCount: Int { storedCount / 2 }
+    /// How many articles a commit has changed that is undone.
+    var undoneCount: Int { 10_000 }
+    /// The commits of the journals in which one is undone.
+    var journalLengths: [Int] {
+        isQuick ? [1_000, 10_000] : [10_000, 100_000, 1_000_000]
+    }
     /// The sizes of relationships that get one member more.
     var memberCounts: [Int] { isQuick ? [10_000, 100_000] : [10_000, 100_000, 1_000_000] }
     /// How many members are added, one per commit.

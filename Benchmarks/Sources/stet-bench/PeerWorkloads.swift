@@ -26,7 +26,7 @@ struct PeerWorkloads {
     static func sampleCount(_ options: Options) -> Int {
         options.storedCount + options.middleCommitCount * options.middleCommits
             + options.smallCommits + options.commitsBy16 + options.commitsBy64
-            + options.changedCount
+            + options.changedCount + options.undoneCount
     }
 
     /// One round; who begins changes from round to round.
@@ -77,6 +77,11 @@ struct PeerWorkloads {
 
     /// Of what was inserted first, those that are updated: spread over the whole store.
     private var updatedPositions: [Int] { (0..<options.changedCount).map { $0 * 2 } }
+    /// Of those the ones that are updated once more, which is undone.
+    private var undonePositions: [Int] {
+        let step = options.storedCount / options.undoneCount / 2 * 2
+        return (0..<options.undoneCount).map { $0 * step }
+    }
     private var deletedPositions: [Int] { (0..<options.changedCount).map { $0 * 2 + 1 } }
 
     /// Does to `stored` what the programs do to their stores.
@@ -89,6 +94,7 @@ struct PeerWorkloads {
             }
         case .delete:
             for position in deletedPositions { stored[position] = nil }
+        case .undo: break
         default: stored += samples.values[range].map(Optional.some)
         }
     }
@@ -101,6 +107,7 @@ struct PeerWorkloads {
         case .insertBy16: options.commitsBy16
         case .insertBy64: options.commitsBy64
         case .update: options.changedCount
+        case .undo: options.undoneCount
         case .readInOneScope, .readInScopes, .walk, .open, .delete: 0
         }
     }
@@ -129,6 +136,7 @@ struct PeerWorkloads {
         switch workload {
         case .update: try peer.update(updatedPositions, to: range)
         case .delete: try peer.delete(deletedPositions)
+        case .undo: break
         default: if !range.isEmpty { try peer.commit(range) }
         }
     }
@@ -182,6 +190,10 @@ struct PeerWorkloads {
             let positions = updatedPositions
             return try rate(
                 positions.count, clock.measure { try peer.update(positions, to: range) })
+        case .undo:
+            let positions = undonePositions
+            try peer.update(positions, to: range)
+            return try rate(positions.count, clock.measure { try peer.undo() })
         case .delete:
             let positions = deletedPositions
             return try rate(positions.count, clock.measure { try peer.delete(positions) })

@@ -2,6 +2,9 @@ import Stet
 
 /// The program that all this is about.
 final class StetPeer: Peer {
+    /// Of what can be undone.
+    private static let author = "bench"
+
     private let path: String
     private let samples: Samples
     private var store: Store
@@ -72,13 +75,19 @@ final class StetPeer: Peer {
     }
 
     func update(_ positions: [Int], to range: Range<Int>) throws {
-        let context = store.context()
+        let context = store.context(author: Self.author)
         for (position, sample) in zip(positions, samples.values[range]) {
             let article = try article(at: position, in: context)
             article.title = sample.title
             article.rating = sample.rating
         }
         try context.save()
+    }
+
+    func undo() throws {
+        guard try store.undo(author: Self.author) != nil else {
+            throw Failure("there was nothing to undo")
+        }
     }
 
     func delete(_ positions: [Int]) throws {

@@ -11,6 +11,7 @@ enum Workload: String, CaseIterable {
     case open = "W12"
     // Last, because commits slow down where the free pages are scattered.
     case update = "W6"
+    case undo = "W8"
     case delete = "W7"
 
     /// Counted while W2 runs.
@@ -19,7 +20,7 @@ enum Workload: String, CaseIterable {
 
     var unit: Unit {
         switch self {
-        case .insertAll, .insertThousands, .walk, .update, .delete: .objects
+        case .insertAll, .insertThousands, .walk, .update, .undo, .delete: .objects
         case .insertSingly, .insertBy16, .insertBy64: .commits
         case .readInOneScope, .readInScopes: .reads
         case .open: .milliseconds
@@ -39,6 +40,7 @@ enum Workload: String, CaseIterable {
         case .open: "open a store of \(options.storedCount) and more, and one read"
         case .update:
             "update title and rating of \(options.changedCount), read by id, in one commit"
+        case .undo: "undo the last commit, an update of \(options.undoneCount), durably"
         case .delete: "delete \(options.changedCount), read by id, in one commit"
         }
     }
@@ -60,12 +62,13 @@ enum Program: String, CaseIterable {
     /// What it is asked to do: an undo log does not change reads, nor do cached statements writes.
     var workloads: Set<Workload> {
         switch self {
-        case .stet, .lmdb, .lmdbJournal, .grdb, .grdbTuned: Set(Workload.allCases)
+        case .stet, .lmdbJournal: Set(Workload.allCases)
+        case .lmdb, .grdb, .grdbTuned: Set(Workload.allCases).subtracting([.undo])
         case .grdbCached: [.readInOneScope, .readInScopes]
         case .grdbUndo, .grdbUndoTuned:
             [
                 .insertAll, .insertThousands, .insertSingly, .insertBy16, .insertBy64, .update,
-                .delete,
+                .undo, .delete,
             ]
         case .lmdbStructs: []
         }
@@ -91,6 +94,9 @@ protocol Peer: AnyObject {
     /// Gives the objects at positions, which ascend, titles and ratings of samples, in one durable
     /// commit.
     func update(_ positions: [Int], to range: Range<Int>) throws
+
+    /// Takes the last update back in one durable commit: only asked where the workload is.
+    func undo() throws
 
     /// Deletes the objects at positions, which ascend, in one durable commit.
     func delete(_ positions: [Int]) throws

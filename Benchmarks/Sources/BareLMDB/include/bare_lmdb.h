@@ -69,6 +69,10 @@ int bare_update(
 // Deletes articles in one durable commit. The ids ascend.
 int bare_delete(BareStore *store, const BareID *ids, size_t count);
 
+// Takes the last commit, an update that was journalled, back in one durable commit: from its entry,
+// each title and rating that is still the one that it has set.
+int bare_undo(BareStore *store);
+
 // Writes each article in a durable commit, by so many threads, each with a transaction per article.
 int bare_commit_by_threads(
     BareStore *store, const BareArticle *articles, size_t count, uint32_t threads);
