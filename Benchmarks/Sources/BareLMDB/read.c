@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include <errno.h>
 
 #include "format.h"
@@ -210,6 +211,106 @@ int bare_walk(BareStore *store, BareTotals *totals) {
     if (references) mdb_cursor_close(references);
     mdb_txn_reset(store->reader);
     free(buffer);
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+// MARK: Queries
+
+typedef struct {
+    Article *articles;
+    size_t count, capacity;
+} ArticleList;
+
+static int list_notebook(
+    BareStore *store, MDB_cursor *references, BareID notebook, ArticleList *list) {
+    uint8_t prefix[REFERENCE_KEY_COUNT - ID_COUNT];
+    put_id(prefix, notebook);
+    put16(prefix + 16, __builtin_bswap16(ARTICLE));
+    put16(prefix + 18, __builtin_bswap16(4));
+    MDB_val key = {sizeof prefix, prefix}, none, value;
+    int code = mdb_cursor_get(references, &key, &none, MDB_SET_RANGE);
+    while (!code && key.mv_size == REFERENCE_KEY_COUNT
+           && !memcmp(key.mv_data, prefix, sizeof prefix)) {
+        MDB_val name = {ID_COUNT, (uint8_t *)key.mv_data + sizeof prefix};
+        code = mdb_get(store->reader, store->articles, &name, &value);
+        if (code) return code;
+        if (list->count == list->capacity) {
+            list->capacity = list->capacity ? 2 * list->capacity : 256;
+            Article *grown = realloc(list->articles, list->capacity * sizeof *list->articles);
+            if (!grown) return ENOMEM;
+            list->articles = grown;
+        }
+        Article *article = &list->articles[list->count];
+        if (!decode_article(&value, get_id(name.mv_data), store->revision, article)) {
+            return MDB_CORRUPTED;
+        }
+        list->count++;
+        code = mdb_cursor_get(references, &key, &none, MDB_NEXT);
+    }
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static int compare_titles(const void *one, const void *other) {
+    const Article *a = one, *b = other;
+    uint32_t count = a->title_count < b->title_count ? a->title_count : b->title_count;
+    int order = memcmp(a->title, b->title, count);
+    if (order) return order;
+    return a->title_count < b->title_count ? -1 : a->title_count > b->title_count;
+}
+
+int bare_sorted(
+    BareStore *store, uint32_t first_notebook, uint32_t notebook_count, BareTotals *totals) {
+    size_t capacity = 1024;
+    char *buffer = malloc(capacity);
+    ArticleList list = {0};
+    MDB_cursor *references = NULL;
+    *totals = (BareTotals){.hash = 0xcbf29ce484222325u};
+    int code = buffer ? mdb_txn_renew(store->reader) : ENOMEM;
+    if (!code) code = load_notebooks(store);
+    if (!code) code = mdb_cursor_open(store->reader, store->references, &references);
+    for (uint32_t index = 0; index < notebook_count && !code; index++) {
+        code = list_notebook(
+            store, references, store->notebook_ids[first_notebook + index], &list);
+    }
+    if (!code) qsort(list.articles, list.count, sizeof *list.articles, compare_titles);
+    for (size_t index = 0; index < list.count && !code; index++) {
+        const Article *article = &list.articles[index];
+        buffer = copy_out(article, buffer, &capacity);
+        if (!buffer) code = ENOMEM;
+        totals->count++;
+        totals->hash = hash_text(totals->hash, article->title, article->title_count);
+    }
+    if (references) mdb_cursor_close(references);
+    mdb_txn_reset(store->reader);
+    free(list.articles);
+    free(buffer);
+    return code;
+}
+
+int bare_count(BareStore *store, const char *text, size_t byte_count, uint64_t *count) {
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    *count = 0;
+    int code = mdb_txn_renew(store->reader);
+    if (!code) code = mdb_cursor_open(store->reader, store->articles, &cursor);
+    if (code) return code;
+    while (!(code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT))) {
+        if (is_tombstone(&value)) continue;
+        const uint8_t *record = value.mv_data;
+        const char *body;
+        uint32_t length;
+        size_t fixed = RECORD_HEADER_COUNT + BITMAP_COUNT + 8 * ARTICLE_SLOT_COUNT;
+        if (value.mv_size < fixed || record[0] != 1 || get64(record + 8) > store->revision
+            || !locate(
+                record + RECORD_HEADER_COUNT, value.mv_size - RECORD_HEADER_COUNT, 1, &body,
+                &length)) {
+            code = MDB_CORRUPTED;
+            break;
+        }
+        if (memmem(body, length, text, byte_count)) *count += 1;
+    }
+    mdb_cursor_close(cursor);
+    mdb_txn_reset(store->reader);
     return code == MDB_NOTFOUND ? 0 : code;
 }
 

@@ -38,6 +38,14 @@ final class BarePeer: Peer {
 
     func walk() throws -> Totals { try opened().walk() }
 
+    func sorted(_ notebooks: Range<Int>) throws -> TitlesInOrder {
+        try opened().sorted(notebooks)
+    }
+
+    func count(containing text: String) throws -> Int { try opened().count(containing: text) }
+
+    func fetchAll() throws -> Totals { try opened().scan().ofTwoProperties }
+
     func update(_ positions: [Int], to range: Range<Int>) throws {
         try opened().update(positions.map { inserted[$0] }, to: range, of: samples)
     }

@@ -43,6 +43,26 @@ final class BareStore {
         return Totals(totals)
     }
 
+    /// The articles of some notebooks in the order of their titles.
+    func sorted(_ notebooks: Range<Int>) throws -> TitlesInOrder {
+        var totals = BareTotals()
+        let (first, count) = (UInt32(notebooks.lowerBound), UInt32(notebooks.count))
+        try check(bare_sorted(handle, first, count, &totals))
+        return TitlesInOrder(count: Int(totals.count), hash: totals.hash)
+    }
+
+    /// How many articles have a text in their body.
+    func count(containing text: String) throws -> Int {
+        var count: UInt64 = 0
+        var text = text
+        try text.withUTF8 { text in
+            try text.withMemoryRebound(to: CChar.self) { text in
+                try check(bare_count(handle, text.baseAddress!, text.count, &count))
+            }
+        }
+        return Int(count)
+    }
+
     func commitSingly(
         _ range: Range<Int>, of samples: Samples, writers: Int, grouped: Bool
     ) throws {

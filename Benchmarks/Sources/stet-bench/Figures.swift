@@ -16,6 +16,8 @@ enum Unit: String {
     case objects = "objects/s"
     case commits = "commits/s"
     case reads = "reads/s"
+    case queries = "queries/s"
+    case rows = "rows/s"
     case milliseconds = "ms"
     case nanoseconds = "ns/object"
     case microseconds = "µs/member"
@@ -31,7 +33,7 @@ enum Unit: String {
     var isTime: Bool? {
         switch self {
         case .milliseconds, .nanoseconds, .microseconds: true
-        case .objects, .commits, .reads: false
+        case .objects, .commits, .reads, .queries, .rows: false
         case .pages, .calls, .bytes, .bytesPerObject, .percent, .timesFresh, .timesSmallest: nil
         }
     }

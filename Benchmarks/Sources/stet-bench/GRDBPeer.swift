@@ -129,6 +129,37 @@ final class GRDBPeer: Peer {
         }
     }
 
+    func sorted(_ notebooks: Range<Int>) throws -> TitlesInOrder {
+        let ids = Int64(notebooks.lowerBound + 1)...Int64(notebooks.upperBound)
+        return try pool.read { database in
+            let articles = ArticleRecord.filter(ids.contains(Column("notebookId")))
+                .order(Column("title"))
+            var titles = TitlesInOrder()
+            for article in try articles.fetchAll(database) { titles.add(article.title) }
+            return titles
+        }
+    }
+
+    func count(containing text: String) throws -> Int {
+        try pool.read { database in
+            let statement = try database.cachedStatement(
+                sql: "SELECT count(*) FROM article WHERE instr(body, ?) > 0")
+            return try Int.fetchOne(statement, arguments: [text]) ?? 0
+        }
+    }
+
+    func fetchAll() throws -> Totals {
+        try pool.read { database in
+            var totals = Totals()
+            for article in try ArticleRecord.fetchAll(database) {
+                totals.count += 1
+                totals.titleByteCount += article.title.utf8.count
+                totals.ratingSum += article.rating
+            }
+            return totals
+        }
+    }
+
     func update(_ positions: [Int], to range: Range<Int>) throws {
         try pool.write { database in
             if kind.contains(.undo) { lastUpdate = try nextOfUndoLog(database) }

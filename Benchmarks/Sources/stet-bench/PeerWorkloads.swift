@@ -47,10 +47,10 @@ struct PeerWorkloads {
             let range = next..<next + sampleCount(workload)
             next = range.upperBound
             note(workload, range, in: &stored)
-            let walked = workload == .walk ? Totals(stored.compactMap(\.self)).ofTitles : Totals()
+            let expected = Expected(workload, stored)
             for (program, peer) in turns.peers {
                 await turns.attempt(program) {
-                    try await run(workload, program, peer, range, walked, &measurements)
+                    try await run(workload, program, peer, range, expected, &measurements)
                 }
             }
         }
@@ -108,13 +108,13 @@ struct PeerWorkloads {
         case .insertBy64: options.commitsBy64
         case .update: options.changedCount
         case .undo: options.undoneCount
-        case .readInOneScope, .readInScopes, .walk, .open, .delete: 0
+        case .readInOneScope, .readInScopes, .sorted, .search, .walk, .fetchAll, .open, .delete: 0
         }
     }
 
     private func run(
         _ workload: Workload, _ program: Program, _ peer: any Peer, _ range: Range<Int>,
-        _ walked: Totals, _ measurements: inout Measurements
+        _ expected: Expected, _ measurements: inout Measurements
     ) async throws {
         let isAsked = program.workloads.contains(workload) && options.workloads.contains(workload)
         // The objects to be read must be there in any case.
@@ -122,7 +122,7 @@ struct PeerWorkloads {
             return try runUnmeasured(workload, range, peer)
         }
         bare_trim_memory()
-        let value = try await measure(workload, peer, range, walked) { name, unit, count in
+        let value = try await measure(workload, peer, range, expected) { name, unit, count in
             measurements.add(count, unit, name, program)
         }
         if isAsked { measurements.add(value, workload.unit, workload.rawValue, program) }
@@ -142,7 +142,7 @@ struct PeerWorkloads {
     }
 
     private func measure(
-        _ workload: Workload, _ peer: any Peer, _ range: Range<Int>, _ walked: Totals,
+        _ workload: Workload, _ peer: any Peer, _ range: Range<Int>, _ expected: Expected,
         _ count: (String, Unit, Double) -> Void
     ) async throws -> Double {
         let clock = ContinuousClock()
@@ -184,8 +184,27 @@ struct PeerWorkloads {
         case .walk:
             var totals = Totals()
             let time = try clock.measure { totals = try peer.walk() }
-            try expectEqual(totals, walked, "what the walk read")
+            try expectEqual(totals, expected.totals.ofTitles, "what the walk read")
             return rate(totals.count, time)
+        case .fetchAll:
+            var totals = Totals()
+            let time = try clock.measure { totals = try peer.fetchAll() }
+            try expectEqual(totals, expected.totals.ofTwoProperties, "what was fetched")
+            return rate(totals.count, time)
+        case .sorted:
+            var found: [TitlesInOrder] = []
+            let time = try clock.measure {
+                for notebooks in Expected.notebooks { found.append(try peer.sorted(notebooks)) }
+            }
+            try expectEqual(found, expected.titles, "what was sorted")
+            return rate(found.count, time)
+        case .search:
+            var count = 0
+            let time = try clock.measure {
+                for _ in 0..<5 { count = try peer.count(containing: Expected.text) }
+            }
+            try expectEqual(count, expected.count, "what was counted")
+            return rate(expected.totals.count * 5, time)
         case .update:
             let positions = updatedPositions
             return try rate(
@@ -257,5 +276,33 @@ private struct Turns {
     private mutating func fail(_ program: Program, _ error: any Error) {
         failures[program] = "\(error)"
         peers.removeAll { $0.program == program }
+    }
+}
+
+/// What queries must find.
+private struct Expected {
+    /// Each query asks for the articles of a range of notebooks.
+    static let notebooks = (0..<200).map { $0 * 5 % 1_000..<$0 * 5 % 1_000 + 5 }
+    static let text = "qzk"
+
+    private(set) var totals = Totals()
+    private(set) var titles: [TitlesInOrder] = []
+    private(set) var count = 0
+
+    init(_ workload: Workload, _ stored: [Sample?]) {
+        let samples = stored.compactMap(\.self)
+        switch workload {
+        case .walk, .fetchAll: totals = Totals(samples)
+        case .search:
+            totals = Totals(samples)
+            count = samples.count { $0.body.contains(Self.text) }
+        case .sorted:
+            let byNotebook = Dictionary(grouping: samples, by: \.notebook)
+            titles = Self.notebooks.map { notebooks in
+                let found = notebooks.flatMap { byNotebook[$0] ?? [] }.map(\.title)
+                return found.sorted().reduce(into: TitlesInOrder()) { $0.add($1) }
+            }
+        default: break
+        }
     }
 }

@@ -74,6 +74,22 @@ final class StetPeer: Peer {
         return totals
     }
 
+    func sorted(_ notebooks: Range<Int>) throws -> TitlesInOrder {
+        let ids = notebookIDs[notebooks]
+        let articles = try store.context().fetch(Article.self) { ids.contains($0.notebook?.id) }
+        var titles = TitlesInOrder()
+        for article in try articles.sorted(by: \.title).objects { titles.add(article.title) }
+        return titles
+    }
+
+    func count(containing text: String) throws -> Int {
+        try store.context().fetch(Article.self) { $0.body.contains(text) }.count
+    }
+
+    func fetchAll() throws -> Totals {
+        try store.context().fetch(Article.self).reduce(into: Totals()) { $0.add($1) }
+    }
+
     func update(_ positions: [Int], to range: Range<Int>) throws {
         let context = store.context(author: Self.author)
         for (position, sample) in zip(positions, samples.values[range]) {

@@ -1,6 +1,26 @@
 import BareLMDB
 import Stet
 
+/// Titles that were read in an order.
+struct TitlesInOrder: Equatable {
+    var count = 0
+    /// FNV-1a.
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    @inline(__always)
+    mutating func add(_ title: String) {
+        count += 1
+        for byte in title.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    }
+
+    init(count: Int, hash: UInt64) {
+        self.count = count
+        self.hash = hash
+    }
+
+    init() {}
+}
+
 /// What a program has read, to be compared with what it should have read.
 struct Totals: Equatable {
     var count = 0

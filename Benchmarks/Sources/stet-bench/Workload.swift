@@ -4,7 +4,10 @@ enum Workload: String, CaseIterable {
     case insertThousands = "W1k"
     case readInOneScope = "W3"
     case readInScopes = "W3'"
+    case sorted = "W4"
+    case search = "W5"
     case walk = "W10"
+    case fetchAll = "W11"
     case insertSingly = "W2"
     case insertBy16 = "W2b"
     case insertBy64 = "W2c"
@@ -20,9 +23,11 @@ enum Workload: String, CaseIterable {
 
     var unit: Unit {
         switch self {
-        case .insertAll, .insertThousands, .walk, .update, .undo, .delete: .objects
+        case .insertAll, .insertThousands, .walk, .fetchAll, .update, .undo, .delete: .objects
         case .insertSingly, .insertBy16, .insertBy64: .commits
         case .readInOneScope, .readInScopes: .reads
+        case .sorted: .queries
+        case .search: .rows
         case .open: .milliseconds
         }
     }
@@ -33,6 +38,10 @@ enum Workload: String, CaseIterable {
         case .insertThousands: "insert 1000 per durable commit, \(options.middleCommits) commits"
         case .readInOneScope: "\(options.readCount) random reads by id in one read scope"
         case .readInScopes: "the same, one read scope per read"
+        case .sorted:
+            "articles of 5 notebooks, about \(options.storedCount / 200), sorted by title"
+        case .search: "count of those whose body has a text in it"
+        case .fetchAll: "fetch all, and read 2 properties"
         case .walk: "from \(Samples.notebookCount) notebooks to the titles of all their articles"
         case .insertSingly: "\(options.smallCommits) durable commits of one insert, one thread"
         case .insertBy16: "\(options.commitsBy16) durable commits of one insert, 16 writers"
@@ -90,6 +99,15 @@ protocol Peer: AnyObject {
 
     /// Goes from every notebook to its articles, and reads their titles.
     func walk() throws -> Totals
+
+    /// Finds the articles of notebooks at positions, and reads their titles in order.
+    func sorted(_ notebooks: Range<Int>) throws -> TitlesInOrder
+
+    /// How many articles have a text in their body.
+    func count(containing text: String) throws -> Int
+
+    /// All articles, of each the title and the rating.
+    func fetchAll() throws -> Totals
 
     /// Gives the objects at positions, which ascend, titles and ratings of samples, in one durable
     /// commit.

@@ -82,6 +82,9 @@ import Stet
             Array(saved) == edits)
 
         let seen = try await takeBack(edits, in: store, observer, names)
+        report.heading("Questions, and the catalogue as it was")
+        try Questions(store: store, report: report, imported: file.packages.count).run()
+
         let expectation = try Expectation(since: 1, in: store)
         store.close()
         report.check("the observer ended when the store was closed", await observer.end())

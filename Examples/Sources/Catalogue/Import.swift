@@ -6,6 +6,7 @@ struct Import {
     let report: Report
 
     private var sections: [String: Section] = [:]
+    private var packages: [String: Package] = [:]
     private var maintainers: [InstalledPackage.Person: Maintainer] = [:]
 
     init(context: ManagedContext, report: Report) {
@@ -14,11 +15,18 @@ struct Import {
     }
 
     /// - Throws: `Failure` when a package breaks a rule of the models; what `save` throws.
-    mutating func run(_ packages: [InstalledPackage]) throws -> Commit? {
-        for (index, found) in packages.enumerated() {
+    mutating func run(_ found: [InstalledPackage]) throws -> Commit? {
+        for (index, package) in found.enumerated() {
             // A section or maintainer that is new is inserted with the package that refers to it.
-            context.insert(package(found))
-            report.progress(index + 1, of: packages.count, "importing")
+            context.insert(self.package(package))
+            report.progress(index + 1, of: found.count, "importing")
+        }
+        for package in found {
+            // Of several that will do, the first that is there.
+            let needed = package.dependencies.compactMap { names in
+                names.lazy.compactMap { self.packages[$0] }.first
+            }
+            packages[package.name].map { $0.dependencies.formUnion(needed) }
         }
         do {
             return try context.save("import")
@@ -35,6 +43,8 @@ struct Import {
         package.essential = found.isEssential
         package.section = found.section.map { section(named: $0) }
         package.maintainer = found.maintainer.map { maintainer($0) }
+        // The same package of another architecture does not stand for it.
+        if packages[found.name] == nil { packages[found.name] = package }
         return package
     }
 

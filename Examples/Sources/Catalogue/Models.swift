@@ -2,7 +2,7 @@ import Stet
 
 /// A package that is installed.
 @Model final class Package {
-    @Attribute(.trimmed, .notEmpty, .length(...200)) var name: String
+    @Attribute(.trimmed, .notEmpty, .length(...200), .indexed) var name: String
     @Attribute(.trimmed, .notEmpty, .length(...200)) var version: String
     @Attribute(.notEmpty, .length(...50)) var architecture: String
     /// In KiB; nil when the package does not say.
@@ -11,6 +11,11 @@ import Stet
     var essential: Bool = false
     var section: Section?
     var maintainer: Maintainer?
+    /// What it needs: each package once, and not too many.
+    @Relationship(.count(0...1_000), inverse: \Package.dependents)
+    var dependencies: ToMany<Package>
+    /// What needs it: as long as there is such a package, it can't be removed.
+    @Relationship(deleteRule: .deny) var dependents: ToMany<Package>
 
     init(name: String, version: String, architecture: String, summary: String = "") {
         self.name = name

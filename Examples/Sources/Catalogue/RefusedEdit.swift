@@ -15,6 +15,7 @@ struct RefusedEdit {
     /// The package with a change of before, which is no part of the edit.
     private let noted: Package
     private let otherSection: Section
+    private let isNeeded: Bool
 
     /// - Precondition: there is a package.
     init(context: ManagedContext, report: Report, names: Names) throws {
@@ -26,6 +27,7 @@ struct RefusedEdit {
         self.subject = subject
         victim = packages.first { $0.essential && $0 !== subject } ?? packages.dropFirst().first
         noted = packages[packages.count - 1]
+        isNeeded = victim.map { !$0.dependents.isEmpty } ?? false
         let others = try context.fetch(Section.self).filter { $0 !== subject.section }
         otherSection = others.first ?? Section(name: "other")
     }
@@ -81,11 +83,13 @@ struct RefusedEdit {
             let verb = change.map { "\($0.kind)" } ?? "edit"
             report.line("  - \(verb) \(violation.entity) \(name): \(violation.message).")
         }
-        let isProtected = victim?.essential ?? false
+        // Whether others depend on it is a rule, too.
+        let deletion: [Violation.Code] =
+            (victim?.essential ?? false ? [.custom] : []) + (isNeeded ? [.deleteDenied] : [])
         report.check(
             "each broken rule is named once",
-            error.violations.map(\.code) == (isProtected ? [.custom] : [])
-                + [.tooShort, .tooShort, .tooSmall])
+            error.violations.count == deletion.count + 3
+                && Set(error.violations.map(\.code)) == Set(deletion + [.tooShort, .tooSmall]))
     }
 
     private func check(_ before: State, _ section: Section?, _ added: Package) throws {

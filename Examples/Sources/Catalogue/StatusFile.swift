@@ -61,6 +61,8 @@ struct InstalledPackage: Equatable, Sendable {
     var isEssential: Bool
     var section: String?
     var maintainer: Person?
+    /// What it needs; of each the names that will do.
+    var dependencies: [[String]] = []
 
     /// A name and an address, as in `Ada Lovelace <ada@example.org>`.
     struct Person: Hashable, Sendable {
@@ -73,7 +75,7 @@ struct InstalledPackage: Equatable, Sendable {
 private struct Stanza {
     private static let names: Set<String> = [
         "package", "status", "version", "architecture", "installed-size", "description",
-        "essential", "section", "maintainer",
+        "essential", "section", "maintainer", "depends", "pre-depends",
     ]
     private var fields: [String: String] = [:]
     /// The field that a continuation line belongs to: nil before the first, empty when it is of no
@@ -123,7 +125,17 @@ private struct Stanza {
             installedSize: size < 0 ? nil : size,
             summary: fields["description"] ?? "", isEssential: fields["essential"] == "yes",
             section: fields["section"],
-            maintainer: fields["maintainer"].map { InstalledPackage.Person($0) })
+            maintainer: fields["maintainer"].map { InstalledPackage.Person($0) },
+            dependencies: ["pre-depends", "depends"].flatMap { dependencies(fields[$0] ?? "") })
+    }
+
+    /// `libc6 (>= 2.34), mawk | awk:any`: alternatives of names, without versions.
+    private func dependencies(_ text: String) -> [[String]] {
+        text.split(separator: ",").map { alternatives in
+            alternatives.split(separator: "|").compactMap { alternative in
+                alternative.split { " (:".contains($0) }.first.map(String.init)
+            }
+        }.filter { !$0.isEmpty }
     }
 }
 

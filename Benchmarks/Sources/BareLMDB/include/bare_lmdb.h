@@ -102,6 +102,14 @@ int bare_get(
 // copies both texts out into one buffer. Counts them and the bytes of their titles.
 int bare_walk(BareStore *store, BareTotals *totals);
 
+// The articles of a range of notebooks, found by the reverse references, sorted by their titles and
+// copied out into one buffer in that order; the hash is over the titles in order.
+int bare_sorted(
+    BareStore *store, uint32_t first_notebook, uint32_t notebook_count, BareTotals *totals);
+
+// Counts the articles whose body has a text in it, by their bytes. No checksum is compared.
+int bare_count(BareStore *store, const char *text, size_t byte_count, uint64_t *count);
+
 /* What malloc has given out and not got back. */
 size_t bare_heap_byte_count(void);
 
