@@ -24,9 +24,9 @@ struct Import {
         for package in found {
             // Of several that will do, the first that is there.
             let needed = package.dependencies.compactMap { names in
-                names.lazy.compactMap { self.packages[$0] }.first
+                names.first { packages[$0] != nil }.flatMap { packages[$0] }
             }
-            packages[package.name].map { $0.dependencies.formUnion(needed) }
+            packages[package.name]?.dependencies.formUnion(needed)
         }
         do {
             return try context.save("import")

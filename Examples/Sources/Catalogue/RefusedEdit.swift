@@ -83,9 +83,9 @@ struct RefusedEdit {
             let verb = change.map { "\($0.kind)" } ?? "edit"
             report.line("  - \(verb) \(violation.entity) \(name): \(violation.message).")
         }
-        // Whether others depend on it is a rule, too.
+        // What others depend on is not asked whether it is essential, too.
         let deletion: [Violation.Code] =
-            (victim?.essential ?? false ? [.custom] : []) + (isNeeded ? [.deleteDenied] : [])
+            isNeeded ? [.deleteDenied] : victim?.essential ?? false ? [.custom] : []
         report.check(
             "each broken rule is named once",
             error.violations.count == deletion.count + 3

@@ -153,8 +153,8 @@ package final class QueryState {
         return overlay
     }
 
-    /// Calls `body` with every object of an entity that meets a condition, in ascending order of id,
-    /// from `first` on, until it answers false.
+    /// Calls `body` with every object of an entity that meets a condition, in ascending order of
+    /// id, from `first` on, until it answers false.
     ///
     /// Checksums of records that meet the condition are compared where the rows are used for more
     /// than to be counted.
