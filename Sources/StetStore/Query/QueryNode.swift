@@ -143,6 +143,13 @@ package struct StoreQuery: Hashable, Sendable {
         }
     }
 
+    /// Where the page ends among all objects; `.max` where it does not.
+    var end: Int {
+        guard let limit else { return .max }
+        let (end, overflows) = limit.addingReportingOverflow(offset)
+        return overflows ? .max : end
+    }
+
     /// True when ids descend among objects that are alike.
     var isDescendingByID: Bool { order.last?.isDescending ?? false }
 }

@@ -51,7 +51,7 @@ package struct QueryRun {
         // Beyond this it is cheaper to look at everything, or to walk in order up to the limit.
         let most =
             ordered == nil
-            ? max(recordCount / 4, 64) : (query.offset + (query.limit ?? 0)) * 4 + 64
+            ? max(recordCount / 4, 64) : min(query.end, recordCount) * 4 + 64
         var limit = min(paths.count == 1 || paths.contains(where: \.isSingle) ? most : 64, most)
         while !paths.isEmpty {
             for (place, path) in paths.enumerated() {
@@ -174,7 +174,7 @@ package struct QueryRun {
     ) throws {
         let overlay = try state.overlay(query.entity)
         for row in overlay.rows.values where try matches(row) { try page.add(row) }
-        var missing = query.offset + (query.limit ?? .max - query.offset)
+        var missing = query.end
         try state.reader.forEachObject(
             of: index, in: range, descending: query.isDescendingByID,
             from: try page.position(in: index.index, of: state.entity(query.entity))
@@ -192,7 +192,7 @@ package struct QueryRun {
 
     /// How many objects the page has.
     package func count() throws -> Int {
-        let most = query.limit.map { $0 + query.offset } ?? .max
+        let most = query.end
         if most == 0 { return 0 }
         if query.after != nil { return try rows().count }
         var count = 0

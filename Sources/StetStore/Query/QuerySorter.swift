@@ -47,7 +47,7 @@ struct QueryPage {
     init(_ sorter: QuerySorter, _ query: StoreQuery) throws {
         self.sorter = sorter
         self.query = query
-        most = query.limit.map { $0 + query.offset } ?? .max
+        most = query.end
         after = try query.after.map { position in
             let row = try sorter.row(position, query.entity)
             var key: [UInt8] = []
@@ -70,9 +70,7 @@ struct QueryPage {
             return false
         }
         entries.append(Entry(row: row, start: keys.start(of: range), key: range))
-        if query.limit != nil, !query.order.isEmpty, entries.count >= max(most &* 4, 1_024) {
-            cut()
-        }
+        if !query.order.isEmpty, entries.count / 4 >= max(most, 256) { cut() }
         return true
     }
 
