@@ -44,7 +44,10 @@ struct QueryCompiler {
             let (place, entity) = place(object)
             return PropertyOperand(place, slot: slot, type: type(entity, slot))
         case .id(let object): return IDOperand(place(object).place)
-        case .folded(let node, let folding): return FoldedOperand(operand(node), folding)
+        case .folded:
+            // At once: what is folded twice need not be what is folded once.
+            let (node, folding) = node.unfolded
+            return FoldedOperand(operand(node), folding)
         case .coalesced(let first, let second):
             return CoalescedOperand(operand(first), operand(second))
         case .arithmetic(let operation, let left, let right):
@@ -81,10 +84,8 @@ struct QueryCompiler {
         case .comparison(let comparison, let left, let right):
             return self.comparison(comparison, left, right)
         case .isIn(let node, let values):
-            if case .folded(_, let folding) = node {
-                return MembershipCondition(operand(node), values.map { $0.folded(folding) })
-            }
-            return MembershipCondition(operand(node), values)
+            let folding = node.unfolded.folding
+            return MembershipCondition(operand(node), values.map { $0.folded(folding) })
         case .text(let search, let text, let part): return textSearch(search, text, part)
         case .members(.count, _, _): return TruthCondition(operand(node))
         case .members(let test, let members, let node):
@@ -121,11 +122,12 @@ struct QueryCompiler {
         {
             return condition
         }
-        let folding = left.unfolded.folding.union(right.unfolded.folding)
-        if folding.isEmpty { return ValueCondition(comparison, operand(left), operand(right)) }
+        let (one, folding) = left.unfolded
+        let (other, otherFolding) = right.unfolded
+        let both = folding.union(otherFolding)
+        if both.isEmpty { return ValueCondition(comparison, operand(left), operand(right)) }
         return ValueCondition(
-            comparison, FoldedOperand(operand(left), folding),
-            FoldedOperand(operand(right), folding))
+            comparison, FoldedOperand(operand(one), both), FoldedOperand(operand(other), both))
     }
 
     /// One that looks at bytes; nil where there is none.
