@@ -41,7 +41,9 @@ extension QueryNode.Comparison {
         case (.float(let left), .float(let right)): holds(left, right)
         case (.decimal(let left), .decimal(let right)):
             left.isNaN || right.isNaN ? false : holds(left, right)
-        case (.date(let left), .date(let right)): holds(left, right)
+        case (.date(let left), .date(let right)):
+            // `Date` says that each one is up to one that is no number.
+            holds(left.timeIntervalSinceReferenceDate, right.timeIntervalSinceReferenceDate)
         case (.string(let left), .string(let right)): holds(left, right)
         case (.uuid, .uuid), (.reference, .reference), (.data, .data), (.url, .url),
             (.bool, .bool):
