@@ -176,11 +176,14 @@ final class MembershipCondition: QueryCondition {
     /// The keys of the values: equal ones have equal keys.
     private let keys: Set<[UInt8]>
     private let hasNull: Bool
+    /// Those with URLs, which may have equal keys where they are not equal.
+    private let alike: [Value]
     private var key: [UInt8] = []
 
     init(_ operand: QueryOperand, _ values: [Value]) {
         self.operand = operand
         hasNull = values.contains(.null)
+        alike = values.filter(\.hasURLs)
         keys = Set(
             values.compactMap { $0 == .null || $0.isNaN ? nil : OrderedKey([$0], byteLimit: .max) }
                 .map(\.bytes))
@@ -189,7 +192,21 @@ final class MembershipCondition: QueryCondition {
     override func test(_ frame: inout QueryFrame) throws -> Bool {
         key.removeAll(keepingCapacity: true)
         try operand.appendKey(&frame, to: &key)
-        return key == OrderedKey.null ? hasNull : keys.contains(key)
+        if key == OrderedKey.null { return hasNull }
+        guard keys.contains(key) else { return false }
+        if alike.isEmpty { return true }
+        let value = try operand.value(&frame)
+        return alike.contains { $0.isEqual(to: value) }
+    }
+}
+
+extension Value {
+    fileprivate var hasURLs: Bool {
+        switch self {
+        case .url: true
+        case .list(let values): values.contains(where: \.hasURLs)
+        default: false
+        }
     }
 }
 
