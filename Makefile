@@ -85,6 +85,7 @@ campaign: campaign-build ## Runs one fault campaign: NAME=kills SIZE=200 SEED=1 
 SMALL_DOSES := \
   "kills --size 200" "system-calls --size 36" "power-cuts --size 5000" "shutdowns --size 10" \
   "damage --size 300" "failures --size 300" "full --size 12" "simulate --size 2000" \
+  "queries --size 20000" \
   "power-cuts --size 500 --planted unsyncedCommit" \
   "power-cuts --size 500 --planted acknowledgedBeforeCommit" \
   "power-cuts --size 500 --planted reverseReferenceNotWritten" \
@@ -103,7 +104,19 @@ SMALL_DOSES := \
   "simulate --size 2000 --planted belowForgotten" \
   "simulate --size 2000 --planted stackNotCompared" \
   "simulate --size 2000 --planted groupUndoneInPart" \
-  "simulate --size 2000 --planted redoForgetsRest"
+  "simulate --size 2000 --planted redoForgetsRest" \
+  "queries --size 20000 --planted upperBoundIncluded" \
+  "queries --size 20000 --planted nanWithinRange" \
+  "queries --size 20000 --planted listedTwice" \
+  "queries --size 20000 --planted normalizationIgnored" \
+  "queries --size 20000 --planted overlayAmongResults" \
+  "queries --size 20000 --planted offsetNotWalked" \
+  "queries --size 20000 --planted tiesAscend" \
+  "queries --size 20000 --planted joinWithoutTarget" \
+  "queries --size 20000 --planted truncatedKeyTrusted" \
+  "queries --size 20000 --planted pendingMembersNotSeen" \
+  "queries --size 20000 --planted pendingTargetsNotSeen" \
+  "queries --size 20000 --planted overflowWraps"
 
 simulate: campaign-build ## Compares undo histories with a reference model: SEEDS=2000 OPS=100 SEED=1
 	$(CAMPAIGN) simulate --size $(or $(SEEDS),2000) --operations $(or $(OPS),100) \

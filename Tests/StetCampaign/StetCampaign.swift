@@ -9,7 +9,7 @@ struct StetCampaign: ParsableCommand {
         abstract: "Runs fault campaigns against the storage layers of Stet.",
         subcommands: [
             Kills.self, SystemCalls.self, PowerCuts.self, Shutdowns.self, Failures.self, Full.self,
-            Damage.self, Simulate.self,
+            Damage.self, Simulate.self, Queries.self,
         ],
         groupedSubcommands: [
             CommandGroup(

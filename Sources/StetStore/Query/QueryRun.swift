@@ -115,7 +115,7 @@ package struct QueryRun {
 
     private func forEachMatch(among ids: [ObjectID], _ body: (Row) throws -> Bool) throws {
         let overlay = try state.overlay(query.entity)
-        for id in ids where !overlay.ids.contains(id) {
+        for id in ids where !overlay.ids.contains(id) || isPlanted("overlayAmongResults") {
             guard let row = try state.storedRow(query.entity, id), try matches(row) else {
                 continue
             }
@@ -174,7 +174,7 @@ package struct QueryRun {
     ) throws {
         let overlay = try state.overlay(query.entity)
         for row in overlay.rows.values where try matches(row) { try page.add(row) }
-        var missing = query.end
+        var missing = isPlanted("offsetNotWalked") ? query.limit ?? .max : query.end
         try state.reader.forEachObject(
             of: index, in: range, descending: query.isDescendingByID,
             from: try page.position(in: index.index, of: state.entity(query.entity))

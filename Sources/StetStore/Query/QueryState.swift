@@ -85,7 +85,8 @@ package final class QueryState {
     /// The same for objects that others refer to, which are looked for again and again.
     func target(_ entity: Int, _ id: ObjectID) throws -> Row? {
         if let row = targets[entity]?[id] { return row }
-        let row = try row(entity, id)
+        let row =
+            isPlanted("pendingTargetsNotSeen") ? try storedRow(entity, id) : try row(entity, id)
         if targets[entity]?.count ?? 0 >= 100_000 { targets[entity] = [:] }
         targets[entity, default: [:]][id] = .some(row)
         return row
@@ -250,7 +251,7 @@ package final class QueryState {
             if !overlay.ids.contains(id) { ids.append(id) }
             return true
         }
-        if overlay.rows.isEmpty { return ids }
+        if overlay.rows.isEmpty || isPlanted("pendingMembersNotSeen") { return ids }
         let moved = try moved(entity, slot)[target] ?? []
         return moved.isEmpty ? ids : (ids + moved).sorted()
     }

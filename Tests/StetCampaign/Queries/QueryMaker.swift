@@ -1,0 +1,224 @@
+import Foundation
+import StetStore
+import StetTestSupport
+
+/// Makes conditions and orders by chance, each as a query and as a closure.
+struct QueryMaker {
+    var random: SeededGenerator
+    /// The objects that a condition can speak of at this place.
+    private(set) var samples: [QuerySubject<Sample>] = []
+    private(set) var boxes: [QuerySubject<Box>] = []
+    private let sampleIDs: ValueKind<ObjectID>
+    private let boxIDs: ValueKind<ObjectID>
+    private var depth = 0
+    /// How many objects of each kind a closure has at this place.
+    private var sampleCount: Int
+    private var boxCount: Int
+    private var lastScope = 0
+
+    /// What is asked about is a sample, or a box.
+    init(_ random: SeededGenerator, _ world: QueryWorld, ofSamples: Bool) {
+        self.random = random
+        // Some that are not there.
+        let none = ObjectID(high: 7, low: 7)
+        sampleIDs = .reference(world.sampleIDs.suffix(12) + world.sampleIDs.prefix(12) + [none])
+        boxIDs = .reference(world.boxIDs + [none])
+        sampleCount = ofSamples ? 1 : 0
+        boxCount = ofSamples ? 0 : 1
+        if ofSamples {
+            samples = [QuerySubject(node: .root) { $0.samples[0] }]
+        } else {
+            boxes = [QuerySubject(node: .root) { $0.boxes[0] }]
+        }
+    }
+
+    mutating func condition() -> QueryClause {
+        depth += 1
+        defer { depth -= 1 }
+        if depth > 3 || random.chance(2) { return leaf() }
+        let count = random.chance(4) ? 3 : 2
+        return switch Int.random(in: 0..<5, using: &random) {
+        case 0, 1: .all((0..<count).map { _ in condition() })
+        case 2, 3: .any((0..<count).map { _ in condition() })
+        default: .not(condition())
+        }
+    }
+
+    private mutating func leaf() -> QueryClause {
+        switch Int.random(in: 0..<24, using: &random) {
+        case 0: random.chance(2) ? .all([]) : .any([])
+        case 1...3: members()
+        default:
+            // Several conditions of one value are put together by the planner.
+            term().clauses(random.chance(4) ? 2 : 1, &self)
+        }
+    }
+
+    // MARK: Objects
+
+    /// Of the objects of a kind some, or one that another refers to; nil where there is none.
+    private mutating func sample() -> QuerySubject<Sample>? {
+        guard let sample = samples.randomElement(using: &random) else { return nil }
+        if !random.chance(5) { return sample }
+        return random.chance(3) ? sample.next.next : sample.next
+    }
+
+    private mutating func box() -> QuerySubject<Box>? {
+        let sample = random.chance(boxes.isEmpty ? 1 : 2) ? self.sample() : nil
+        guard let box = sample?.box ?? boxes.randomElement(using: &random) else { return nil }
+        return random.chance(4) ? box.parent : box
+    }
+
+    // MARK: Terms
+
+    /// A value of an object.
+    mutating func term() -> any AnyQueryTerm {
+        if samples.isEmpty || random.chance(5), let box = self.box() { return term(of: box) }
+        guard let sample = self.sample() else { return constant }
+        return random.chance(8) ? arithmetic(of: sample) : term(of: sample)
+    }
+
+    private var constant: QueryTerm<Bool> {
+        QueryTerm(node: .constant(.bool(true)), kind: .truth) { _ in true }
+    }
+
+    private mutating func term(of box: QuerySubject<Box>) -> any AnyQueryTerm {
+        switch Int.random(in: 0..<8, using: &random) {
+        case 0...2: folded(box.term(0, .name) { $0.name })
+        case 3, 4: box.term(1, .rank) { $0.rank }
+        case 5: box.term(2, boxIDs) { $0.parent }
+        case 6: QueryTerm(node: .id(box.node), kind: boxIDs) { box.find($0)?.id }
+        default: coalesced(box.term(1, .rank) { $0.rank })
+        }
+    }
+
+    private mutating func term(of sample: QuerySubject<Sample>) -> any AnyQueryTerm {
+        switch Int.random(in: 0..<29, using: &random) {
+        case 0: return sample.term(0, .truth) { $0.flag }
+        case 1, 2: return sample.term(1, .integer) { $0.number }
+        case 3: return sample.term(2, .small) { $0.small }
+        case 4: return sample.term(3, .natural) { $0.whole }
+        case 5: return sample.term(4, .float) { $0.ratio }
+        case 6, 7: return sample.term(5, .real) { $0.real }
+        case 8, 9: return sample.term(6, .decimal) { $0.price }
+        case 10: return sample.term(7, .date) { $0.date }
+        case 11...13: return folded(sample.term(8, .text) { $0.text })
+        case 14, 15: return folded(sample.term(9, .text) { $0.note })
+        case 16: return sample.term(10, .rank) { $0.size }
+        case 17: return sample.term(11, .data) { $0.bytes }
+        case 18: return sample.term(12, .uuid) { $0.code }
+        case 19: return sample.term(13, .url) { $0.link }
+        case 20: return sample.term(14, .texts) { $0.tags }
+        case 21: return sample.term(15, .truth) { $0.mark }
+        case 22: return sample.term(16, .real) { $0.weight }
+        case 23: return sample.term(17, .key) { $0.key }
+        case 24: return sample.term(18, boxIDs) { $0.box }
+        case 25: return sample.term(19, sampleIDs) { $0.next }
+        case 26: return QueryTerm(node: .id(sample.node), kind: sampleIDs) { sample.find($0)?.id }
+        case 27: return coalesced(folded(sample.term(9, .text) { $0.note }))
+        default: return coalesced(sample.term(16, .real) { $0.weight })
+        }
+    }
+
+    private mutating func folded(_ term: QueryTerm<String>) -> QueryTerm<String> {
+        if !random.chance(3) { return term }
+        return term.folded(TextFolding(rawValue: random.pick([1, 2, 3])))
+    }
+
+    private mutating func coalesced<Content: Sendable>(_ term: QueryTerm<Content>) -> QueryTerm<
+        Content
+    > {
+        let other = random.pick(term.kind.pool)
+        return QueryTerm(
+            node: .coalesced(term.node, .constant(term.kind.value(other))), kind: term.kind
+        ) { term.find($0) ?? other }
+    }
+
+    // MARK: Members
+
+    private mutating func members() -> QueryClause {
+        let test = random.pick([QueryNode.MemberTest.any, .any, .all, .count])
+        lastScope += 1
+        if let box = random.chance(3) || samples.isEmpty ? self.box() : nil {
+            let relationship = random.pick([0, 1])
+            let members = QueryMembers(
+                owner: box.node, entity: "Box", relationship: relationship, scope: lastScope)
+            if relationship == 0 {
+                return ofSamples(test, members) { scope in
+                    box.find(scope).map { scope.scene.contents($0.id) } ?? []
+                }
+            }
+            return ofBoxes(test, members) { scope in
+                box.find(scope).map { scope.scene.children($0.id) } ?? []
+            }
+        }
+        guard let sample = self.sample() else { return .any([]) }
+        let relationship = random.pick([0, 1, 2])
+        let members = QueryMembers(
+            owner: sample.node, entity: "Sample", relationship: relationship, scope: lastScope)
+        return ofSamples(test, members) { scope in
+            sample.find(scope).map { scope.scene.members($0.id, relationship) } ?? []
+        }
+    }
+
+    private mutating func ofSamples(
+        _ test: QueryNode.MemberTest, _ members: QueryMembers,
+        _ find: @escaping (QueryScope) -> [Sample]
+    ) -> QueryClause {
+        let place = sampleCount
+        sampleCount += 1
+        let member = QuerySubject<Sample>(node: .member(scope: members.scope)) { $0.samples[place] }
+        let inner = inside([member], [])
+        sampleCount -= 1
+        return clause(test, members, inner) { scope in
+            find(scope).map { member in
+                var scope = scope
+                scope.samples.append(member)
+                return scope
+            }
+        }
+    }
+
+    private mutating func ofBoxes(
+        _ test: QueryNode.MemberTest, _ members: QueryMembers,
+        _ find: @escaping (QueryScope) -> [Box]
+    ) -> QueryClause {
+        let place = boxCount
+        boxCount += 1
+        let member = QuerySubject<Box>(node: .member(scope: members.scope)) { $0.boxes[place] }
+        let inner = inside([], [member])
+        boxCount -= 1
+        return clause(test, members, inner) { scope in
+            find(scope).map { member in
+                var scope = scope
+                scope.boxes.append(member)
+                return scope
+            }
+        }
+    }
+
+    /// What is asked of members; often only of them, which an index can answer.
+    private mutating func inside(
+        _ member: [QuerySubject<Sample>], _ box: [QuerySubject<Box>]
+    ) -> QueryClause {
+        if random.chance(6) { return .all([]) }
+        let around = (samples, boxes)
+        defer { (samples, boxes) = around }
+        (samples, boxes) = random.chance(2) ? (member, box) : (samples + member, boxes + box)
+        return condition()
+    }
+
+    private mutating func clause(
+        _ test: QueryNode.MemberTest, _ members: QueryMembers, _ inner: QueryClause,
+        _ find: @escaping (QueryScope) -> [QueryScope]
+    ) -> QueryClause {
+        let node = QueryNode.members(test, members, inner.node)
+        switch test {
+        case .any: return QueryClause(node) { find($0).contains(where: inner.test) }
+        case .all: return QueryClause(node) { find($0).allSatisfy(inner.test) }
+        case .count:
+            let count = QueryTerm(node: node, kind: .rank) { find($0).count(where: inner.test) }
+            return count.clauses(1, &self)
+        }
+    }
+}

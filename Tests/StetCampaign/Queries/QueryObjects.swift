@@ -1,0 +1,200 @@
+import Foundation
+import StetStore
+import StetTestSupport
+
+/// An object of the campaign's reference: plain Swift, and nothing of the engine.
+struct Sample {
+    let id: ObjectID
+    var flag: Bool
+    var number: Int
+    var small: Int
+    var whole: UInt64
+    var ratio: Float
+    var real: Double
+    var price: Decimal
+    var date: Date
+    var text: String
+    var note: String?
+    var size: Int?
+    var bytes: Data?
+    var code: UUID?
+    var link: URL?
+    var tags: [String]
+    var mark: Bool?
+    var weight: Double?
+    let key: Int
+    var box: ObjectID?
+    var next: ObjectID?
+
+    /// In the order of the slots.
+    var values: [Value] {
+        [
+            .bool(flag), .int(number), .int(small), .uint(whole), .float(ratio), .double(real),
+            .decimal(price), .date(date), .string(text), Value(note, Value.string),
+            Value(size, Value.int), Value(bytes, Value.data), Value(code, Value.uuid),
+            Value(link, Value.url), .list(tags.map(Value.string)), Value(mark, Value.bool),
+            Value(weight, Value.double), .int(key), Value(box, Value.reference),
+            Value(next, Value.reference),
+        ]
+    }
+}
+
+/// What samples refer to.
+struct Box {
+    let id: ObjectID
+    var name: String
+    var rank: Int?
+    var parent: ObjectID?
+
+    /// In the order of the slots.
+    var values: [Value] {
+        [.string(name), Value(rank, Value.int), Value(parent, Value.reference)]
+    }
+}
+
+/// A member of the relationship between samples.
+struct SampleLink: Hashable {
+    let source: ObjectID
+    let target: ObjectID
+
+    /// In the order of the slots.
+    var values: [Value] { [.reference(source), .reference(target)] }
+}
+
+extension Value {
+    fileprivate init<Content>(_ content: Content?, _ make: (Content) -> Value) {
+        self = content.map(make) ?? .null
+    }
+}
+
+/// All objects at one moment.
+struct QueryWorld {
+    var boxes: [ObjectID: Box] = [:]
+    var samples: [ObjectID: Sample] = [:]
+    var links: [ObjectID: SampleLink] = [:]
+    private var lastID: UInt64 = 0
+
+    /// Everything that is stored of an entity.
+    func values(_ entity: Int) -> [ObjectID: [Value]] {
+        switch entity {
+        case QuerySchema.box: boxes.mapValues(\.values)
+        case QuerySchema.link: links.mapValues(\.values)
+        default: samples.mapValues(\.values)
+        }
+    }
+
+    // In ascending order: that of a dictionary is another one in every run.
+    private(set) var boxIDs: [ObjectID] = []
+    private(set) var sampleIDs: [ObjectID] = []
+
+    init() {}
+
+    init(sampleCount: Int, _ random: inout SeededGenerator) {
+        for _ in 0..<6 { addBox(&random) }
+        for _ in 0..<sampleCount { addSample(&random) }
+        for _ in 0..<sampleCount { addLink(&random) }
+    }
+
+    /// What is made from now on has ids that the commits of others have not.
+    mutating func takeOtherIDs() { lastID += 1 << 32 }
+
+    private mutating func nextID() -> ObjectID {
+        lastID += 1
+        return ObjectID(high: 1 << 32, low: lastID)
+    }
+
+    private mutating func addBox(_ random: inout SeededGenerator) {
+        let box = Self.box(nextID(), boxIDs, &random)
+        boxes[box.id] = box
+        boxIDs.append(box.id)
+    }
+
+    private mutating func addSample(_ random: inout SeededGenerator) {
+        let id = nextID()
+        samples[id] = sample(id, &random)
+        sampleIDs.append(id)
+    }
+
+    private mutating func addLink(_ random: inout SeededGenerator) {
+        let id = nextID()
+        let ids = sampleIDs
+        guard let source = ids.randomElement(using: &random),
+            let target = ids.randomElement(using: &random)
+        else { return }
+        let link = SampleLink(source: source, target: target)
+        if !links.values.contains(link) { links[id] = link }
+    }
+
+    private static func box(
+        _ id: ObjectID, _ others: [ObjectID], _ random: inout SeededGenerator
+    ) -> Box {
+        Box(
+            id: id, name: random.pick(ValuePools.names), rank: random.pick([nil, 0, 1, 2, 3]),
+            parent: random.chance(3) ? nil : others.randomElement(using: &random))
+    }
+
+    /// An object with values by chance.
+    func sample(_ id: ObjectID, _ random: inout SeededGenerator) -> Sample {
+        Sample(
+            id: id, flag: random.chance(2), number: random.pick(ValuePools.integers),
+            small: random.pick(ValuePools.smallIntegers), whole: random.pick(ValuePools.naturals),
+            ratio: random.pick(ValuePools.floats), real: random.pick(ValuePools.reals),
+            price: random.pick(ValuePools.decimals), date: random.pick(ValuePools.dates),
+            text: random.pick(ValuePools.texts),
+            note: random.chance(3) ? nil : random.pick(ValuePools.texts),
+            size: random.pick([nil, 0, 1, 2, 3]),
+            bytes: random.chance(3) ? nil : random.pick(ValuePools.data),
+            code: random.chance(3) ? nil : random.pick(ValuePools.uuids),
+            link: random.chance(3) ? nil : random.pick(ValuePools.urls),
+            tags: random.pick(ValuePools.lists), mark: random.pick([nil, true, false]),
+            weight: random.chance(3) ? nil : random.pick(ValuePools.reals), key: Int(id.low),
+            box: random.chance(4) ? nil : boxIDs.randomElement(using: &random),
+            next: random.chance(3) ? nil : sampleIDs.randomElement(using: &random))
+    }
+
+    /// Changes some objects; with `dangling` what refers to a deleted one may stay as it is.
+    mutating func edit(dangling: Bool, _ random: inout SeededGenerator) {
+        for id in sampleIDs {
+            switch Int.random(in: 0..<12, using: &random) {
+            case 0: deleteSample(id, dangling && random.chance(2))
+            case 1, 2: samples[id] = sample(id, &random)
+            case 3: samples[id]?.number = random.pick(ValuePools.integers)
+            case 4: samples[id]?.box = boxIDs.randomElement(using: &random)
+            default: break
+            }
+        }
+        for id in boxIDs where random.chance(4) { boxes[id] = Self.box(id, boxIDs, &random) }
+        if random.chance(3), let id = boxIDs.randomElement(using: &random) {
+            deleteBox(id, dangling && random.chance(2))
+        }
+        for id in links.keys.sorted() where random.chance(8) { links[id] = nil }
+        for _ in 0..<4 { addSample(&random) }
+        for _ in 0..<4 { addLink(&random) }
+        if random.chance(2) { addBox(&random) }
+    }
+
+    private mutating func deleteSample(_ id: ObjectID, _ dangling: Bool) {
+        samples[id] = nil
+        sampleIDs.removeAll { $0 == id }
+        if dangling { return }
+        for source in samples.keys where samples[source]?.next == id { samples[source]?.next = nil }
+        links = links.filter { $0.value.source != id && $0.value.target != id }
+    }
+
+    private mutating func deleteBox(_ id: ObjectID, _ dangling: Bool) {
+        boxes[id] = nil
+        boxIDs.removeAll { $0 == id }
+        if dangling { return }
+        for source in samples.keys where samples[source]?.box == id { samples[source]?.box = nil }
+        for source in boxes.keys where boxes[source]?.parent == id { boxes[source]?.parent = nil }
+    }
+}
+
+extension SeededGenerator {
+    mutating func pick<Element>(_ elements: [Element]) -> Element {
+        elements[Int.random(in: 0..<elements.count, using: &self)]
+    }
+
+    /// True once in so many times.
+    mutating func chance(_ times: Int) -> Bool { Int.random(in: 0..<times, using: &self) == 0 }
+}

@@ -1,0 +1,143 @@
+import StetStore
+import StetTestSupport
+
+/// A query, and what it must find.
+struct QueryQuestion {
+    /// An object that is asked about.
+    struct Candidate {
+        let id: ObjectID
+        let scope: QueryScope
+    }
+
+    struct Key {
+        let term: any AnyQueryTerm
+        let isDescending: Bool
+    }
+
+    let entity: Int
+    var clause: QueryClause
+    var order: [Key]
+    var limit: Int?
+    var offset: Int
+    /// Behind which object the page begins, with the object's body.
+    var after: (candidate: Candidate, body: [UInt8])?
+    /// What is asked of the objects that are found.
+    let value: any AnyQueryTerm
+
+    init(_ maker: inout QueryMaker, _ entity: Int) {
+        self.entity = entity
+        clause = maker.condition()
+        order = (0..<maker.random.pick([0, 1, 1, 2])).map { _ in
+            Key(term: maker.term(), isDescending: maker.random.chance(2))
+        }
+        // What an index can have the order of.
+        if maker.random.chance(2), let first = order.first {
+            order = order.map { Key(term: $0.term, isDescending: first.isDescending) }
+        }
+        limit = maker.random.pick([nil, nil, 0, 1, 3, 8, 20, 200, .max])
+        offset = maker.random.pick([0, 0, 0, 1, 5, 30])
+        value = maker.term()
+    }
+
+    /// The query without its page.
+    var plain: StoreQuery {
+        var query = StoreQuery(entity: entity)
+        query.condition = clause.node
+        return query
+    }
+
+    var query: StoreQuery {
+        var query = plain
+        query.order = order.map { QueryOrder($0.term.node, isDescending: $0.isDescending) }
+        query.limit = limit
+        query.offset = offset
+        query.after = after.map { StoreQuery.Position(id: $0.candidate.id, body: $0.body) }
+        return query
+    }
+
+    /// The same with one thing less.
+    var simpler: [Self] {
+        func changed(_ change: (inout Self) -> Void) -> Self {
+            var simpler = self
+            change(&simpler)
+            return simpler
+        }
+        var found: [Self] = []
+        if after != nil { found.append(changed { $0.after = nil }) }
+        if limit != nil { found.append(changed { $0.limit = nil }) }
+        if offset != 0 { found.append(changed { $0.offset = 0 }) }
+        for place in order.indices { found.append(changed { $0.order.remove(at: place) }) }
+        return found + clause.simpler.map { clause in changed { $0.clause = clause } }
+    }
+
+    // MARK: The answer
+
+    /// What the closures find.
+    struct Answer {
+        /// In ascending order of id.
+        let matching: [ObjectID]
+        let page: [ObjectID]
+        /// What is asked of each object of the page.
+        let values: [Value]
+    }
+
+    /// `candidates` are in ascending order of id.
+    func answer(_ candidates: [Candidate]) -> Answer {
+        let matching = candidates.filter { clause.test($0.scope) }
+        var rest = matching
+        if let (after, _) = after { rest.removeAll { !precedes(after, $0) } }
+        if !order.isEmpty { rest.sort(by: precedes) }
+        let page = rest.dropFirst(offset).prefix(limit ?? .max)
+        return Answer(
+            matching: matching.map(\.id), page: page.map(\.id),
+            values: page.map { value.value($0.scope) })
+    }
+
+    private func precedes(_ one: Candidate, _ other: Candidate) -> Bool {
+        for key in order {
+            let order = key.term.order(one.scope, other.scope)
+            if order != 0 { return key.isDescending ? order > 0 : order < 0 }
+        }
+        return order.last?.isDescending ?? false ? one.id > other.id : one.id < other.id
+    }
+
+    /// What the engine finds otherwise; nil when there is nothing.
+    func difference(_ state: QueryState, _ answer: Answer) throws -> String? {
+        let plain = try QueryRun(state, plain)
+        let paged = try QueryRun(state, query)
+        var matching: [ObjectID] = []
+        try plain.forEachMatch { row in
+            matching.append(row.id)
+            return true
+        }
+        var values: [Value] = []
+        try paged.forEachValue(value.node) { value in
+            values.append(value)
+            return true
+        }
+        return try compare("matches", matching.sorted(), answer.matching)
+            ?? compare("count of matches", plain.count(), answer.matching.count)
+            ?? compare("rows", paged.rows().map(\.id), answer.page)
+            ?? compare("count", paged.count(), answer.page.count)
+            ?? compare("values", counts(values), counts(answer.values))
+    }
+
+    private func compare<Found: Equatable>(
+        _ what: String, _ found: Found, _ expected: Found
+    ) -> String? {
+        if found == expected { return nil }
+        let texts = [found, expected].map { "\($0)".prefix(800) }
+        return "\(what): found \(texts[0]), expected \(texts[1])"
+    }
+
+    /// How often each value is there; text as the same whose characters are.
+    private func counts(_ values: [Value]) -> [Value: Int] {
+        values.reduce(into: [:]) { counts, value in
+            if case .string(let text) = value {
+                counts[.string(text.inNormalFormC), default: 0] += 1
+            } else {
+                counts[value, default: 0] += 1
+            }
+        }
+    }
+}

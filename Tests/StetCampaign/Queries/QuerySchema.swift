@@ -1,0 +1,98 @@
+import StetStore
+
+/// The entities of the queries campaign by number, and which indexes a store can have.
+enum QuerySchema {
+    static let box = 1
+    static let link = 2
+    static let sample = 3
+
+    /// Of the property of samples that no two share.
+    private static let uniqueSlot = 17
+
+    /// The schema with some of the indexes.
+    static func schema(
+        ofSamples samples: [EntityIndex], ofBoxes boxes: [EntityIndex]
+    ) throws -> Schema {
+        try Schema(entities: [
+            Entity(
+                name: "Box", properties: boxProperties, indexes: boxes,
+                relationships: [
+                    Relationship(
+                        name: "samples", target: "Sample", members: .references(property: "box")),
+                    Relationship(
+                        name: "children", target: "Box", members: .references(property: "parent")),
+                ]),
+            Entity.links("Link", from: "Sample", to: "Sample", isOrdered: false),
+            Entity(
+                name: "Sample", properties: sampleProperties, indexes: samples,
+                relationships: [
+                    Relationship(
+                        name: "others", target: "Sample", members: .sourceOf(links: "Link")),
+                    Relationship(
+                        name: "holders", target: "Sample", members: .targetOf(links: "Link")),
+                    Relationship(
+                        name: "followers", target: "Sample",
+                        members: .references(property: "next")),
+                ]),
+        ])
+    }
+
+    private static let boxProperties = [
+        Property(name: "name", type: .string),
+        Property(name: "rank", type: .int, isOptional: true),
+        Property(name: "parent", type: .reference, isOptional: true, target: "Box"),
+    ]
+
+    private static let sampleProperties = [
+        Property(name: "flag", type: .bool),
+        Property(name: "number", type: .int),
+        Property(name: "small", type: .int8),
+        Property(name: "whole", type: .uint),
+        Property(name: "ratio", type: .float),
+        Property(name: "real", type: .double),
+        Property(name: "price", type: .decimal),
+        Property(name: "date", type: .date),
+        Property(name: "text", type: .string),
+        Property(name: "note", type: .string, isOptional: true),
+        Property(name: "size", type: .int, isOptional: true),
+        Property(name: "bytes", type: .data, isOptional: true),
+        Property(name: "code", type: .uuid, isOptional: true),
+        Property(name: "link", type: .url, isOptional: true),
+        Property(name: "tags", type: .list, elements: [.string]),
+        Property(name: "mark", type: .bool, isOptional: true),
+        Property(name: "weight", type: .double, isOptional: true),
+        Property(name: "key", type: .int),
+        Property(name: "box", type: .reference, isOptional: true, target: "Box"),
+        Property(name: "next", type: .reference, isOptional: true, target: "Sample"),
+    ]
+
+    // MARK: Indexes
+
+    static let boxIndexes: [EntityIndex] = [
+        EntityIndex([.init(slot: 0)]), EntityIndex([.init(slot: 1)]),
+        EntityIndex([.init(slot: 2), .init(slot: 0)]),
+        EntityIndex([.init(slot: 0, folding: .caseInsensitive)]),
+        EntityIndex([.init(slot: 1), .init(slot: 0)]),
+    ]
+
+    static let sampleIndexes: [EntityIndex] = {
+        let both: TextFolding = [.caseInsensitive, .diacriticInsensitive]
+        let single = sampleProperties.indices.map { slot in
+            EntityIndex([.init(slot: slot)], isUnique: slot == uniqueSlot)
+        }
+        let folded: [EntityIndex.Part] = [
+            .init(slot: 8, folding: .caseInsensitive), .init(slot: 8, folding: both),
+            .init(slot: 9, folding: .diacriticInsensitive), .init(slot: 9, folding: both),
+        ]
+        let compound: [[Int]] = [
+            [0, 1], [18, 1], [10, 5], [15, 8, 1], [1, 8], [6, 16], [8, 17], [14, 2], [4, 7, 3],
+            [19, 9], [16, 10],
+        ]
+        return single + folded.map { EntityIndex([$0]) }
+            + compound.map { slots in EntityIndex(slots.map { .init(slot: $0) }) }
+            + [
+                EntityIndex([folded[0], .init(slot: 10)]),
+                EntityIndex([.init(slot: 15), folded[3]]),
+            ]
+    }()
+}
