@@ -43,7 +43,7 @@ final class QueryTrial {
 
     init(_ random: SeededGenerator) throws {
         var random = random
-        let count = random.chance(100) ? 1_300 : random.chance(15) ? 300 : random.pick([8, 24, 40])
+        let count = random.chance(30) ? 1_300 : random.chance(25) ? 300 : random.pick([8, 24, 40])
         var worlds = [QueryWorld(sampleCount: count, &random)]
         for _ in 0..<random.pick([0, 1, 2]) {
             var next = worlds[worlds.count - 1]
