@@ -15,10 +15,15 @@ struct QueryMaker {
     private var sampleCount: Int
     private var boxCount: Int
     private var lastScope = 0
+    /// How many conditions of members stand within each other: each costs what the one around it
+    /// does for each member.
+    private let deepest: Int
 
     /// What is asked about is a sample, or a box.
     init(_ random: SeededGenerator, _ world: QueryWorld, ofSamples: Bool) {
         self.random = random
+        let count = world.sampleIDs.count
+        deepest = count > 1_000 ? 1 : count > 100 ? 2 : 3
         // Some that are not there.
         let none = ObjectID(high: 7, low: 7)
         sampleIDs = .reference(world.sampleIDs.suffix(12) + world.sampleIDs.prefix(12) + [none])
@@ -47,7 +52,7 @@ struct QueryMaker {
     private mutating func leaf() -> QueryClause {
         switch Int.random(in: 0..<24, using: &random) {
         case 0: random.chance(2) ? .all([]) : .any([])
-        case 1...3: members()
+        case 1...3 where sampleCount + boxCount <= deepest: members()
         default:
             // Several conditions of one value are put together by the planner.
             term().clauses(random.chance(4) ? 2 : 1, &self)
