@@ -16,7 +16,10 @@ public protocol ModelFields: Sendable {
 
 extension ModelFields {
     /// The object's id.
-    public var id: QueryExpression<ObjectID> { QueryExpression(.id(_object.place)) }
+    public var id: QueryExpression<ObjectID> {
+        // Of what is referred to, the reference tells it.
+        QueryExpression(_object.reference ?? .id(_object.place))
+    }
 }
 
 /// The object that fields are those of, seen from the one that a query asks about.
