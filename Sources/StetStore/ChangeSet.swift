@@ -54,6 +54,8 @@ public struct PropertyChange: Sendable, Hashable, Codable {
     public var old: Value
     /// The value after; `.null` for a deleted object.
     public var new: Value
+    /// Which of the values were redacted; they are `.null` then.
+    public var redacted = RedactedSides()
 
     /// A change of one property.
     public init(name: String, old: Value, new: Value) {
@@ -68,9 +70,9 @@ extension ObjectChange: CustomStringConvertible {
     public var description: String {
         let values = properties.map { property in
             switch kind {
-            case .insert: "\(property.name): \(property.new)"
-            case .delete: "\(property.name): \(property.old)"
-            case .update: "\(property.name): \(property.old) → \(property.new)"
+            case .insert: "\(property.name): \(property.newText)"
+            case .delete: "\(property.name): \(property.oldText)"
+            case .update: "\(property.name): \(property.oldText) → \(property.newText)"
             }
         }
         return "\(kind) \(entity) (\(values.joined(separator: ", ")))"
@@ -88,13 +90,18 @@ extension ObjectChange {
                 guard let property = entity.properties.element(at: cell.slot),
                     property.type == cell.type
                 else { throw DecodingFailure("a changed cell that is not one of \(entity.name)") }
-                return PropertyChange(
-                    name: property.name, old: try Value(cell.before, type: cell.type),
-                    new: try Value(cell.after, type: cell.type))
+                return try PropertyChange(
+                    PresentCell(
+                        slot: cell.slot, before: cell.before, after: cell.after,
+                        isBeforeRedacted: cell.isBeforeRedacted,
+                        isAfterRedacted: cell.isAfterRedacted), of: property)
             }
         } else {
             properties = try Self.properties(
                 of: RecordBody(change.payload, of: entity), kind: change.kind)
+            for slot in change.redactedSlots where properties.indices.contains(slot) {
+                properties[slot].markRedacted(change.kind)
+            }
         }
     }
 
@@ -106,12 +113,8 @@ extension ObjectChange {
             return
         }
         self.init(entity: upcast.to.name, id: change.id, kind: change.kind, properties: [])
-        if change.kind == .update {
-            properties = try upcast.propertyChanges(of: change)
-        } else {
-            properties = try upcast.apply(to: change.payload).withUnsafeBytes { bytes in
-                try Self.properties(of: RecordBody(bytes, of: upcast.to), kind: change.kind)
-            }
+        try history.forEachCell(of: change, from: revision) { cell in
+            properties.append(try PropertyChange(cell, of: upcast.to.properties[cell.slot]))
         }
     }
 

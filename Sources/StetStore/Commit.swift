@@ -62,6 +62,9 @@ public struct Commit: Sendable, Identifiable {
         metadata = attributes.metadata
     }
 
+    /// True when values of it were redacted: it cannot be undone, redone or reverted.
+    public var isRedacted: Bool { envelope.isRedacted }
+
     /// Calls `body` for each change, in ascending order of entity and id.
     package func forEachChange(_ body: (JournalChange) throws -> Void) throws {
         var reader = ByteReader(self.body.bytes)
@@ -72,11 +75,16 @@ public struct Commit: Sendable, Identifiable {
 
     /// Reads everything once, so that later reads of the same bytes cannot fail.
     package func validate() throws {
+        try checkDigest()
+        try forEachChange { change in _ = try ObjectChange(change, schema) }
+    }
+
+    /// Compares the body with its digest.
+    func checkDigest() throws {
         guard try bodyDigest() == envelope.bodyDigest else {
             throw DecodingFailure(
                 "the journal entry of revision \(revision) does not match its digest")
         }
-        try forEachChange { change in _ = try ObjectChange(change, schema) }
     }
 
     /// The digest of the body, made anew from its blocks.
@@ -87,11 +95,18 @@ public struct Commit: Sendable, Identifiable {
         let attributes = try JournalChange.readBlock(
             &reader, minimum: JournalChange.saltOffset + JournalChange.saltByteCount)
         JournalChange.digest(of: attributes).append(to: &digests)
+        var isRedacted = false
         for _ in 0..<envelope.changeCount {
             let change = try JournalChange(decoding: &reader)
-            JournalChange.digest(of: change.bytes).append(to: &digests)
+            isRedacted = isRedacted || change.redaction != nil
+            change.digest.append(to: &digests)
         }
         try reader.expectEnd()
+        guard isRedacted == envelope.isRedacted else {
+            throw DecodingFailure(
+                "the journal entry of revision \(revision) is redacted where it should not be, "
+                    + "or the other way round")
+        }
         return Digest(of: digests.bytes)
     }
 

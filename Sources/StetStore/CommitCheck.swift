@@ -21,6 +21,8 @@ package struct CommitRefusal: Error, Sendable {
         case lookupChanged(entity: Int, ObjectID?)
         /// The commit that is to be undone, redone or discarded is not on top of its stack.
         case stackMoved(UndoHeads)
+        /// Values of the commit that is to be taken back were redacted, or it was trimmed.
+        case erased(Revision)
         /// Another process has migrated the store.
         case schemaChanged
     }
@@ -46,6 +48,7 @@ struct CommitCheck {
         guard head.schemaRevision == UInt32(set.schema.revision) else { return [.schemaChanged] }
         var reasons: [CommitRefusal.Reason] = []
         if let heads = try movedHeads() { reasons.append(.stackMoved(heads)) }
+        if let erased = try erasedSubject() { reasons.append(.erased(erased)) }
         try checkBases(into: &reasons)
         try checkTargets(into: &reasons)
         for change in set.changes where change.kind == .delete {
@@ -79,6 +82,28 @@ struct CommitCheck {
             heads = try owner.heads(in: transaction)
             return [heads.undo, heads.redo].contains(subject) ? nil : heads
         default: return nil
+        }
+    }
+
+    /// A commit that is to be taken back and has been redacted since that was prepared: it would
+    /// bring the values back.
+    private func erasedSubject() throws -> Revision? {
+        guard let subject = set.purpose.cause.subject else { return nil }
+        var subjects = [subject]
+        do {
+            switch set.purpose.cause {
+            case .undo, .redo:
+                guard let owner = UndoOwner(set.attributes) else { return nil }
+                subjects = try file.journal.step(at: subject, of: owner, in: transaction).revisions
+            case .revert: break
+            case .edit, .migration, .discard: return nil
+            }
+            return try subjects.first {
+                try file.journal.envelope($0, in: transaction).isRedacted
+            }
+        } catch let error as StoreError where error.code == .historyTrimmed {
+            // Before that it may have been redacted.
+            return subject
         }
     }
 

@@ -194,14 +194,16 @@ public struct Commits: AsyncSequence, Sendable {
 
         /// The next commit; nil when the store was closed or the task cancelled.
         ///
-        /// - Throws: `StoreError` when the journal cannot be read.
+        /// - Throws: `StoreError` when the journal cannot be read; `.historyTrimmed` for one that
+        ///   is so far behind that what it has not seen was trimmed.
         public mutating func next() async throws -> Commit? {
             try await next(isolation: nil)
         }
 
         /// The next commit; nil when the store was closed or the task cancelled.
         ///
-        /// - Throws: `StoreError` when the journal cannot be read.
+        /// - Throws: `StoreError` when the journal cannot be read; `.historyTrimmed` for one that
+        ///   is so far behind that what it has not seen was trimmed.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Commit? {
             while !Task.isCancelled {
                 switch file.feed.step(after: seen) {

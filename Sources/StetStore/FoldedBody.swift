@@ -22,6 +22,18 @@ package enum FoldedBody {
         }
     }
 
+    /// The body without the values of some slots.
+    static func clearing(
+        _ slots: [Int], of entity: Entity, in body: [UInt8]?
+    ) throws -> [UInt8]? {
+        guard let body, !slots.isEmpty else { return body }
+        return try body.withUnsafeBytes { bytes in
+            var cells = try RecordBody(bytes, of: entity).cells()
+            for slot in slots where cells.indices.contains(slot) { cells[slot] = nil }
+            return assemble(cells, entity)
+        }
+    }
+
     /// The body that has these cells, in the order of the slots.
     package static func assemble(_ cells: [Cell?], _ entity: Entity) -> [UInt8] {
         var nulls = [UInt8](repeating: 0, count: (cells.count + 63) / 64 * 8)

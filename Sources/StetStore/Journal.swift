@@ -35,48 +35,84 @@ package struct Journal: Sendable {
         var changeCount: Int
     }
 
+    /// What an entry consists of, to be laid out: the bytes of its body, and where in it changes
+    /// stand.
+    struct Content {
+        let body: ByteStorage
+        let changes: [Range<Int>]
+    }
+
     /// Cuts a body into chunks at the borders of changes.
-    private static func chunks(of set: EncodedChangeSet) -> [Chunk] {
+    private static func chunks(of content: Content) -> [Chunk] {
         let room = chunkByteCount - chunkHeaderByteCount
-        let attributesEnd = set.changes.first?.journal.lowerBound ?? set.journal.count
+        let attributesEnd = content.changes.first?.lowerBound ?? content.body.count
         var chunks = [Chunk(range: 0..<attributesEnd, firstChange: 0, changeCount: 0)]
-        for (index, change) in set.changes.enumerated() {
+        for (index, change) in content.changes.enumerated() {
             let last = chunks.count - 1
             let taken = chunks[last].range.count + (last == 0 ? Envelope.byteCount : 0)
-            if taken + change.journal.count <= room, !isPiece(chunks[last], of: set) {
-                chunks[last].range = chunks[last].range.lowerBound..<change.journal.upperBound
+            if taken + change.count <= room, !isPiece(chunks[last], of: content) {
+                chunks[last].range = chunks[last].range.lowerBound..<change.upperBound
                 chunks[last].changeCount += 1
                 continue
             }
-            var start = change.journal.lowerBound
+            var start = change.lowerBound
             repeat {
-                let end = min(start + room, change.journal.upperBound)
-                let isFirst = start == change.journal.lowerBound
+                let end = min(start + room, change.upperBound)
+                let isFirst = start == change.lowerBound
                 chunks.append(
                     Chunk(range: start..<end, firstChange: index, changeCount: isFirst ? 1 : 0))
                 start = end
-            } while start < change.journal.upperBound
+            } while start < change.upperBound
         }
         return chunks
     }
 
     /// True for a part of a change that spans several chunks: nothing may follow it in its chunk.
-    private static func isPiece(_ chunk: Chunk, of set: EncodedChangeSet) -> Bool {
-        guard chunk.firstChange < set.changes.count, chunk.range.lowerBound > 0 else {
+    private static func isPiece(_ chunk: Chunk, of content: Content) -> Bool {
+        guard chunk.firstChange < content.changes.count, chunk.range.lowerBound > 0 else {
             return false
         }
         return chunk.changeCount == 0
-            || set.changes[chunk.firstChange].journal.upperBound > chunk.range.upperBound
+            || content.changes[chunk.firstChange].upperBound > chunk.range.upperBound
     }
 
     /// Appends an entry; its hash.
     func append(
         _ envelope: Envelope, _ set: EncodedChangeSet, in transaction: borrowing WriteTransaction
     ) throws -> Digest {
-        let chunks = Self.chunks(of: set)
+        let content = Content(body: set.journal, changes: set.changes.map(\.journal))
+        return try put(envelope, content, appending: true, in: transaction).hash
+    }
+
+    /// Writes an entry anew whose body has another content by now; what is hashed stays as it was.
+    func replace(
+        _ envelope: Envelope, _ content: Content, in transaction: borrowing WriteTransaction
+    ) throws {
+        let present = try put(envelope, content, appending: false, in: transaction).chunkCount
+        for number in min(present, envelope.chunkCount)..<envelope.chunkCount {
+            _ = try Self.withKey(envelope.revision, number) {
+                try transaction.delete($0, in: table)
+            }
+        }
+    }
+
+    /// Removes an entry.
+    func remove(_ envelope: Envelope, in transaction: borrowing WriteTransaction) throws {
+        for number in 0..<envelope.chunkCount {
+            _ = try Self.withKey(envelope.revision, number) {
+                try transaction.delete($0, in: table)
+            }
+        }
+    }
+
+    private func put(
+        _ envelope: Envelope, _ content: Content, appending: Bool,
+        in transaction: borrowing WriteTransaction
+    ) throws -> (hash: Digest, chunkCount: Int) {
+        let chunks = Self.chunks(of: content)
         var envelope = envelope
         envelope.chunkCount = chunks.count
-        envelope.bodyByteCount = set.journal.count
+        envelope.bodyByteCount = content.body.count
         var prefix = ByteBuffer(capacity: Envelope.byteCount)
         let hash = envelope.append(to: &prefix)
         for (index, chunk) in chunks.enumerated() {
@@ -84,7 +120,7 @@ package struct Journal: Sendable {
             let value = try Self.withKey(envelope.revision, index) { key in
                 try transaction.reserve(
                     prefixByteCount + Self.chunkHeaderByteCount + chunk.range.count,
-                    for: key, in: table, appending: true)
+                    for: key, in: table, appending: appending)
             }
             if index == 0 { value.copyMemory(from: prefix.bytes) }
             value.storeBytes(
@@ -95,9 +131,9 @@ package struct Journal: Sendable {
                 as: UInt32.self)
             UnsafeMutableRawBufferPointer(
                 rebasing: value[(prefixByteCount + Self.chunkHeaderByteCount)...]
-            ).copyMemory(from: UnsafeRawBufferPointer(rebasing: set.journal.bytes[chunk.range]))
+            ).copyMemory(from: UnsafeRawBufferPointer(rebasing: content.body.bytes[chunk.range]))
         }
-        return hash
+        return (hash, chunks.count)
     }
 
     // MARK: Reading
@@ -108,14 +144,22 @@ package struct Journal: Sendable {
         let table = table
         let transaction = copy transaction
         return EntryChunks(of: revision) { number in
-            try Self.withKey(revision, number) { key in try transaction.get(key, in: table) }
+            let value = try Self.withKey(revision, number) { key in
+                try transaction.get(key, in: table)
+            }
+            // Asked only when there is no entry, which costs those nothing that are there.
+            if value == nil, number == 0 {
+                try JournalFloor.refuse(revision, in: transaction)
+            }
+            return value
         }
     }
 
-    /// The revision of the last entry; 0 when there is none.
+    /// The revision of the last entry, or the one that the journal was trimmed to; 0 when there has
+    /// been none.
     func lastRevision(in transaction: borrowing ReadTransaction) throws -> Revision {
         guard let (key, _) = try transaction.cursor(in: table).last(), key.count >= 8 else {
-            return .zero
+            return try JournalFloor.read(in: transaction)?.revision ?? .zero
         }
         return Revision(UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
     }

@@ -72,6 +72,9 @@ package struct Envelope: Hashable, Sendable {
     // How the body is laid out is not hashed, so that redaction and compaction may lay it out anew.
     package var chunkCount = 0
     package var bodyByteCount = 0
+    /// True when values were taken out of changes; see `Redaction`.
+    package var isRedacted = false
+    private static let redactedFlag: UInt32 = 1
 
     package init() {}
 
@@ -91,7 +94,7 @@ package struct Envelope: Hashable, Sendable {
         let hash = Digest(of: UnsafeRawBufferPointer(rebasing: buffer.bytes[start...]))
         hash.append(to: &buffer)
         buffer.append(UInt32(chunkCount))
-        buffer.append(UInt32(0))
+        buffer.append(isRedacted ? Self.redactedFlag : 0)
         buffer.append(UInt64(bodyByteCount))
         return hash
     }
@@ -145,9 +148,11 @@ package struct Envelope: Hashable, Sendable {
             throw DecodingFailure("the journal entry of revision \(revision) is of a later format")
         }
         chunkCount = Int(try fields.read(UInt32.self))
-        guard chunkCount > 0, try fields.read(UInt32.self) == 0 else {
+        let layout: UInt32 = try fields.read()
+        guard chunkCount > 0, layout & ~Self.redactedFlag == 0 else {
             throw DecodingFailure("the journal entry of revision \(revision) has no layout")
         }
+        isRedacted = layout & Self.redactedFlag != 0
         let count: UInt64 = try fields.read()
         guard count <= UInt64(Limits.commitByteCount) else {
             throw DecodingFailure("a journal entry of \(count) bytes")
@@ -210,121 +215,5 @@ extension CommitAttributes {
             }
         }
         try reader.expectEnd()
-    }
-}
-
-/// One change as it stands in the body of an entry.
-package struct JournalChange {
-    package static let saltOffset = 4
-    package static let saltByteCount = 16
-    package static let headerByteCount = 48
-
-    package let kind: ChangeKind
-    package let entity: Int
-    package let id: ObjectID
-    /// The revision of the change of this object before this one; 0 when there was none.
-    package let previous: Revision
-    /// For an insert and a delete the whole body of the record; for an update the changed cells.
-    package let payload: UnsafeRawBufferPointer
-    /// All of its bytes, length and salt included.
-    package let bytes: UnsafeRawBufferPointer
-
-    /// Reads the change at the reader's position.
-    package init(decoding reader: inout ByteReader) throws(DecodingFailure) {
-        bytes = try Self.readBlock(&reader, minimum: Self.headerByteCount)
-        var fields = ByteReader(bytes)
-        _ = try fields.read(byteCount: Self.saltOffset + Self.saltByteCount)
-        guard let kind = ChangeKind(rawValue: try fields.read()) else {
-            throw DecodingFailure("a change of an unknown kind")
-        }
-        self.kind = kind
-        guard try fields.read(UInt8.self) == 0 else {
-            throw DecodingFailure("a change of a later format")
-        }
-        entity = Int(try fields.read(UInt16.self))
-        id = try fields.readObjectID()
-        previous = Revision(try fields.read())
-        payload = try fields.read(byteCount: fields.remaining)
-    }
-
-    /// Reads a block that begins with its own length.
-    static func readBlock(
-        _ reader: inout ByteReader, minimum: Int
-    ) throws(DecodingFailure) -> UnsafeRawBufferPointer {
-        var ahead = reader
-        let count = Int(try ahead.read(UInt32.self))
-        guard count >= minimum else { throw DecodingFailure("a block of \(count) bytes") }
-        return try reader.read(byteCount: count)
-    }
-
-    /// The digest that stands for a block in the journal's chain: over everything behind its
-    /// length.
-    package static func digest(of block: UnsafeRawBufferPointer) -> Digest {
-        Digest(of: UnsafeRawBufferPointer(rebasing: block[saltOffset...]))
-    }
-
-    /// One property's part of an update.
-    package struct ChangedCell {
-        package let slot: Int
-        package let type: ValueType
-        package let before: Cell?
-        package let after: Cell?
-    }
-
-    /// The changed cells of an update, in ascending order of slot.
-    package func changedCells() throws(DecodingFailure) -> [ChangedCell] {
-        var reader = ByteReader(payload)
-        let count = try reader.read(UInt16.self)
-        var cells: [ChangedCell] = []
-        for _ in 0..<count {
-            let cell = try ChangedCell(decoding: &reader)
-            guard cells.last.map({ $0.slot < cell.slot }) ?? true else {
-                throw DecodingFailure("changed cells out of order")
-            }
-            cells.append(cell)
-        }
-        try reader.expectEnd()
-        return cells
-    }
-}
-
-extension JournalChange.ChangedCell {
-    private static let hasBefore: UInt8 = 1
-    private static let hasAfter: UInt8 = 2
-
-    package static func append(
-        slot: Int, type: ValueType, before: Cell?, after: Cell?, to buffer: inout ByteBuffer
-    ) {
-        buffer.append(UInt16(slot))
-        buffer.append(type.rawValue)
-        buffer.append((before == nil ? 0 : Self.hasBefore) | (after == nil ? 0 : Self.hasAfter))
-        for cell in [before, after] {
-            switch cell {
-            case nil: break
-            case .word(let word): buffer.append(word)
-            case .bytes(let bytes):
-                buffer.append(UInt32(bytes.count))
-                buffer.append(bytes)
-            }
-        }
-    }
-
-    fileprivate init(decoding reader: inout ByteReader) throws(DecodingFailure) {
-        slot = Int(try reader.read(UInt16.self))
-        guard let type = ValueType(rawValue: try reader.read()) else {
-            throw DecodingFailure("a cell of an unknown type")
-        }
-        self.type = type
-        let flags: UInt8 = try reader.read()
-        guard flags & ~(Self.hasBefore | Self.hasAfter) == 0 else {
-            throw DecodingFailure("a cell of a later format")
-        }
-        func cell(_ flag: UInt8) throws(DecodingFailure) -> Cell? {
-            if flags & flag == 0 { return nil }
-            if type.isInline { return .word(try reader.read()) }
-            return .bytes(try reader.read(byteCount: Int(try reader.read(UInt32.self))))
-        }
-        before = try cell(Self.hasBefore)
-        after = try cell(Self.hasAfter)
     }
 }

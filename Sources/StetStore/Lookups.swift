@@ -48,6 +48,11 @@ extension CommitCheck {
     ) throws {
         if set.lookups.entities.isEmpty { return }
         let reader = StoreReader(transaction, file)
+        guard set.lookups.revision >= (try reader.floor()) else {
+            // Nobody knows any more: it is prepared again.
+            reasons += set.lookups.entities.sorted().map { .lookupChanged(entity: $0, nil) }
+            return
+        }
         var changed: Set<Int> = []
         var next = set.lookups.revision.next
         while next <= head.revision, changed.count < set.lookups.entities.count {

@@ -6,7 +6,8 @@ public enum Outcome: Sendable, Equatable {
     case committed(Commit)
     /// It is not in the journal, and will not be unless somebody saves with this id from now on.
     case notCommitted
-    /// Not known now: it waits for the writer in this process, or the store cannot be read.
+    /// Not known now: it waits for the writer in this process, the store cannot be read, or the
+    /// commits that it may have been among were trimmed.
     case unknown
 }
 
@@ -80,12 +81,15 @@ extension Journal {
     func revision(
         of id: CommitID, through head: Revision, in transaction: borrowing ReadTransaction
     ) throws -> Revision? {
-        var revision = id.base
+        let floor = try JournalFloor.read(in: transaction)?.revision ?? .zero
+        var revision = max(id.base, floor)
         while revision < head {
             revision = revision.next
             let envelope = try envelope(revision, in: transaction)
             if envelope.token == id.token, envelope.base == id.base { return revision }
         }
+        // It may have been among those.
+        if id.base < floor { try JournalFloor.refuse(id.base.next, in: transaction) }
         return nil
     }
 }

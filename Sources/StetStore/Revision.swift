@@ -12,6 +12,10 @@ public struct Revision: Hashable, Comparable, Sendable {
     /// The store before its first commit.
     public static let zero = Revision(0)
 
+    /// Whatever the first commit is that the journal still has, where a range of revisions is asked
+    /// for.
+    public static let first = Revision(0)
+
     /// Whatever the last commit is, where a range of revisions is asked for.
     public static let last = Revision(.max)
 

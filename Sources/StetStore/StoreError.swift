@@ -56,6 +56,12 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let readersFull = Code(rawValue: "readersFull")
         /// The store was opened before this process was forked.
         public static let forked = Code(rawValue: "forked")
+        /// The commits in question were trimmed: the journal begins later.
+        public static let historyTrimmed = Code(rawValue: "historyTrimmed")
+        /// Values that would be needed were redacted.
+        public static let erased = Code(rawValue: "erased")
+        /// The present value of a property is one of those that are to be redacted.
+        public static let valueInUse = Code(rawValue: "valueInUse")
         /// A commit id belongs to another store.
         public static let wrongStore = Code(rawValue: "wrongStore")
         /// The file system or LMDB reports another failure.
@@ -128,6 +134,16 @@ extension StoreError {
         StoreError(
             .damaged, path: path, message: "The store is damaged: \(what).",
             advice: "Run verify on a copy, and restore from a backup.")
+    }
+
+    /// A revision that the journal does not reach back to.
+    package static func historyTrimmed(
+        _ revision: Revision, floor: Revision, path: String?
+    ) -> StoreError {
+        StoreError(
+            .historyTrimmed, path: path,
+            message: "Commit \(revision) was trimmed: the journal begins after \(floor).",
+            advice: "Ask for what came after \(floor), or look into a backup.")
     }
 
     /// A store whose schema another process has changed meanwhile.

@@ -18,6 +18,9 @@ extension StoreFile {
         /// Walks all pages of the file before any of them is used.
         package var inspectsPages = false
 
+        /// Which commits stay in the journal.
+        package var retention = Retention.forever
+
         /// Where the ages of readers are taken from: any monotonic clock.
         package var uptime = systemUptime
         /// Is told what a migration does, how many objects are done, and of how many.

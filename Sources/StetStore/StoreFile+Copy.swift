@@ -61,8 +61,7 @@ extension StoreFile {
     }
 
     /// Errors of the file system that concern the copy name it as the caller did.
-    private static func naming<Result>(_ path: String, _ body: () throws -> Result) throws -> Result
-    {
+    static func naming<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as LMDBError where error.operation == .openEnvironment {
@@ -77,7 +76,7 @@ extension StoreFile {
     }
 
     /// A lock file that is there would be shared with whoever uses the file that it belonged to.
-    private static func refuseUsed(_ path: String) throws {
+    static func refuseUsed(_ path: String) throws {
         try StorePlace.checkName(path)
         var status = stat()
         if lstat(path, &status) == 0 { throw alreadyExists(path) }

@@ -23,6 +23,10 @@ package final class StoreFile: Sendable {
     let writer: WriterThread
     let metrics: StoreMetrics
     let logger: Logger
+    /// Which commits stay in the journal.
+    let retention: Retention
+    /// Seconds since 2001.
+    let time: @Sendable () -> Double
     /// LMDB's number of the last commit whose schema was compared with this one's.
     private let checkedTransaction = Atomic(-1)
     let journal: Journal
@@ -61,6 +65,8 @@ package final class StoreFile: Sendable {
         self.environment = environment
         metrics = StoreMetrics(path: environment.path, factory: configuration.metricsFactory)
         logger = configuration.logger
+        retention = configuration.retention
+        time = configuration.time
         self.history = history
         schema = history.current
         recordRevision = UInt16(truncatingIfNeeded: schema.revision)
@@ -234,7 +240,10 @@ package struct Head: Hashable, Sendable {
             throw DecodingFailure("its head is of another schema")
         }
         var isOfLast = try journal.lastRevision(in: transaction) == revision
-        if isOfLast, revision > .zero {
+        if isOfLast, let floor = try JournalFloor.read(in: transaction), floor.revision >= revision
+        {
+            isOfLast = floor.revision == revision && floor.hash == hash && floor.time == time
+        } else if isOfLast, revision > .zero {
             let envelope = try journal.envelope(revision, in: transaction)
             isOfLast = envelope.hash == hash && envelope.time == time
         }
@@ -274,7 +283,9 @@ struct StoreTables {
     private static let schemaKey: StaticString = "schema"
     private static let schemaChecksumKey: StaticString = "schema.checksum"
     private static let magic: UInt32 = 0x5445_5453
-    static let format: UInt16 = 1
+    /// The latest format; stores whose history is whole are of format 1.
+    static let format: UInt16 = 2
+    private static let firstFormat: UInt16 = 1
 
     static func recordsName(_ number: Int) -> String { "records.\(number)" }
 
@@ -344,11 +355,24 @@ struct StoreTables {
 
     /// Makes the store another one than any that there is.
     static func putNewIdentity(in transaction: borrowing WriteTransaction) throws {
+        let present = try transaction.reading.get(identityKey, in: .unnamed)
+        let format = present?.dropFirst(4).first.map(UInt16.init) ?? firstFormat
+        try put(identity: ObjectID(), format: format, in: transaction)
+    }
+
+    /// Makes the store one of the latest format, which earlier versions refuse.
+    static func raiseFormat(in transaction: borrowing WriteTransaction) throws {
+        try put(identity: try identity(in: transaction.reading), format: format, in: transaction)
+    }
+
+    private static func put(
+        identity: ObjectID, format: UInt16, in transaction: borrowing WriteTransaction
+    ) throws {
         var buffer = ByteBuffer(capacity: 32)
         buffer.append(magic)
         buffer.append(format)
         buffer.append(UInt16(0))
-        buffer.append(ObjectID())
+        buffer.append(identity)
         buffer.append(Checksum.hash(buffer.bytes, seed: 0))
         try transaction.put(buffer.bytes, for: identityKey, in: .unnamed)
     }

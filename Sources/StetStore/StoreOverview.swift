@@ -23,6 +23,10 @@ package struct StoreOverview: Hashable, Sendable {
     /// Those of them that are free to be used again, now or when the oldest read ends.
     package let freeByteCount: Int
     package let journalByteCount: Int
+    /// Where the journal begins; nil when it is whole.
+    package let floor: JournalFloor?
+    /// Commits that the journal has.
+    package var commitCount: Int { Int(revision.number - (floor?.revision ?? .zero).number) }
     package let recordsByteCount: Int
     package let referencesByteCount: Int
     package let indexesByteCount: Int
@@ -49,6 +53,7 @@ extension StoreFile {
                     usedByteCount: statistics.usedPageCount * page,
                     freeByteCount: freePageCount * page,
                     journalByteCount: try transaction.pageCount(of: journal.table) * page,
+                    floor: try JournalFloor.read(in: transaction),
                     recordsByteCount: try records.reduce(0) {
                         $0 + (try transaction.pageCount(of: $1)) * page
                     },

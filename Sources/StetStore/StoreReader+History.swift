@@ -24,24 +24,30 @@ extension StoreReader {
     /// empty when there never was such an object.
     ///
     /// - Complexity: a few reads for each change.
-    package func history(ofEntity entity: Int, _ id: ObjectID) throws -> [HistoricChange] {
+    package func history(
+        ofEntity entity: Int, _ id: ObjectID, from first: Revision = 1
+    ) throws -> [HistoricChange] {
         var history: [HistoricChange] = []
-        try forEachChange(ofEntity: entity, id) { change in
+        try forEachChange(ofEntity: entity, id, from: first) { change in
             history.append(change)
             return true
         }
         return history
     }
 
-    /// Calls `body` with each change of an object, the last first, until it answers false.
+    /// Calls `body` with each change of an object from revision `first` on, the last first, until
+    /// it answers false; with `.first` those that the journal still has.
     ///
+    /// - Throws: `StoreError` (`.historyTrimmed`) when one of them was trimmed.
     /// - Complexity: a few reads for each change.
     package func forEachChange(
-        ofEntity entity: Int, _ id: ObjectID, _ body: (HistoricChange) throws -> Bool
+        ofEntity entity: Int, _ id: ObjectID, from first: Revision = 1,
+        _ body: (HistoricChange) throws -> Bool
     ) throws {
         guard let (header, _) = try stored(entity, id) else { return }
+        let first = first == .first ? try floor().next : first
         var revision = header.revision
-        while revision > .zero {
+        while revision >= first {
             let found: (change: ObjectChange, previous: Revision)? = try file.journal.withChange(
                 ofEntity: entity, id, at: revision, in: transaction
             ) { change, schemaRevision in
@@ -77,6 +83,9 @@ extension StoreReader {
     ///
     /// - Complexity: O(changes between them), each with the reads of its object at both.
     package func difference(from first: Revision, to last: Revision) throws -> ChangeSet {
+        if min(first, last) < (try floor()) {
+            try JournalFloor.refuse(min(first, last).next, in: transaction)
+        }
         var touched: [Int: Set<ObjectID>] = [:]
         var revision = min(first, last).next
         while revision <= max(first, last) {

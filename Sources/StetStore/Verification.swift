@@ -68,12 +68,16 @@ extension StoreFile {
 struct Verification {
     let file: StoreFile
     let transaction: ReadTransaction
-    private var report = VerificationReport()
-    private(set) var states: [[ObjectID: State]]
+    private(set) var report = VerificationReport()
+    var states: [[ObjectID: State]]
     /// The schemas up to that of the entry that is being folded.
     private(set) var era: SchemaHistory
     var stacks: [UndoOwner: UndoHeads] = [:]
+    /// Where the journal begins; nil when it is whole.
+    let floor: JournalFloor?
     private var chunkCount = 0
+    /// The changes of entities that are not removed.
+    private(set) var presentChangeCount = 0
 
     /// What the journal says of one object.
     struct State {
@@ -88,14 +92,23 @@ struct Verification {
         self.file = file
         self.transaction = transaction
         states = Array(repeating: [:], count: file.schema.entities.count)
-        era = try SchemaHistory(file.history.migrations.first?.from ?? file.schema)
+        floor = try JournalFloor.read(in: transaction)
+        let first = file.history.migrations.first?.from ?? file.schema
+        let revision = floor.map { Int($0.schemaRevision) } ?? first.revision
+        era = try SchemaHistory(
+            try file.history.schema(revision),
+            Array(file.history.migrations.prefix { $0.to.revision <= revision }))
     }
 
     mutating func run() throws -> VerificationReport {
         let head = try Head.read(in: transaction)
         try foldJournal(upTo: head)
         try compareJournalExtent()
-        for entity in states.indices { try compareRecords(ofEntity: entity + 1) }
+        if let floor {
+            try compareRecords(backTo: floor)
+        } else {
+            for entity in states.indices { try compareRecords(ofEntity: entity + 1) }
+        }
         try compareReferences()
         try compareRelationships()
         try compareIndexes()
@@ -112,9 +125,9 @@ struct Verification {
     // MARK: Fold
 
     private mutating func foldJournal(upTo head: Head) throws {
-        var hash = Digest.zero
-        var revision = Revision.zero
-        var time = -Double.infinity
+        var hash = floor?.hash ?? .zero
+        var revision = floor?.revision ?? .zero
+        var time = floor?.time ?? -.infinity
         let last = try file.journal.lastRevision(in: transaction)
         if last < head.revision { note("The journal ends at \(last), before the head.") }
         while revision < min(head.revision, last),
@@ -162,7 +175,10 @@ struct Verification {
                 note("The changes of revision \(commit.revision) are out of order.")
             }
             last = (change.entity, change.id)
-            try fold(change, commit.revision)
+            // Where the journal begins later the states are not known: they are walked back to.
+            if floor == nil { return try fold(change, commit.revision) }
+            report.changeCount += 1
+            if file.schema.entity(numbered: change.entity) != nil { presentChangeCount += 1 }
         }
         try foldStacks(commit)
     }
@@ -199,7 +215,8 @@ struct Verification {
             try compareBefore(change, before, entity, revision)
             body = try FoldedBody.applying(change, \.after, to: before, of: entity)
         case .delete:
-            if try state.flatMap({ try values(of: $0, change.entity, era) })
+            let before = try state.flatMap { try values(of: $0, change.entity, era) }
+            if try FoldedBody.clearing(change.redactedSlots, of: entity, in: before)
                 != Array(change.payload)
             {
                 note("Revision \(revision) deletes \(change.id) with other values than it had.")
@@ -225,7 +242,8 @@ struct Verification {
         let isSame = try before.withUnsafeBytes { bytes in
             let body = try RecordBody(bytes, of: entity)
             return try change.changedCells().allSatisfy { cell in
-                Cell.areEqual(try body.cell(cell.slot), cell.before)
+                try cell.isBeforeRedacted
+                    || Cell.areEqual(try body.cell(cell.slot), cell.before)
             }
         }
         if !isSame {
@@ -272,8 +290,12 @@ struct Verification {
             }
             return true
         }
-        report.objectCount += states[entity - 1].values.count { $0.body != nil }
+        countObjects(ofEntity: entity)
         for id in remaining.keys.sorted() { note("The record of \(name) \(id) is missing.") }
+    }
+
+    mutating func countObjects(ofEntity entity: Int) {
+        report.objectCount += states[entity - 1].values.count { $0.body != nil }
     }
 
     private mutating func compareReferences() throws {

@@ -218,6 +218,7 @@ final class WriterThread: Sendable {
 private struct WriterDuties {
     private let watch: FileWatch
     private var lastReaderCheck: Duration?
+    private var lastTrim: Duration?
     /// How long to sleep before the next looks, in milliseconds.
     private var nextLooks: [Int32] = []
 
@@ -243,6 +244,17 @@ private struct WriterDuties {
         }
     }
 
+    /// Takes a few commits away that need not be kept, every 30 seconds and until none are left;
+    /// true when there may be more.
+    private mutating func trim(_ file: StoreFile) -> Bool {
+        guard file.retention != .forever else { return false }
+        let now = file.environment.configuration.uptime()
+        if let last = lastTrim, now - last < WriterThread.readerCheckInterval { return false }
+        let isDone = file.trimOutdated()
+        lastTrim = isDone ? now : nil
+        return !isDone
+    }
+
     /// LMDB tells readers of a commit a moment after the write that wakes this thread.
     mutating func noteWrite() { nextLooks = [25, 1] }
 
@@ -257,6 +269,7 @@ private struct WriterDuties {
             watch.stopWatching()
         }
         checkReaders(of: file)
+        if trim(file) { return 0 }
         guard isObserved else { return 30_000 }
         // Without a watch, often enough for half of the delay that is promised.
         return watch.isWatching ? nextLooks.popLast() ?? 1_000 : 25

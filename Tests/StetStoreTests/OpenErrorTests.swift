@@ -109,14 +109,14 @@ struct OpenErrorTests {
         let file = try directory.open()
         let key = Array("stet".utf8)
         var identity = try #require(try file.dump()[""]?[key])
-        identity[offset] = 2
+        identity[offset] = 3
         try file.tamper(nil, key, identity)
         file.close()
         if !hasLockFile { try FileManager.default.removeItem(atPath: path + "-lock") }
         let messages = [
-            4: "The store has format 2; this version reads up to format 1.",
-            5: "The store has format 513; this version reads up to format 1.",
-            6: "The store has flags (2) that this version does not know.",
+            4: "The store has format 3; this version reads up to format 2.",
+            5: "The store has format 769; this version reads up to format 2.",
+            6: "The store has flags (3) that this version does not know.",
         ]
         #expect(
             try refused()

@@ -227,13 +227,13 @@ struct StoreFileTests {
         let file = try directory.open()
         let key = Array("stet".utf8)
         var identity = try #require(try file.dump()[""]?[key])
-        identity[4] = 2  // behind the four bytes of the magic number
+        identity[4] = 3  // behind the four bytes of the magic number
         try file.tamper(nil, key, identity)
         file.close()
         let error = error { try directory.open() }
         #expect(error?.code == .newerFormat)
         #expect(
-            error?.message == "The store has format 2; this version reads up to format 1.")
+            error?.message == "The store has format 3; this version reads up to format 2.")
     }
 
     @Test func noByteOfTheIdentityCanChangeUnnoticed() throws {

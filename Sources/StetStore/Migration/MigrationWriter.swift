@@ -62,8 +62,35 @@ struct MigrationWriter {
                 return true
             }
         }
+        try renewFloor(head, in: transaction)
         try StoreTables.put(migration.to, in: transaction)
         try head.write(in: transaction)
+    }
+
+    /// Brings the digest of the state that a trimmed journal begins with to the new schema: that of
+    /// the present state, less the effects of all entries.
+    private func renewFloor(_ head: Head, in transaction: borrowing WriteTransaction) throws {
+        guard var floor = try JournalFloor.read(in: transaction.reading) else { return }
+        var digest = StateDigest()
+        for (offset, entity) in migration.to.entities.enumerated() where !entity.isRemoved {
+            try transaction.reading.scan(records[offset]) { key, value in
+                guard key.count == 16 else {
+                    throw DecodingFailure("a record key of \(key.count) bytes")
+                }
+                digest += try after.digest(ofEntity: offset + 1, ObjectID(bytes: key), value)
+                return true
+            }
+        }
+        var revision = floor.revision
+        while revision < head.revision {
+            revision = revision.next
+            let (envelope, body) = try journal.entry(revision, in: transaction.reading)
+            let commit = try Commit(
+                envelope: envelope, body: body, history: after, store: .none)
+            digest -= try StateDigest.effect(of: commit, after)
+        }
+        floor.digest = digest
+        try floor.write(in: transaction)
     }
 
     private func addedIndexes(ofEntity entity: Int) -> [NumberedIndex] {

@@ -23,6 +23,11 @@ extension StoreFile {
                 let own = try Head.read(in: transaction)
                 guard own.revision >= head.revision else { return false }
                 if head.revision == .zero { return true }
+                if let floor = try JournalFloor.read(in: transaction),
+                    floor.revision >= head.revision
+                {
+                    return floor.hash == head.hash
+                }
                 return try journal.envelope(head.revision, in: transaction).hash == head.hash
             }
         }
@@ -41,6 +46,10 @@ extension StoreFile {
                 try environment.writeGrowing { transaction in
                     let head = try Head.read(in: transaction.reading)
                     guard head == base else { return false }
+                    // Who has trimmed the store meanwhile has not trimmed the copy.
+                    let floor = try JournalFloor.read(in: transaction.reading)
+                    let sourceFloor = try JournalFloor.read(in: source)
+                    guard floor?.revision == sourceFloor?.revision else { return false }
                     try CopyAdoption(copy, source).write(behind: base, to: transaction)
                     return true
                 }
@@ -74,6 +83,7 @@ private struct CopyAdoption {
         try StoreTables.put(file.schema, in: transaction)
         try StoreTables.put(migrations: try StoreTables.migrations(in: source), in: transaction)
         try StoreTables.put(indexBuild: nil, in: transaction)
+        try JournalFloor.read(in: source)?.write(in: transaction)
         try head.write(in: transaction)
     }
 

@@ -139,6 +139,43 @@ extension StoreTables {
         return revisions
     }
 
+    private static let migrationPrefix = Array("migration.".utf8)
+
+    /// Keeps what a commit that is trimmed did to the schema: records may be of earlier ones.
+    static func put(
+        migration: [UInt8], at revision: Revision, in transaction: borrowing WriteTransaction
+    ) throws {
+        var value = ByteBuffer(capacity: migration.count + 8)
+        migration.withUnsafeBytes { value.append($0) }
+        value.append(Checksum.hash(value.bytes, seed: 0))
+        try migrationKey(revision).withUnsafeBytes { key in
+            try transaction.put(value.bytes, for: key, in: .unnamed)
+        }
+    }
+
+    /// What a commit that was trimmed did to the schema.
+    static func migration(
+        at revision: Revision, in transaction: borrowing ReadTransaction
+    ) throws -> [UInt8] {
+        let value = try migrationKey(revision).withUnsafeBytes { key in
+            try transaction.get(key, in: .unnamed)
+        }
+        guard let value, value.count > 8 else {
+            throw DecodingFailure("the migration of revision \(revision) is missing")
+        }
+        let migration = UnsafeRawBufferPointer(rebasing: value.dropLast(8))
+        var checksum = ByteReader(UnsafeRawBufferPointer(rebasing: value.suffix(8)))
+        guard try checksum.read() == Checksum.hash(migration, seed: 0) else {
+            throw DecodingFailure(
+                "the migration of revision \(revision) does not match its checksum")
+        }
+        return Array(migration)
+    }
+
+    private static func migrationKey(_ revision: Revision) -> [UInt8] {
+        migrationPrefix + withUnsafeBytes(of: revision.number.bigEndian) { Array($0) }
+    }
+
     static func put(migrations: [Revision], in transaction: borrowing WriteTransaction) throws {
         var buffer = ByteBuffer(capacity: 64)
         for revision in migrations { buffer.append(revision.number) }
@@ -152,9 +189,14 @@ extension Journal {
     /// - Complexity: O(bytes of these entries).
     func schemaHistory(in transaction: borrowing ReadTransaction) throws -> SchemaHistory {
         let revisions = try StoreTables.migrations(in: transaction)
+        let floor = try JournalFloor.read(in: transaction)?.revision ?? .zero
         var migrations: [Migration] = []
         for revision in revisions {
-            migrations.append(try migration(at: revision, in: transaction))
+            let bytes =
+                revision <= floor
+                ? try StoreTables.migration(at: revision, in: transaction)
+                : try migration(at: revision, in: transaction)
+            migrations.append(try bytes.withUnsafeBytes { try Migration(decoding: $0) })
         }
         return try SchemaHistory(try StoreTables.schema(in: transaction), migrations)
     }
@@ -162,7 +204,7 @@ extension Journal {
     /// The migration of an entry.
     private func migration(
         at revision: Revision, in transaction: borrowing ReadTransaction
-    ) throws -> Migration {
+    ) throws -> [UInt8] {
         let (envelope, body) = try entry(revision, in: transaction)
         guard envelope.cause == .migration else {
             throw DecodingFailure("revision \(revision) is no migration")
@@ -173,6 +215,6 @@ extension Journal {
         guard let bytes = attributes.migration else {
             throw DecodingFailure("the migration of revision \(revision) is missing")
         }
-        return try bytes.withUnsafeBytes { try Migration(decoding: $0) }
+        return bytes
     }
 }

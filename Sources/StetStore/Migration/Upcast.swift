@@ -58,34 +58,36 @@ package struct Upcast: Hashable, Sendable {
         try state.withUnsafeBytes { bytes in
             var cells = try RecordBody(bytes, of: to).cells()
             return try withDefaults { defaults in
-                try forEachCell(of: change) { slot, before, _ in
-                    cells[slot] = before ?? defaults[slot]
+                try forEachCell(of: change) { cell in
+                    cells[cell.slot] = cell.before ?? defaults[cell.slot]
                 }
                 return FoldedBody.assemble(cells, to)
             }
         }
     }
 
-    /// The values of an update that was written with `from` which `to` can express.
-    func propertyChanges(of change: JournalChange) throws -> [PropertyChange] {
+    /// Calls `body` with each part of an update that was written with `from` which `to` can
+    /// express, in ascending order of the slots of `to`; defaults stand for what was nil.
+    func forEachPresentCell(
+        of change: JournalChange, _ body: (PresentCell) throws -> Void
+    ) throws {
         try withDefaults { defaults in
-            var changes: [PropertyChange] = []
-            try forEachCell(of: change) { slot, before, after in
-                let property = to.properties[slot]
-                changes.append(
-                    PropertyChange(
-                        name: property.name,
-                        old: try Value(before ?? defaults[slot], type: property.type),
-                        new: try Value(after ?? defaults[slot], type: property.type)))
+            try forEachCell(of: change) { cell in
+                let (before, after) = (cell.before, cell.after)
+                try body(
+                    PresentCell(
+                        slot: cell.slot,
+                        before: cell.isBeforeRedacted ? nil : before ?? defaults[cell.slot],
+                        after: cell.isAfterRedacted ? nil : after ?? defaults[cell.slot],
+                        isBeforeRedacted: cell.isBeforeRedacted,
+                        isAfterRedacted: cell.isAfterRedacted))
             }
-            return changes
         }
     }
 
-    /// Calls `body` for each slot of `to` that an update which was written with `from` changes, in
-    /// ascending order.
+    /// The same without the defaults.
     private func forEachCell(
-        of change: JournalChange, _ body: (Int, _ before: Cell?, _ after: Cell?) throws -> Void
+        of change: JournalChange, _ body: (PresentCell) throws -> Void
     ) throws {
         let changed = try change.changedCells()
         for cell in changed where from.properties.element(at: cell.slot)?.type != cell.type {
@@ -96,12 +98,16 @@ package struct Upcast: Hashable, Sendable {
                 continue
             }
             try body(
-                slot, try cell.before.map { try widened($0, from: source, to: slot) },
-                try cell.after.map { try widened($0, from: source, to: slot) })
+                PresentCell(
+                    slot: slot,
+                    before: try cell.before.map { try widened($0, from: source, to: slot) },
+                    after: try cell.after.map { try widened($0, from: source, to: slot) },
+                    isBeforeRedacted: cell.isBeforeRedacted, isAfterRedacted: cell.isAfterRedacted))
         }
     }
 
-    private func widened(_ cell: Cell, from source: Int, to slot: Int) throws -> Cell {
+    /// A value of `from` as one of `to`, by the slot of `to`.
+    func widened(_ cell: Cell, from source: Int, to slot: Int) throws -> Cell {
         guard case .word(let word) = cell else { return cell }
         return .word(
             try to.properties[slot].type.word(

@@ -24,9 +24,14 @@ extension StoreFile {
         metadata: [String: String] = [:], time: Double
     ) throws -> UndoOutcome {
         for _ in 0..<Self.preparationLimit {
-            guard let prepared = try read({ try $0.prepare(request, policy) }) else {
-                return .nothing
+            let found: PreparedUndo?
+            do {
+                found = try read { try $0.prepare(request, policy) }
+            } catch let error as StoreError where error.code == .erased {
+                try discardErased(request, time: time)
+                throw error
             }
+            guard let prepared = found else { return .nothing }
             let inverse = prepared.inverse
             if !inverse.conflicts.isEmpty { return .conflicts(inverse.conflicts) }
             let net = try inverse.netChanges(schema)
@@ -52,5 +57,19 @@ extension StoreFile {
             }
         }
         return .contention
+    }
+
+    /// Takes a step off its stack that can never be taken back, unless somebody else has.
+    private func discardErased(_ request: UndoRequest, time: Double) throws {
+        let prepared = try read { try $0.prepareDiscard(request, onlyErased: true) }
+        guard let prepared, let purpose = prepared.purpose(isEmpty: true) else { return }
+        let encoded = try prepared.inverse.netChanges(schema).encoded(
+            attributes: prepared.attributes(author: nil, scope: nil), base: prepared.inverse.base,
+            token: .random(in: .min ... .max), time: time, for: purpose)
+        do {
+            _ = try commit(encoded)
+        } catch is CommitRefusal {
+            // Something else is on top by now.
+        }
     }
 }

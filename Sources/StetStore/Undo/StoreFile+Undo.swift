@@ -67,7 +67,8 @@ package struct PreparedUndo: Sendable {
 extension StoreReader {
     /// Prepares what takes commits back; nil when the stack is empty.
     ///
-    /// - Throws: `StoreError` (`.notFound`) for a revision that there is not; `StoreError`.
+    /// - Throws: `StoreError`: `.notFound` for a revision that there is not, `.historyTrimmed` for
+    ///   one that was trimmed, `.erased` when values of it were redacted.
     /// - Complexity: O(changes of the commits), and reads of what refers to what is deleted.
     package func prepare(
         _ request: UndoRequest, _ policy: UndoPolicy
@@ -85,6 +86,7 @@ extension StoreReader {
             step = UndoStep(revisions: [revision], rest: .zero)
         }
         guard var step else { return nil }
+        try refuseErased(step)
         #if STET_FAULTS
             if file.planted.contains("groupUndoneInPart"), let top = step.revisions.first {
                 step = UndoStep(revisions: [top], rest: step.rest)
@@ -97,22 +99,49 @@ extension StoreReader {
             request: request, inverse: try inverse(of: step.revisions, policy), rest: step.rest)
     }
 
+    private func refuseErased(_ step: UndoStep) throws {
+        guard let erased = try erasedCommit(of: step) else { return }
+        throw StoreError(
+            .erased, path: file.path,
+            message: "Commit \(erased) can't be taken back: values of it were redacted.",
+            advice: "Nothing was written; what it changed stays as it is.")
+    }
+
+    private func erasedCommit(of step: UndoStep) throws -> Revision? {
+        try step.revisions.first { try description(of: $0).envelope.isRedacted }
+    }
+
     /// What discards the step on top of an owner's stack without taking anything back; nil when the
-    /// stack is empty.
-    package func prepareDiscard(_ request: UndoRequest) throws -> PreparedUndo? {
-        let step: UndoStep?
-        switch request {
-        case .undo(let owner): step = try self.step(at: heads(of: owner).undo, of: owner)
-        case .redo(let owner): step = try self.step(at: heads(of: owner).redo, of: owner)
-        case .revert: step = nil
-        }
-        guard let step else { return nil }
-        let label = try description(of: step.top).attributes.label
+    /// stack is empty; with `onlyErased` also when the step can still be taken back.
+    package func prepareDiscard(
+        _ request: UndoRequest, onlyErased: Bool = false
+    ) throws -> PreparedUndo? {
+        guard let step = try stepToDiscard(request),
+            try !onlyErased || erasedCommit(of: step) != nil
+        else { return nil }
+        let isThere = try step.top > floor()
         return PreparedUndo(
             request: request,
             inverse: Inverse(
-                base: try head().revision, subjects: step.revisions, label: label, objects: [],
-                conflicts: [], skipped: []),
+                base: try head().revision, subjects: step.revisions,
+                label: isThere ? try description(of: step.top).attributes.label : nil,
+                objects: [], conflicts: [], skipped: []),
             rest: step.rest)
+    }
+
+    /// Where commits of the step were trimmed, all that is on the stack.
+    private func stepToDiscard(_ request: UndoRequest) throws -> UndoStep? {
+        let top: Revision
+        let owner: UndoOwner
+        switch request {
+        case .undo(let whose): (top, owner) = (try heads(of: whose).undo, whose)
+        case .redo(let whose): (top, owner) = (try heads(of: whose).redo, whose)
+        case .revert: return nil
+        }
+        do {
+            return try step(at: top, of: owner)
+        } catch let error as StoreError where error.code == .historyTrimmed {
+            return UndoStep(revisions: [top], rest: .zero)
+        }
     }
 }

@@ -8,6 +8,8 @@ package struct UndoStep: Sendable, Hashable {
     package let revisions: [Revision]
     /// What is on top of the stack without it; 0 when nothing is.
     package let rest: Revision
+    /// True when its commits are of a group.
+    package var isInGroup = false
 
     package var top: Revision { revisions[0] }
 }
@@ -24,7 +26,8 @@ extension Journal {
 
     /// The step on top of an owner's stack.
     ///
-    /// - Throws: `DecodingFailure` when the stack holds what is not the owner's.
+    /// - Throws: `DecodingFailure` when the stack holds what is not the owner's; `StoreError`
+    ///   (`.historyTrimmed`) when commits of it were trimmed.
     /// - Complexity: a read for each commit of the step, and one more.
     func step(
         at top: Revision, of owner: UndoOwner, in transaction: borrowing ReadTransaction
@@ -33,16 +36,18 @@ extension Journal {
         var group: UndoGroup?
         var next = top
         while next > .zero {
+            if !revisions.isEmpty, group == nil { break }
+            // Whether a group goes on below where the journal begins nobody knows: it is refused.
             let (envelope, attributes) = try description(of: next, in: transaction)
             guard UndoOwner(attributes) == owner, envelope.isUndoable, envelope.below < next else {
                 throw DecodingFailure("revision \(next) does not belong on the stack it is on")
             }
-            if !revisions.isEmpty, group == nil || attributes.group != group { break }
+            if !revisions.isEmpty, attributes.group != group { break }
             group = attributes.group
             revisions.append(next)
             next = envelope.below
         }
-        return UndoStep(revisions: revisions, rest: next)
+        return UndoStep(revisions: revisions, rest: next, isInGroup: group != nil)
     }
 }
 

@@ -14,22 +14,43 @@ extension Verification {
         var heads = stacks[owner] ?? UndoHeads()
         var purpose = CommitPurpose(cause: commit.cause, isUndoable: envelope.isUndoable)
         switch commit.cause {
-        case .undo(let subject) where subject != heads.undo,
-            .redo(let subject) where subject != heads.redo,
-            .discard(let subject) where ![heads.undo, heads.redo].contains(subject):
+        case .undo(let subject) where known(subject) != heads.undo,
+            .redo(let subject) where known(subject) != heads.redo,
+            .discard(let subject) where ![heads.undo, heads.redo].contains(known(subject)):
             note("Revision \(commit.revision) takes \(subject) from a stack that it is not on.")
-        case .undo(let subject), .redo(let subject), .discard(let subject):
-            purpose.rest = try file.journal.step(at: subject, of: owner, in: transaction).rest
+        case .discard(let subject):
+            purpose.cause = .discard(of: known(subject))
+            purpose.rest = try rest(of: subject, owner)
+        case .undo(let subject), .redo(let subject): purpose.rest = try rest(of: subject, owner)
         default: break
         }
-        if heads.move(for: purpose, commit.revision) != envelope.below {
+        if heads.move(for: purpose, commit.revision) != known(envelope.below) {
             note("Revision \(commit.revision) names another one below it than its author's last.")
         }
         stacks[owner] = heads
     }
 
+    /// What a stack names, as far as the journal tells: where it reaches down to what was trimmed
+    /// it ends.
+    private func known(_ revision: Revision) -> Revision {
+        revision <= floor?.revision ?? .zero ? .zero : revision
+    }
+
+    private func rest(of subject: Revision, _ owner: UndoOwner) throws -> Revision {
+        if known(subject) == .zero { return .zero }
+        do {
+            return known(
+                try file.journal.step(at: subject, of: owner, in: transaction).rest)
+        } catch let error as StoreError where error.code == .historyTrimmed {
+            // Its group goes on below.
+            return .zero
+        }
+    }
+
     mutating func compareStacks() throws {
         let stored = try UndoOwner.all(in: transaction)
+            .mapValues { UndoHeads(undo: known($0.undo), redo: known($0.redo)) }
+            .filter { $0.value != UndoHeads() }
         let expected = stacks.filter { $0.value != UndoHeads() }
         for owner in Set(stored.keys).union(expected.keys).sorted(by: UndoOwner.precedes)
         where stored[owner] != expected[owner] {

@@ -1,0 +1,141 @@
+/// One change as it stands in the body of an entry.
+package struct JournalChange {
+    package static let saltOffset = 4
+    package static let saltByteCount = 16
+    package static let headerByteCount = 48
+    private static let redactedFlag: UInt8 = 1
+
+    package let kind: ChangeKind
+    package let entity: Int
+    package let id: ObjectID
+    /// The revision of the change of this object before this one; 0 when there was none.
+    package let previous: Revision
+    /// What was taken out of it; nil for a change that is as it was written.
+    package let redaction: Redaction?
+    /// For an insert and a delete the whole body of the record; for an update the changed cells.
+    package let payload: UnsafeRawBufferPointer
+    /// All of its bytes, length and salt included.
+    package let bytes: UnsafeRawBufferPointer
+
+    /// Reads the change at the reader's position.
+    package init(decoding reader: inout ByteReader) throws(DecodingFailure) {
+        bytes = try Self.readBlock(&reader, minimum: Self.headerByteCount)
+        var fields = ByteReader(bytes)
+        _ = try fields.read(byteCount: Self.saltOffset + Self.saltByteCount)
+        guard let kind = ChangeKind(rawValue: try fields.read()) else {
+            throw DecodingFailure("a change of an unknown kind")
+        }
+        self.kind = kind
+        let flags: UInt8 = try fields.read()
+        guard flags & ~Self.redactedFlag == 0 else {
+            throw DecodingFailure("a change of a later format")
+        }
+        entity = Int(try fields.read(UInt16.self))
+        id = try fields.readObjectID()
+        previous = Revision(try fields.read())
+        redaction = flags == 0 ? nil : try Redaction(decoding: &fields, of: bytes, kind)
+        payload = try fields.read(byteCount: fields.remaining)
+    }
+
+    /// Reads a block that begins with its own length.
+    static func readBlock(
+        _ reader: inout ByteReader, minimum: Int
+    ) throws(DecodingFailure) -> UnsafeRawBufferPointer {
+        var ahead = reader
+        let count = Int(try ahead.read(UInt32.self))
+        guard count >= minimum else { throw DecodingFailure("a block of \(count) bytes") }
+        return try reader.read(byteCount: count)
+    }
+
+    /// The digest that stands for a block in the journal's chain: over everything behind its
+    /// length.
+    package static func digest(of block: UnsafeRawBufferPointer) -> Digest {
+        Digest(of: UnsafeRawBufferPointer(rebasing: block[saltOffset...]))
+    }
+
+    /// The digest that stands for this change, whatever was taken out of it.
+    package var digest: Digest { redaction?.digest ?? Self.digest(of: bytes) }
+
+    /// One property's part of an update.
+    package struct ChangedCell {
+        package let slot: Int
+        package let type: ValueType
+        package let before: Cell?
+        package let after: Cell?
+        /// True for a value that was taken out; it is nil then.
+        package var isBeforeRedacted = false
+        package var isAfterRedacted = false
+    }
+
+    /// The changed cells of an update, in ascending order of slot.
+    package func changedCells() throws(DecodingFailure) -> [ChangedCell] {
+        var reader = ByteReader(payload)
+        let count = try reader.read(UInt16.self)
+        var cells: [ChangedCell] = []
+        for _ in 0..<count {
+            let cell = try ChangedCell(decoding: &reader)
+            guard cells.last.map({ $0.slot < cell.slot }) ?? true else {
+                throw DecodingFailure("changed cells out of order")
+            }
+            guard redaction != nil || !(cell.isBeforeRedacted || cell.isAfterRedacted) else {
+                throw DecodingFailure("a redacted cell in a change that is not")
+            }
+            cells.append(cell)
+        }
+        try reader.expectEnd()
+        return cells
+    }
+}
+
+extension JournalChange.ChangedCell {
+    private static let hasBefore: UInt8 = 1
+    private static let hasAfter: UInt8 = 2
+    private static let beforeIsRedacted: UInt8 = 4
+    private static let afterIsRedacted: UInt8 = 8
+
+    package static func append(
+        slot: Int, type: ValueType, before: Cell?, after: Cell?, to buffer: inout ByteBuffer
+    ) {
+        Self(slot: slot, type: type, before: before, after: after).append(to: &buffer)
+    }
+
+    package func append(to buffer: inout ByteBuffer) {
+        buffer.append(UInt16(slot))
+        buffer.append(type.rawValue)
+        buffer.append(
+            (before == nil ? 0 : Self.hasBefore) | (after == nil ? 0 : Self.hasAfter)
+                | (isBeforeRedacted ? Self.beforeIsRedacted : 0)
+                | (isAfterRedacted ? Self.afterIsRedacted : 0))
+        for cell in [before, after] {
+            switch cell {
+            case nil: break
+            case .word(let word): buffer.append(word)
+            case .bytes(let bytes):
+                buffer.append(UInt32(bytes.count))
+                buffer.append(bytes)
+            }
+        }
+    }
+
+    fileprivate init(decoding reader: inout ByteReader) throws(DecodingFailure) {
+        slot = Int(try reader.read(UInt16.self))
+        guard let type = ValueType(rawValue: try reader.read()) else {
+            throw DecodingFailure("a cell of an unknown type")
+        }
+        self.type = type
+        let flags: UInt8 = try reader.read()
+        isBeforeRedacted = flags & Self.beforeIsRedacted != 0
+        isAfterRedacted = flags & Self.afterIsRedacted != 0
+        guard flags < Self.afterIsRedacted << 1,
+            !isBeforeRedacted || flags & Self.hasBefore == 0,
+            !isAfterRedacted || flags & Self.hasAfter == 0
+        else { throw DecodingFailure("a cell of a later format") }
+        func cell(_ flag: UInt8) throws(DecodingFailure) -> Cell? {
+            if flags & flag == 0 { return nil }
+            if type.isInline { return .word(try reader.read()) }
+            return .bytes(try reader.read(byteCount: Int(try reader.read(UInt32.self))))
+        }
+        before = try cell(Self.hasBefore)
+        after = try cell(Self.hasAfter)
+    }
+}

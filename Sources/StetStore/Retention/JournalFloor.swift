@@ -1,0 +1,93 @@
+import StetLMDB
+
+/// Where a journal begins that was trimmed: what is left of the commits up to a revision.
+///
+/// The state at that revision can still be read, and what came after it; with the hash the chain of
+/// the entries goes on, and with the digest `verify` proves that the state follows from them.
+package struct JournalFloor: Hashable, Sendable {
+    /// The last commit that was trimmed.
+    package var revision = Revision.zero
+    /// Its hash.
+    package var hash = Digest.zero
+    /// Its time, in seconds since 2001.
+    package var time = -Double.infinity
+    /// The schema that it was written with.
+    package var schemaRevision: UInt32
+    /// That of the state after it, as the store's present schema tells it.
+    package var digest = StateDigest()
+    /// Why it was trimmed.
+    package var retention = Retention.forever
+
+    private static let key: StaticString = "floor"
+    private static let format: UInt8 = 1
+
+    init(schemaRevision: UInt32) { self.schemaRevision = schemaRevision }
+
+    /// The floor of a store; nil when its journal is whole.
+    static func read(in transaction: borrowing ReadTransaction) throws -> JournalFloor? {
+        guard let value = try transaction.get(key, in: .unnamed) else { return nil }
+        return try JournalFloor(decoding: value)
+    }
+
+    /// Refuses a revision that was trimmed.
+    static func refuse(_ revision: Revision, in transaction: borrowing ReadTransaction) throws {
+        guard let floor = try read(in: transaction), revision <= floor.revision else { return }
+        throw StoreError.historyTrimmed(
+            revision, floor: floor.revision, path: transaction.environment.path)
+    }
+
+    package init(decoding value: UnsafeRawBufferPointer) throws(DecodingFailure) {
+        var reader = ByteReader(value)
+        guard try reader.read(UInt8.self) == Self.format else {
+            throw DecodingFailure("where its journal begins is of an unknown format")
+        }
+        let kind: UInt8 = try reader.read()
+        guard try reader.read(UInt16.self) == 0 else {
+            throw DecodingFailure("where its journal begins is of a later format")
+        }
+        schemaRevision = try reader.read()
+        revision = Revision(try reader.read())
+        hash = Digest(try reader.read(byteCount: Digest.byteCount))
+        time = Double(bitPattern: try reader.read())
+        digest = StateDigest(first: try reader.read(), second: try reader.read())
+        retention = try Retention(number: kind, word: try reader.read())
+        let checked = UnsafeRawBufferPointer(rebasing: value[..<reader.offset])
+        guard try reader.read() == Checksum.hash(checked, seed: 0) else {
+            throw DecodingFailure("where its journal begins does not match its checksum")
+        }
+        try reader.expectEnd()
+        guard revision > .zero, revision.number < .max else {
+            throw DecodingFailure("its journal begins at no revision")
+        }
+    }
+
+    package func append(to buffer: inout ByteBuffer) {
+        let start = buffer.count
+        let (kind, word) = retention.encoded
+        buffer.append(Self.format)
+        buffer.append(kind)
+        buffer.append(UInt16(0))
+        buffer.append(schemaRevision)
+        buffer.append(revision.number)
+        hash.append(to: &buffer)
+        buffer.append(time.bitPattern)
+        buffer.append(digest.first)
+        buffer.append(digest.second)
+        buffer.append(word)
+        let checked = UnsafeRawBufferPointer(rebasing: buffer.bytes[start...])
+        buffer.append(Checksum.hash(checked, seed: 0))
+    }
+
+    func write(in transaction: borrowing WriteTransaction) throws {
+        var buffer = ByteBuffer(capacity: 128)
+        append(to: &buffer)
+        try transaction.put(buffer.bytes, for: Self.key, in: .unnamed)
+    }
+}
+
+extension StoreReader {
+    /// The last commit that was trimmed; 0 when the journal is whole.
+    package func floor() throws -> Revision {
+        try JournalFloor.read(in: transaction)?.revision ?? .zero
+    }
+}

@@ -1,0 +1,120 @@
+/// What is left of a change that values were taken out of: the digest that it had, so that the
+/// journal's chain of hashes stays valid, and which values are gone.
+///
+/// Such a change has a checksum where the others have their salt, which is taken out, too: with it
+/// and the digest a short value could be guessed.
+package struct Redaction: Hashable, Sendable {
+    /// That of the change as it was written.
+    package let digest: Digest
+    /// The properties of an insert or a delete whose values are gone, ascending; empty for an
+    /// update, whose cells say it themselves.
+    package let slots: [Int]
+
+    /// Reads what stands between the header and the payload of a change, and compares the checksum
+    /// of the whole block.
+    init(
+        decoding reader: inout ByteReader, of block: UnsafeRawBufferPointer, _ kind: ChangeKind
+    ) throws(DecodingFailure) {
+        var salt = ByteReader(block)
+        _ = try salt.read(byteCount: JournalChange.saltOffset)
+        let stored: UInt64 = try salt.read()
+        guard stored == Self.checksum(of: block), try salt.read(UInt64.self) == 0 else {
+            throw DecodingFailure("a redacted change that does not match its checksum")
+        }
+        digest = Digest(try reader.read(byteCount: Digest.byteCount))
+        var slots: [Int] = []
+        if kind != .update {
+            for _ in 0..<(try reader.read(UInt16.self)) {
+                let slot = Int(try reader.read(UInt16.self))
+                guard slots.last.map({ $0 < slot }) ?? true else {
+                    throw DecodingFailure("redacted properties out of order")
+                }
+                slots.append(slot)
+            }
+        }
+        self.slots = slots
+    }
+
+    static func checksum(of block: UnsafeRawBufferPointer) -> UInt64 {
+        let contents = JournalChange.saltOffset + JournalChange.saltByteCount
+        return Checksum.hash(UnsafeRawBufferPointer(rebasing: block[contents...]), seed: 0)
+    }
+}
+
+extension JournalChange {
+    /// The slots of an insert or a delete whose values are gone.
+    var redactedSlots: [Int] { redaction?.slots ?? [] }
+
+    /// The slots that have lost a value.
+    func slotsWithoutValues() throws -> [Int] {
+        guard redaction != nil, kind == .update else { return redactedSlots }
+        return try changedCells().filter { $0.isBeforeRedacted || $0.isAfterRedacted }.map(\.slot)
+    }
+
+    /// The change without the values that are to go; nil when it has none of them.
+    ///
+    /// `isTaken` says whether a value goes: it gets the slot in `entity`, that the change was
+    /// written with, whether the value is that of before, and its bytes.
+    func redacted(
+        of entity: Entity, _ isTaken: (_ slot: Int, _ isBefore: Bool, Cell) throws -> Bool
+    ) throws -> ByteStorage? {
+        var payload = ByteBuffer()
+        let hasChanged =
+            kind == .update
+            ? try appendCells(to: &payload, isTaken)
+            : try appendBody(of: entity, to: &payload, isTaken)
+        guard hasChanged else { return nil }
+        var block = ByteBuffer(capacity: Self.headerByteCount + Digest.byteCount + payload.count)
+        block.append(UInt32(0))
+        block.appendZeros(Self.saltByteCount)
+        block.append(kind.rawValue)
+        block.append(UInt8(1))
+        block.append(UInt16(self.entity))
+        block.append(id)
+        block.append(previous.number)
+        digest.append(to: &block)
+        block.append(payload.bytes)
+        block.overwrite(UInt32(block.count), at: 0)
+        block.overwrite(Redaction.checksum(of: block.bytes), at: Self.saltOffset)
+        return block.finish()
+    }
+
+    private func appendCells(
+        to payload: inout ByteBuffer, _ isTaken: (Int, Bool, Cell) throws -> Bool
+    ) throws -> Bool {
+        let cells = try changedCells()
+        var hasChanged = false
+        payload.append(UInt16(cells.count))
+        for cell in cells {
+            let takesBefore = try cell.before.map { try isTaken(cell.slot, true, $0) } ?? false
+            let takesAfter = try cell.after.map { try isTaken(cell.slot, false, $0) } ?? false
+            hasChanged = hasChanged || takesBefore || takesAfter
+            ChangedCell(
+                slot: cell.slot, type: cell.type, before: takesBefore ? nil : cell.before,
+                after: takesAfter ? nil : cell.after,
+                isBeforeRedacted: cell.isBeforeRedacted || takesBefore,
+                isAfterRedacted: cell.isAfterRedacted || takesAfter
+            ).append(to: &payload)
+        }
+        return hasChanged
+    }
+
+    private func appendBody(
+        of entity: Entity, to payload: inout ByteBuffer,
+        _ isTaken: (Int, Bool, Cell) throws -> Bool
+    ) throws -> Bool {
+        var cells = try RecordBody(self.payload, of: entity).cells()
+        var slots = Set(redactedSlots)
+        var hasChanged = false
+        for (slot, cell) in cells.enumerated() {
+            guard let cell, try isTaken(slot, kind == .delete, cell) else { continue }
+            cells[slot] = nil
+            slots.insert(slot)
+            hasChanged = true
+        }
+        payload.append(UInt16(slots.count))
+        for slot in slots.sorted() { payload.append(UInt16(slot)) }
+        FoldedBody.assemble(cells, entity).withUnsafeBytes { payload.append($0) }
+        return hasChanged
+    }
+}

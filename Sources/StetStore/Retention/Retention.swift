@@ -1,0 +1,62 @@
+/// Which commits a store keeps in its journal.
+///
+/// The state is kept in any case; what goes is the history before the oldest kept commit, and with
+/// it the undo of those commits. The store trims by itself, between commits, on the thread that
+/// commits: about every 30 seconds while it is saved to or observed, a few commits at a time, and
+/// only while nobody waits to save. So no save waits for it, and more than what is to be kept may
+/// be there for a while.
+public enum Retention: Hashable, Sendable {
+    /// All of them.
+    case forever
+    /// Those that are no older than this.
+    case age(Duration)
+    /// The last ones, this many.
+    case count(Int)
+
+    /// A number for the case, and its value in 8 bytes.
+    var encoded: (kind: UInt8, word: UInt64) {
+        switch self {
+        case .forever: (0, 0)
+        case .age(let age): (1, age.seconds.bitPattern)
+        case .count(let count): (2, UInt64(max(count, 0)))
+        }
+    }
+
+    init(number kind: UInt8, word: UInt64) throws(DecodingFailure) {
+        switch kind {
+        case 0 where word == 0: self = .forever
+        case 1 where (0..<1e12).contains(Double(bitPattern: word)):
+            self = .age(.seconds(Double(bitPattern: word)))
+        case 2 where word <= UInt64(Int.max): self = .count(Int(word))
+        default: throw DecodingFailure("a retention that is none")
+        }
+    }
+}
+
+extension StoreReader {
+    /// The last commit that need not be kept; 0 when there is none.
+    ///
+    /// - Complexity: O(log commits) reads.
+    func lastOutdated(_ retention: Retention, now: Double) throws -> Revision {
+        let head = try head().revision
+        switch retention {
+        case .forever: return .zero
+        case .count(let count):
+            let kept = UInt64(max(count, 0))
+            return Revision(head.number > kept ? head.number - kept : 0)
+        case .age(let age):
+            // Times never run backwards in a journal.
+            var (lower, upper) = (try floor().number, head.number)
+            while lower < upper {
+                let middle = Revision(upper - (upper - lower) / 2)
+                let envelope = try file.journal.envelope(middle, in: transaction)
+                if envelope.time < now - age.seconds {
+                    lower = middle.number
+                } else {
+                    upper = middle.number - 1
+                }
+            }
+            return Revision(lower)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import Glibc
+import StetLMDB
+
+extension StoreFile {
+    /// Bytes that one transaction of a compaction writes, about.
+    private static let compactionStep = 16 << 20
+
+    /// Makes a copy of the last commit's state at `path` that has nothing but what is in use: no
+    /// free pages, and nothing of what was trimmed, redacted or deleted, which LMDB leaves in the
+    /// free parts of pages.
+    ///
+    /// Each entry of each table is written anew into an empty file; what is copied of that is
+    /// synced, verified and named like any copy. A read is open while the entries are copied.
+    ///
+    /// - Returns: What the verification of the copy found, and its size.
+    /// - Throws: `StoreError`, as `copy`.
+    /// - Complexity: O(bytes in use), twice on the disk for a while, in bounded memory.
+    package func compact(
+        to path: String, progress: (StoreCopy.Progress) -> Void = { _ in }
+    ) throws -> StoreCopy {
+        try StoreError.wrapping(path: self.path) {
+            try Self.refuseUsed(path)
+            let temporary = "\(path).new-\(ObjectID())"
+            defer {
+                unlink(temporary)
+                unlink("\(temporary)-lock")
+            }
+            try Self.naming(path) { try rewrite(to: temporary) }
+            var configuration = Configuration()
+            configuration.allowsUnsafePlace = true
+            let rewritten = try StoreFile.open(at: temporary, configuration)
+            defer { rewritten.close() }
+            return try rewritten.copy(to: path, compacting: true, progress: progress)
+        }
+    }
+
+    private func rewrite(to path: String) throws {
+        var sizes = Configuration().ofEnvironment(entityCount: records.count)
+        // What is copied of it is synced.
+        sizes.skipsSync = true
+        let target = try Environment.open(at: path, sizes)
+        defer { target.close() }
+        try environment.read { source in
+            try target.writeGrowing { transaction in
+                try source.scan(.unnamed) { key, value in
+                    if StoreTables.isName(ofTable: key) { return true }
+                    try transaction.put(value, for: key, in: .unnamed)
+                    return true
+                }
+            }
+            try Self.append(journal.table, of: source, to: Journal.tableName, of: target)
+            try Self.append(references, of: source, to: StoreTables.referencesName, of: target)
+            for (offset, table) in records.enumerated() {
+                let name = StoreTables.recordsName(offset + 1)
+                try Self.append(table, of: source, to: name, of: target)
+            }
+            if let indexes {
+                try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target)
+            }
+        }
+    }
+
+    private static func append(
+        _ table: Table, of source: borrowing ReadTransaction, to name: String,
+        of target: Environment
+    ) throws {
+        var next: [UInt8]? = []
+        while let first = next {
+            next = try target.writeGrowing { transaction in
+                let copy = try transaction.table(name)
+                let cursor = try source.cursor(in: table)
+                var entry = try cursor.seek(first)
+                var byteCount = 0
+                while let (key, value) = entry {
+                    if byteCount >= compactionStep { return Array(key) }
+                    let room = try transaction.reserve(
+                        value.count, for: key, in: copy, appending: true)
+                    room.copyMemory(from: value)
+                    byteCount += key.count + value.count
+                    entry = try cursor.next()
+                }
+                return nil
+            }
+        }
+    }
+}
+
+extension StoreTables {
+    /// Whether a key of the unnamed table is that of a table.
+    fileprivate static func isName(ofTable key: UnsafeRawBufferPointer) -> Bool {
+        [Journal.tableName, referencesName, indexesName].contains { key.elementsEqual($0.utf8) }
+            || key.starts(with: "records.".utf8)
+    }
+}

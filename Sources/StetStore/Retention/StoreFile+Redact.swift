@@ -1,0 +1,248 @@
+import StetLMDB
+
+/// Which values are to go from the journal, whatever commit has them.
+package struct RedactionRequest: Hashable, Sendable {
+    package let entity: Int
+    package let object: ObjectID
+    /// Slots of the present schema, ascending.
+    package let slots: [Int]
+
+    package init(entity: Int, object: ObjectID, slots: [Int]) {
+        self.entity = entity
+        self.object = object
+        self.slots = Array(Set(slots)).sorted()
+    }
+}
+
+/// What a redaction would take away.
+package struct RedactionPlan: Hashable, Sendable {
+    /// The commits with values that would be gone, the last one first; they could not be undone.
+    package let revisions: [Revision]
+    package let valueCount: Int
+}
+
+extension StoreFile {
+    /// What a redaction would take away.
+    ///
+    /// - Throws: as `redact`.
+    package func redactionPlan(_ request: RedactionRequest) throws -> RedactionPlan {
+        try read { reader in
+            var work = try RedactionWork(request, self, reader.transaction)
+            try work.run { _, _ in }
+            return work.plan
+        }
+    }
+
+    /// Takes all values of some properties of an object out of the journal, before- and
+    /// after-images, but for the present ones, in one transaction.
+    ///
+    /// - Throws: `StoreError`: `.notFound` when there never was such an object; `.valueInUse` when
+    ///   a present value is one of those that would go, or the only one. Nothing was changed.
+    /// - Complexity: O(bytes of the entries that change the object), in time and on the disk.
+    @discardableResult
+    package func redact(_ request: RedactionRequest) throws -> RedactionPlan {
+        try StoreError.wrapping(path: path) {
+            try environment.writeGrowing { transaction in
+                let head = try Head.read(in: transaction.reading)
+                guard head.schemaRevision == UInt32(schema.revision) else {
+                    throw StoreError.migratedElsewhere(path: path)
+                }
+                var work = try RedactionWork(request, self, transaction.reading)
+                try work.run { envelope, content in
+                    try journal.replace(envelope, content, in: transaction)
+                }
+                guard !work.plan.revisions.isEmpty else { return work.plan }
+                if var floor = try JournalFloor.read(in: transaction.reading) {
+                    floor.digest += work.lostEffect
+                    try floor.write(in: transaction)
+                }
+                try StoreTables.raiseFormat(in: transaction)
+                return work.plan
+            }
+        }
+    }
+}
+
+/// A redaction on its way back along the changes of its object.
+private struct RedactionWork {
+    private let request: RedactionRequest
+    private let file: StoreFile
+    private let transaction: ReadTransaction
+    /// The body of the object in the present schema; nil when it is deleted.
+    private let present: [UInt8]?
+    /// The slots whose present values have not been met yet in the change that has set them.
+    private var ahead: Set<Int>
+    private var revision: Revision
+    private var revisions: [Revision] = []
+    private var valueCount = 0
+    /// The slots that had a value to go, or one that has gone before.
+    private var found: Set<Int> = []
+    /// The effects of the changes as they were, less those that they have now.
+    private(set) var lostEffect = StateDigest()
+
+    var plan: RedactionPlan { RedactionPlan(revisions: revisions, valueCount: valueCount) }
+
+    init(
+        _ request: RedactionRequest, _ file: StoreFile, _ transaction: ReadTransaction
+    ) throws {
+        self.request = request
+        self.file = file
+        self.transaction = transaction
+        let reader = StoreReader(transaction, file)
+        guard let (header, stored) = try reader.stored(request.entity, request.object) else {
+            throw StoreError(
+                .notFound, path: file.path, message: "There is no object \(request.object).",
+                advice: "Nothing was changed.")
+        }
+        revision = header.revision
+        present =
+            header.isTombstone
+            ? nil : try reader.withBody(header, stored, request.entity) { Array($0) }
+        ahead = present == nil ? [] : Set(request.slots)
+    }
+
+    /// Hands out each entry without the values, from the last one on.
+    mutating func run(
+        _ replace: (Envelope, Journal.Content) throws -> Void
+    ) throws {
+        let floor = try JournalFloor.read(in: transaction)?.revision ?? .zero
+        while revision > floor {
+            let (envelope, body) = try file.journal.entry(revision, in: transaction)
+            let commit = try Commit(
+                envelope: envelope, body: body, history: file.history, store: file.storeID)
+            let rest = try redact(commit)
+            guard rest.previous < revision else {
+                throw DecodingFailure(
+                    "the chain of changes of object \(request.object) breaks at \(revision)")
+            }
+            if let content = rest.content {
+                revisions.append(revision)
+                var envelope = envelope
+                envelope.isRedacted = true
+                try replace(envelope, content)
+            }
+            revision = rest.previous
+        }
+        // Where the journal begins later there may have been other values.
+        if revision == .zero { try refuseUntouched() }
+    }
+
+    /// The body of a commit without the values, and the revision of the change before.
+    private mutating func redact(
+        _ commit: Commit
+    ) throws -> (content: Journal.Content?, previous: Revision) {
+        var body = ByteBuffer(capacity: commit.body.count + 64)
+        var reader = ByteReader(commit.body.bytes)
+        body.append(try JournalChange.readBlock(&reader, minimum: 4))
+        var ranges: [Range<Int>] = []
+        var previous: Revision?
+        var hasChanged = false
+        while reader.remaining > 0 {
+            let change = try JournalChange(decoding: &reader)
+            let start = body.count
+            if change.entity == request.entity, change.id == request.object {
+                previous = change.previous
+                if let block = try redacted(change, commit) {
+                    body.append(block.bytes)
+                    hasChanged = true
+                } else {
+                    body.append(change.bytes)
+                }
+            } else {
+                body.append(change.bytes)
+            }
+            ranges.append(start..<body.count)
+        }
+        guard let previous else {
+            throw DecodingFailure(
+                "revision \(commit.revision) does not change object \(request.object)")
+        }
+        let content = Journal.Content(body: body.finish(), changes: ranges)
+        return (hasChanged ? content : nil, previous)
+    }
+
+    private mutating func redacted(
+        _ change: JournalChange, _ commit: Commit
+    ) throws -> ByteStorage? {
+        let schemaRevision = commit.schema.revision
+        let upcast = try file.history.upcast(ofEntity: change.entity, from: schemaRevision)
+        let entity = commit.schema.entities[change.entity - 1]
+        // Where the values stand in the schema that the change was written with.
+        var targets: [Int: Int] = [:]
+        for slot in request.slots {
+            if let source = upcast.map({ $0.slots[slot] }) ?? slot { targets[source] = slot }
+        }
+        found.formUnion(try change.slotsWithoutValues().compactMap { targets[$0] })
+        var met: Set<Int> = []
+        let block = try change.redacted(of: entity) { source, isBefore, cell in
+            guard let slot = targets[source] else { return false }
+            if !isBefore, ahead.contains(slot) {
+                met.insert(slot)
+                return false
+            }
+            try refuseUsed(try upcast?.widened(cell, from: source, to: slot) ?? cell, slot)
+            found.insert(slot)
+            valueCount += 1
+            return true
+        }
+        ahead.subtract(try written(by: change, targets).union(met))
+        guard let block else { return nil }
+        let (old, new) = (
+            try effect(of: change, commit),
+            try effect(ofBlock: block, commit)
+        )
+        lostEffect += old - new
+        return block
+    }
+
+    /// The slots to which a change has given a value, or nil.
+    private func written(by change: JournalChange, _ targets: [Int: Int]) throws -> Set<Int> {
+        guard change.kind == .update else { return Set(targets.values) }
+        return Set(try change.changedCells().compactMap { targets[$0.slot] })
+    }
+
+    private func effect(of change: JournalChange, _ commit: Commit) throws -> StateDigest {
+        try StateDigest.effect(
+            of: change, at: commit.revision, file.history, from: commit.schema.revision)
+    }
+
+    private func effect(ofBlock block: ByteStorage, _ commit: Commit) throws -> StateDigest {
+        var reader = ByteReader(block.bytes)
+        return try effect(of: try JournalChange(decoding: &reader), commit)
+    }
+
+    // MARK: Refusals
+
+    private func presentCell<Result>(
+        _ slot: Int, _ body: (Cell?) throws -> Result
+    ) throws -> Result {
+        guard let present else { return try body(nil) }
+        let entity = file.schema.entities[request.entity - 1]
+        return try present.withUnsafeBytes { bytes in
+            try body(try RecordBody(bytes, of: entity).cell(slot))
+        }
+    }
+
+    /// Refuses to take a value out that the object has now.
+    private func refuseUsed(_ cell: Cell, _ slot: Int) throws {
+        try presentCell(slot) { now in
+            if let now, now == cell { throw inUse(slot) }
+        }
+    }
+
+    /// Refuses to do nothing about a value that is only in use: who asked believes it gone.
+    private func refuseUntouched() throws {
+        for slot in request.slots where !found.contains(slot) {
+            try presentCell(slot) { now in if now != nil { throw inUse(slot) } }
+        }
+    }
+
+    private func inUse(_ slot: Int) -> StoreError {
+        let entity = file.schema.entities[request.entity - 1]
+        return StoreError(
+            .valueInUse, path: file.path,
+            message: "\(entity.name).\(entity.properties[slot].name) of \(request.object) still "
+                + "has a value that would be redacted.",
+            advice: "Give it another value or none, or delete the object, save, and redact then.")
+    }
+}

@@ -1,0 +1,189 @@
+import Logging
+import StetLMDB
+
+// Trimming: the oldest commits go, a few in each transaction, each of which leaves a valid store
+// that begins a little later. So nothing has to be remembered of a trim that is interrupted.
+
+extension StoreFile {
+    /// Commits and bytes of journal that one transaction takes away at most: the writer is held for
+    /// about as long as by a commit.
+    static let trimStep = (commitCount: 1_000, byteCount: 4 << 20)
+
+    /// Removes the commits up to a revision from the journal, in transactions of their own, and
+    /// returns when they are gone; those that are gone already do not matter.
+    ///
+    /// - Parameters:
+    ///   - last: of the commits to be removed; at most the last one.
+    ///   - retention: why; noted in the store.
+    ///   - progress: is told after each transaction where the journal begins; answers false to end.
+    /// - Throws: `StoreError`: `.damaged` when an entry is not the one that the chain of hashes
+    ///   goes on with; what was removed before stays so.
+    /// - Complexity: O(bytes of the commits), in memory for one of them.
+    package func trim(
+        through last: Revision, for retention: Retention = .forever,
+        progress: (Revision) throws -> Bool = { _ in true }
+    ) throws {
+        try StoreError.wrapping(path: path) {
+            while true {
+                let (floor, isDone) = try environment.writeGrowing { transaction in
+                    try trimStep(through: last, retention, in: transaction)
+                }
+                guard !isDone else { return }
+                guard try progress(floor) else { return }
+            }
+        }
+    }
+
+    /// Does one transaction's part; where the journal begins now, and whether nothing is left.
+    private func trimStep(
+        through last: Revision, _ retention: Retention, in transaction: borrowing WriteTransaction
+    ) throws -> (floor: Revision, isDone: Bool) {
+        let head = try Head.read(in: transaction.reading)
+        guard head.schemaRevision == UInt32(schema.revision) else {
+            throw StoreError.migratedElsewhere(path: path)
+        }
+        let last = min(last, head.revision)
+        let oldest = history.migrations.first?.from.revision ?? schema.revision
+        let present = try JournalFloor.read(in: transaction.reading)
+        var floor = present ?? JournalFloor(schemaRevision: UInt32(oldest))
+        guard floor.revision < last else { return (floor.revision, true) }
+        var byteCount = 0
+        let end = Revision(
+            min(last.number, floor.revision.number + UInt64(Self.trimStep.commitCount)))
+        while floor.revision < end, byteCount < Self.trimStep.byteCount {
+            byteCount += try removeFirst(&floor, in: transaction)
+        }
+        floor.retention = retention
+        try floor.write(in: transaction)
+        if present == nil { try StoreTables.raiseFormat(in: transaction) }
+        return (floor.revision, floor.revision == last)
+    }
+
+    /// Removes the first entry behind a floor, which moves on to it; the bytes of the entry.
+    private func removeFirst(
+        _ floor: inout JournalFloor, in transaction: borrowing WriteTransaction
+    ) throws -> Int {
+        let revision = floor.revision.next
+        let (envelope, body) = try journal.entry(revision, in: transaction.reading)
+        // Once it is gone nothing could show any more that it was damaged.
+        guard envelope.previousHash == floor.hash else {
+            throw DecodingFailure(
+                "the entry of revision \(revision) does not follow the one before it")
+        }
+        let commit = try Commit(
+            envelope: envelope, body: body, history: history, store: storeID)
+        try commit.checkDigest()
+        floor.digest += try StateDigest.effect(of: commit, history)
+        if let migration = commit.migration {
+            try StoreTables.put(migration: migration, at: revision, in: transaction)
+        }
+        try journal.remove(envelope, in: transaction)
+        floor.revision = revision
+        floor.hash = envelope.hash
+        floor.time = envelope.time
+        floor.schemaRevision = envelope.schemaRevision
+        return body.count
+    }
+}
+
+extension StoreFile {
+    /// Removes some of the commits that need not be kept; true when none are left, or when that
+    /// fails, which the log tells.
+    func trimOutdated() -> Bool {
+        do {
+            let now = time()
+            let last = try read { try $0.lastOutdated(retention, now: now) }
+            var isDone = true
+            try trim(through: last, for: retention) { floor in
+                isDone = floor >= last
+                return false
+            }
+            return isDone
+        } catch {
+            logger.error(
+                "The journal could not be trimmed.", metadata: ["error": "\(error)"])
+            return true
+        }
+    }
+}
+
+/// What a trim would take away.
+package struct TrimPlan: Hashable, Sendable {
+    /// Steps on the stacks of an author that could not be undone or redone any more.
+    package struct LostSteps: Hashable, Sendable {
+        package let author: String
+        package let scope: String?
+        package let undoCount: Int
+        package let redoCount: Int
+
+        package init(author: String, scope: String?, undoCount: Int, redoCount: Int) {
+            self.author = author
+            self.scope = scope
+            self.undoCount = undoCount
+            self.redoCount = redoCount
+        }
+    }
+
+    /// The last commit that would be gone.
+    package let floor: Revision
+    package let commitCount: Int
+    /// Bytes of their entries.
+    package let byteCount: Int
+    /// By author and scope.
+    package let lostSteps: [LostSteps]
+}
+
+extension StoreReader {
+    /// What removing the commits up to a revision would take away.
+    ///
+    /// - Complexity: O(entries to be removed + commits on stacks) reads, none of them of values.
+    package func trimPlan(through last: Revision) throws -> TrimPlan {
+        let floor = try floor()
+        let last = max(min(last, try head().revision), floor)
+        var byteCount = 0
+        let upper = withUnsafeBytes(of: last.next.number.bigEndian) { Array($0) }
+        try transaction.scan(file.journal.table, KeyRange(upper: upper)) { _, value in
+            byteCount += value.count
+            return true
+        }
+        let lost = try UndoOwner.all(in: transaction).compactMap { owner, heads in
+            let undo = try stepCount(from: heads.undo, of: owner, through: last)
+            let redo = try stepCount(from: heads.redo, of: owner, through: last)
+            return undo + redo == 0
+                ? nil
+                : TrimPlan.LostSteps(
+                    author: owner.author, scope: owner.scope, undoCount: undo, redoCount: redo)
+        }
+        return TrimPlan(
+            floor: last, commitCount: Int(last.number - floor.number), byteCount: byteCount,
+            lostSteps: lost.sorted { ($0.author, $0.scope ?? "") < ($1.author, $1.scope ?? "") })
+    }
+
+    /// The steps of a stack that have commits up to a revision, and behind where the journal begins
+    /// now.
+    private func stepCount(
+        from top: Revision, of owner: UndoOwner, through last: Revision
+    ) throws -> Int {
+        let floor = try floor()
+        var next = top
+        var count = 0
+        while next > floor {
+            let step: UndoStep?
+            do {
+                step = try self.step(at: next, of: owner)
+            } catch let error as StoreError where error.code == .historyTrimmed {
+                return count
+            }
+            guard let step else { break }
+            if step.revisions.contains(where: { $0 <= last }) {
+                count += 1
+            }
+            // A group that reaches down to what would be gone may go on there.
+            else if step.isInGroup, step.rest > .zero, step.rest <= last {
+                count += 1
+            }
+            next = step.rest
+        }
+        return count
+    }
+}

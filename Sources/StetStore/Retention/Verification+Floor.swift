@@ -1,0 +1,146 @@
+import StetLMDB
+
+// Where the journal was trimmed the state of its beginning is not there to be folded. So each
+// record is walked back along its changes, which must meet; what is left of all objects must have
+// the digest that the trim has made from the entries that it took away.
+
+extension Verification {
+    mutating func compareRecords(backTo floor: JournalFloor) throws {
+        var reached = StateDigest()
+        var changeCount = 0
+        for number in states.indices.map({ $0 + 1 }) {
+            let name = file.schema.entities[number - 1].name
+            try transaction.scan(file.records[number - 1]) { key, value in
+                guard key.count == 16 else {
+                    note("A record key of \(name) has \(key.count) bytes.")
+                    return true
+                }
+                let id = ObjectID(bytes: key)
+                do {
+                    var walk = try RecordWalk(file, number, id, value)
+                    states[number - 1][id] = State(
+                        revision: walk.revision, body: walk.state,
+                        schemaRevision: file.schema.revision)
+                    if let problem = try walk.run(to: floor.revision, in: transaction) {
+                        note("\(name) \(id): \(problem).")
+                    }
+                    changeCount += walk.changeCount
+                    reached += try walk.digest()
+                } catch let failure as DecodingFailure {
+                    note("\(name) \(id): \(failure).")
+                }
+                return true
+            }
+            countObjects(ofEntity: number)
+        }
+        if changeCount != presentChangeCount {
+            note("The journal has changes that no record leads back to.")
+        }
+        if reached != floor.digest {
+            note("The state that the journal begins with is not the one that it was trimmed to.")
+        }
+    }
+}
+
+/// An object on the way back from its record to where the journal begins.
+private struct RecordWalk {
+    private let file: StoreFile
+    private let number: Int
+    private let id: ObjectID
+    private let entity: Entity
+    private let header: RecordHeader
+    /// The revision of the change that is walked back over next.
+    private(set) var revision: Revision
+    /// In the present schema.
+    private(set) var state: [UInt8]?
+    /// The slots whose values were taken out of the changes that have set them.
+    private var unknown: Set<Int> = []
+    private(set) var changeCount = 0
+
+    init(
+        _ file: StoreFile, _ number: Int, _ id: ObjectID, _ record: UnsafeRawBufferPointer
+    ) throws {
+        self.file = file
+        self.number = number
+        self.id = id
+        entity = file.schema.entities[number - 1]
+        header = try RecordHeader(decoding: record)
+        try header.verify(record, of: id)
+        revision = header.revision
+        if header.isTombstone { return }
+        let stored = UnsafeRawBufferPointer(rebasing: record[RecordLayout.headerByteCount...])
+        let schemaRevision = Int(header.schemaRevision)
+        state = try file.history.withBody(stored, ofEntity: number, from: schemaRevision) {
+            Array($0)
+        }
+        let own = try file.history.schema(schemaRevision).entities[number - 1]
+        guard
+            FoldedBody.assemble(try RecordBody(stored, of: own).cells(), own)
+                .elementsEqual(stored)
+        else { throw DecodingFailure("its record is not laid out as it should be") }
+    }
+
+    /// Goes back over all changes behind `floor`; what is wrong with one of them.
+    mutating func run(to floor: Revision, in transaction: ReadTransaction) throws -> String? {
+        while revision > floor {
+            let current = revision
+            let found: (problem: String?, previous: Revision)? = try file.journal.withChange(
+                ofEntity: number, id, at: current, in: transaction
+            ) { change, schemaRevision in
+                if current == header.revision, schemaRevision != Int(header.schemaRevision) {
+                    return ("its record was written with another schema", change.previous)
+                }
+                return (try goBack(over: change, schemaRevision), change.previous)
+            }
+            guard let found, found.previous < current else {
+                return "its chain of changes breaks at revision \(current)"
+            }
+            if let problem = found.problem { return "\(problem) (revision \(current))" }
+            changeCount += 1
+            revision = found.previous
+        }
+        return (revision == .zero) == (state == nil) || revision > .zero
+            ? nil : "it was never inserted"
+    }
+
+    private mutating func goBack(
+        over change: JournalChange, _ schemaRevision: Int
+    ) throws -> String? {
+        guard (state == nil) == (change.kind == .delete) else {
+            return "it exists where it should not, or the other way round"
+        }
+        var isSame = true
+        var taken: Set<Int> = change.kind == .update ? unknown : []
+        try (state ?? []).withUnsafeBytes { bytes in
+            let body = state == nil ? nil : try RecordBody(bytes, of: entity)
+            try file.history.forEachCell(of: change, from: schemaRevision) { cell in
+                if change.kind != .delete, !cell.isAfterRedacted, !unknown.contains(cell.slot),
+                    !Cell.areEqual(try body?.cell(cell.slot), cell.after)
+                {
+                    isSame = false
+                }
+                if cell.isBeforeRedacted {
+                    taken.insert(cell.slot)
+                } else {
+                    taken.remove(cell.slot)
+                }
+            }
+        }
+        guard isSame else { return "it has other values than the journal says" }
+        state = try change.stateBefore(
+            state, of: entity, try file.history.upcast(ofEntity: number, from: schemaRevision))
+        unknown = taken
+        return nil
+    }
+
+    /// What the object adds to the digest of the state that was reached.
+    func digest() throws -> StateDigest {
+        let last = StateDigest.lastChange(revision, ofEntity: number, id)
+        guard let state else { return last }
+        return try state.withUnsafeBytes { bytes in
+            last
+                + (try StateDigest.object(
+                    ofEntity: number, id, try RecordBody(bytes, of: entity), unknown: unknown))
+        }
+    }
+}
