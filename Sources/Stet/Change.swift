@@ -17,8 +17,12 @@ public struct Change<M: Model>: Sendable, Equatable {
     /// For an update the names of the changed properties, for an insert and a delete of all.
     public let changedProperties: [String]
 
+    /// The names of the properties with values that were redacted, which are in neither `old` nor
+    /// `new`.
+    public let redactedProperties: [String]
+
     /// All values of an inserted or deleted object; nil for an update, and when a value means
-    /// nothing to its type.
+    /// nothing to its type or was redacted.
     public let snapshot: M.Snapshot?
 
     init(_ change: JournalChange, _ history: SchemaHistory, from revision: Int) throws {
@@ -26,9 +30,14 @@ public struct Change<M: Model>: Sendable, Equatable {
         kind = change.kind
         id = change.id
         changedProperties = plain.properties.map(\.name)
-        old = ChangedValues(kind == .insert ? [] : plain.properties.map { ($0.name, $0.old) })
-        new = ChangedValues(kind == .delete ? [] : plain.properties.map { ($0.name, $0.new) })
-        if change.kind == .update {
+        redactedProperties = plain.properties.filter { $0.redacted != RedactedSides() }.map(\.name)
+        old = ChangedValues(
+            kind == .insert
+                ? [] : plain.properties.filter { !$0.redacted.old }.map { ($0.name, $0.old) })
+        new = ChangedValues(
+            kind == .delete
+                ? [] : plain.properties.filter { !$0.redacted.new }.map { ($0.name, $0.new) })
+        if change.kind == .update || !redactedProperties.isEmpty {
             snapshot = nil
         } else {
             let upcast = try history.upcast(ofEntity: change.entity, from: revision)

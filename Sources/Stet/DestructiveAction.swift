@@ -19,10 +19,16 @@ public struct DestructionPlan: Sendable, Hashable {
     public let destructiveTitle: String
     /// What would be lost, delete rules included, by name of the model.
     public let losses: [Loss]
+    /// The history that would be lost; nil when it stays.
+    public let history: HistoryLoss?
 
-    init(title: String, destructiveTitle: String, lost: [(entity: String, objects: [ObjectID])]) {
+    init(
+        title: String, destructiveTitle: String, lost: [(entity: String, objects: [ObjectID])] = [],
+        history: HistoryLoss? = nil
+    ) {
         self.title = title
         self.destructiveTitle = destructiveTitle
+        self.history = history
         losses = lost.filter { !$0.objects.isEmpty }.sorted { $0.entity < $1.entity }.map { lost in
             Loss(
                 entity: lost.entity, count: lost.objects.count,
@@ -32,7 +38,7 @@ public struct DestructionPlan: Sendable, Hashable {
 
     /// What would be lost, as a sentence.
     public var message: String {
-        let parts = losses.map { "\($0.count) \($0.entity)" }
+        let parts = losses.map { "\($0.count) \($0.entity)" } + (history?.parts ?? [])
         return parts.isEmpty
             ? "Nothing is lost." : "Lost for good: \(parts.joined(separator: ", "))."
     }

@@ -94,6 +94,9 @@ extension ManagedContext {
     ) throws -> Set<ObjectID> {
         let head = try reader.head().revision
         if later.base != revision { later = LaterChanges(base: revision, end: revision) }
+        if later.end < head, try later.end < reader.floor() {
+            throw SnapshotTooOldError(revision: revision, head: head)
+        }
         while later.end < head {
             let next = later.end.next
             try reader.forEachTouchedObject(of: next) { entity, id, _ in

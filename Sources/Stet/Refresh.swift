@@ -66,7 +66,8 @@ extension ManagedContext {
     /// - Complexity: O(commits since its revision) or O(live objects), whichever are fewer.
     func changedObjects(through head: Revision) throws -> [ChangedObject] {
         guard head > revision || !overtaken.isEmpty else { return [] }
-        if liveObjectCount < Int(clamping: head.number &- revision.number) {
+        let isTrimmed = try store.floor() > revision
+        if isTrimmed || liveObjectCount < Int(clamping: head.number &- revision.number) {
             return try store.file.read { reader in
                 try tables.flatMap { try $0?.changedObjects(reader, through: head) ?? [] }
                     .sorted { $0.id < $1.id }

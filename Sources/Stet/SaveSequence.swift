@@ -171,6 +171,11 @@ extension ManagedContext {
 
     /// Steps 1 to 7 up to the writer's queue; nil when there was nothing to write.
     private func submit(_ save: PendingSave) throws -> Submission? {
+        if try store.floor() > revision {
+            // What it would read was trimmed.
+            try moveToHead()
+            save.editedCount = pending.count
+        }
         if save.hooksBeginning == nil, changesMoreThanIsEdited {
             // Hooks may count what they do, and delete rules change what was edited by hand: they
             // see the pending changes anew in each preparation.

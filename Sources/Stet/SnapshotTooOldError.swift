@@ -1,6 +1,7 @@
 public import StetStore
 
-/// Others have changed so much since a context's revision that it cannot be read any more.
+/// Others have changed so much since a context's revision that it cannot be read any more, or what
+/// they have changed was trimmed.
 ///
 /// Nothing is lost: `refresh()` moves the context, and a save needs none of what was not read.
 public struct SnapshotTooOldError: Error, Sendable, Hashable {

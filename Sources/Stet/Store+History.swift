@@ -7,14 +7,15 @@ extension Store {
     /// later to an earlier one backwards.
     ///
     /// Revisions that there are not yet stand for the last one: `from: .last, to: 1` begins with
-    /// the last commit. Nothing of the store is held while `body` runs.
+    /// the last commit. The earlier end may be `.first`, for the first commit that the journal
+    /// still has. Nothing of the store is held while `body` runs.
     ///
     /// - Parameters:
     ///   - first: where it begins.
     ///   - last: where it ends.
     ///   - filter: which commits are wanted.
     ///   - body: answers false to end.
-    /// - Throws: `StoreError`, and what `body` throws.
+    /// - Throws: `StoreError`, `.historyTrimmed` for a commit that was trimmed; what `body` throws.
     /// - Complexity: a read or a few for each commit, and O(bytes) for those that are wanted.
     public func forEachCommit(
         from first: Revision = 1, to last: Revision = .last,
@@ -22,8 +23,9 @@ extension Store {
     ) throws {
         let head = try revision()
         let isForward = first <= last
-        var next = isForward ? max(first, 1) : min(first, head)
-        let end = isForward ? min(last, head) : max(last, 1)
+        let earlier = min(first, last) == .first ? try floor().next : min(first, last)
+        var next = isForward ? earlier : min(first, head)
+        let end = isForward ? min(last, head) : earlier
         while isForward ? next <= end : next >= end {
             let (commit, reached) = try file.read { reader in
                 try reader.nextCommit(from: next, to: end, where: filter)
@@ -33,19 +35,28 @@ extension Store {
         }
     }
 
-    /// All changes of an object, the last first, with the commits that made them; empty when there
-    /// never was such an object.
+    /// All changes of an object from a revision on, the last first, with the commits that made
+    /// them; empty when there never was such an object.
     ///
-    /// - Throws: `StoreError`.
+    /// - Parameters:
+    ///   - type: the model of the object.
+    ///   - id: of the object.
+    ///   - first: the earliest revision; `.first` for as far back as the journal goes.
+    /// - Returns: the changes.
+    /// - Throws: `StoreError`; `.historyTrimmed` when a change was trimmed that is asked for.
     /// - Complexity: a few reads for each change, however long the journal is.
-    public func history<M: Model>(of type: M.Type, id: ObjectID) throws -> [HistoricChange] {
+    public func history<M: Model>(
+        of type: M.Type, id: ObjectID, from first: Revision = 1
+    ) throws -> [HistoricChange] {
         guard let entity = file.schema.number(ofEntity: M._$name) else { return [] }
-        return try file.read { try $0.history(ofEntity: entity, id) }
+        return try file.read { try $0.history(ofEntity: entity, id, from: first) }
     }
 
     /// The same for an object at hand.
-    public func history<M: Model>(of object: M) throws -> [HistoricChange] {
-        try history(of: M.self, id: object.id)
+    public func history<M: Model>(
+        of object: M, from first: Revision = 1
+    ) throws -> [HistoricChange] {
+        try history(of: M.self, id: object.id, from: first)
     }
 
     /// The last change of one property of an object: who has given it the value that it has; nil

@@ -22,6 +22,9 @@ extension Store {
     /// - Returns: the commit; nil when there was nothing to undo, or nothing was left of it.
     /// - Throws: `UndoConflictError`, `ValidationError`, `ConflictError` when the store moved 8
     ///   times, `StoreError`, `UnknownOutcomeError`: nothing is written and the stack stays.
+    ///   `StoreError` (`.historyTrimmed`) when a commit of the step was trimmed: the stack ends
+    ///   there, and `discardUndo` empties it. `StoreError` (`.erased`) when values of the step were
+    ///   redacted: it is taken off the stack, and nothing else is written.
     /// - Complexity: O(changes of the step), and one durable LMDB transaction.
     @discardableResult
     public func undo(
@@ -68,7 +71,8 @@ extension Store {
     /// It is an edit of `author`, who can undo it. Who may revert what is not asked here.
     ///
     /// - Returns: the commit; nil when nothing was left to take back.
-    /// - Throws: as `undo`; `StoreError` (`.notFound`) when there is no such commit.
+    /// - Throws: as `undo`; `StoreError` (`.notFound`) when there is no such commit, `.erased` when
+    ///   values of it were redacted.
     @discardableResult
     public func revert(
         _ commit: Revision, author: String? = nil, scope: String? = nil,
@@ -88,7 +92,8 @@ extension Store {
 
     /// Takes the next step off a stack without undoing it: one that can never be undone again.
     ///
-    /// The journal records it, as a commit without changes.
+    /// The journal records it, as a commit without changes. Where commits of the step were trimmed
+    /// all that is on the stack goes.
     ///
     /// - Returns: the commits of the step, the last one first; empty when the stack was.
     /// - Throws: `ConflictError` when the stack moved 8 times; `StoreError`; `UnknownOutcomeError`.
@@ -133,7 +138,8 @@ extension Store {
         return plan
     }
 
-    /// What an author can undo and redo in a scope, at most `limit` steps of each.
+    /// What an author can undo and redo in a scope, at most `limit` steps of each; those that were
+    /// trimmed are not among them.
     ///
     /// - Throws: `StoreError`.
     /// - Complexity: a read for each commit of the steps.
@@ -164,7 +170,14 @@ extension StoreReader {
     ) throws -> [UndoStack.Step] {
         var steps: [UndoStack.Step] = []
         var top = top
-        while steps.count < limit, let step = try self.step(at: top, of: owner) {
+        while steps.count < limit {
+            let step: UndoStep?
+            do {
+                step = try self.step(at: top, of: owner)
+            } catch let error as StoreError where error.code == .historyTrimmed {
+                break
+            }
+            guard let step else { break }
             let label = try description(of: step.top).attributes.label
             steps.append(UndoStack.Step(commits: step.revisions, label: label))
             top = step.rest

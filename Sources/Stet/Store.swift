@@ -134,15 +134,17 @@ public final class Store: Sendable {
         file.outcome(of: id)
     }
 
-    /// The commits between two revisions, both included, oldest first; without bounds all of them.
+    /// The commits between two revisions, both included, oldest first; without bounds all of them,
+    /// from `.first` all that the journal still has.
     ///
-    /// - Throws: `StoreError`.
+    /// - Throws: `StoreError`; `.historyTrimmed` when one of them was trimmed.
     /// - Complexity: O(bytes of the commits), in time and memory.
     public func journal(from first: Revision = 1, to last: Revision? = nil) throws -> [Commit] {
         try file.read { reader in
             let end = min(last ?? .init(.max), try reader.head().revision)
+            let first = first == .first ? try reader.floor().next : first
             guard first <= end else { return [] }
-            return try (max(first.number, 1)...end.number).map { try reader.commit(Revision($0)) }
+            return try (first.number...end.number).map { try reader.commit(Revision($0)) }
         }
     }
 
@@ -213,6 +215,10 @@ public struct StoreConfiguration: Sendable {
     ///
     /// Beyond it, reads that need to know them throw `SnapshotTooOldError`: to-many relationships.
     public var maximumLag = 100_000
+    /// Which commits stay in the journal; all of them unless said otherwise.
+    ///
+    /// To set it is the confirmation that the others may go.
+    public var retention = Retention.forever
     /// Is told how far a migration is, on the thread that opens the store; what it throws
     /// interrupts the migration, and opening throws it.
     ///
@@ -260,6 +266,7 @@ public struct StoreConfiguration: Sendable {
         configuration.time = { clock().timeIntervalSinceReferenceDate }
         configuration.allowsUnsafePlace = allowsUnsafePlace
         configuration.isMigration = isMigration
+        configuration.retention = retention
         if let migrationProgress {
             configuration.progress = { work, doneCount, count in
                 try migrationProgress(

@@ -12,6 +12,8 @@ struct UndoTask {
     var author: String?
     var scope: String?
     var isDiscard = false
+    /// Discards the step only if it can never be taken back.
+    var isOfErased = false
 
     init(
         _ request: UndoRequest, _ policy: UndoPolicy, _ id: CommitID?, author: String? = nil,
@@ -22,6 +24,23 @@ struct UndoTask {
         self.id = id
         self.author = author
         self.scope = scope
+    }
+}
+
+extension UndoTask {
+    /// Whether a step is to be taken off its stack because values of it were redacted.
+    fileprivate func popsWhenErased(_ error: StoreError) -> Bool {
+        guard error.code == .erased, !isDiscard else { return false }
+        if case .revert = request { return false }
+        return true
+    }
+
+    /// Takes the step off, unless something else is on top by now.
+    fileprivate var discardOfErased: UndoTask {
+        var task = UndoTask(request, .fail, nil)
+        task.isDiscard = true
+        task.isOfErased = true
+        return task
     }
 }
 
@@ -39,7 +58,14 @@ extension Store {
         _ task: UndoTask, wasWritten: ([Revision]) -> Void = { _ in }
     ) throws -> Commit? {
         for _ in 0..<ManagedContext.preparationLimit {
-            switch try prepare(task) {
+            let preparation: Preparation
+            do {
+                preparation = try prepare(task)
+            } catch let error as StoreError where task.popsWhenErased(error) {
+                try takeBack(task.discardOfErased)
+                throw error
+            }
+            switch preparation {
             case .done(let commit): return commit
             case .submitted(let submission, let subjects):
                 guard let commit = try outcome(submission) else { continue }
@@ -53,7 +79,14 @@ extension Store {
     nonisolated(nonsending) func takeBack(_ task: UndoTask) async throws -> Commit? {
         for _ in 0..<ManagedContext.preparationLimit {
             try Task.checkCancellation()
-            switch try prepare(task) {
+            let preparation: Preparation
+            do {
+                preparation = try prepare(task)
+            } catch let error as StoreError where task.popsWhenErased(error) {
+                _ = try await takeBack(task.discardOfErased)
+                throw error
+            }
+            switch preparation {
             case .done(let commit): return commit
             case .submitted(let submission, _):
                 await submission.decision()
@@ -82,7 +115,7 @@ extension Store {
         }
         let prepared = try file.read { reader in
             task.isDiscard
-                ? try reader.prepareDiscard(task.request)
+                ? try reader.prepareDiscard(task.request, onlyErased: task.isOfErased)
                 : try reader.prepare(task.request, task.policy)
         }
         guard let prepared else { return .done(nil) }

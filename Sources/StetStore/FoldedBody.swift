@@ -34,6 +34,25 @@ package enum FoldedBody {
         }
     }
 
+    /// The body with a value of its type for what must have one and was redacted, where no bytes
+    /// are none.
+    static func filling(_ body: [UInt8], of entity: Entity) throws -> [UInt8] {
+        let zeros = [UInt8](repeating: 0, count: 16)
+        return try zeros.withUnsafeBytes { zeros in
+            try body.withUnsafeBytes { bytes in
+                var cells = try RecordBody(bytes, of: entity).cells()
+                for (slot, property) in entity.properties.enumerated()
+                where cells[slot] == nil && !property.isOptional {
+                    if property.type == .uuid { cells[slot] = .bytes(zeros) }
+                    if property.type == .decimal {
+                        cells[slot] = .bytes(UnsafeRawBufferPointer(rebasing: zeros[..<2]))
+                    }
+                }
+                return assemble(cells, entity)
+            }
+        }
+    }
+
     /// The body that has these cells, in the order of the slots.
     package static func assemble(_ cells: [Cell?], _ entity: Entity) -> [UInt8] {
         var nulls = [UInt8](repeating: 0, count: (cells.count + 63) / 64 * 8)

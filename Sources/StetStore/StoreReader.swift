@@ -95,10 +95,12 @@ package struct StoreReader: ~Copyable {
         var state: [UInt8]? =
             header.isTombstone ? nil : try withBody(header, stored, entity) { Array($0) }
         var last = header.revision
+        var isRedacted = false
         while last > revision {
             let found: Revision? = try file.journal.withChange(
                 ofEntity: entity, id, at: last, in: transaction
             ) { change, schemaRevision in
+                isRedacted = isRedacted || change.redaction != nil
                 state = try change.stateBefore(
                     state, of: file.schema.entities[entity - 1],
                     try file.history.upcast(ofEntity: entity, from: schemaRevision))
@@ -109,6 +111,9 @@ package struct StoreReader: ~Copyable {
                     "the chain of changes of object \(id) breaks at revision \(last)")
             }
             last = previous
+        }
+        if isRedacted, let body = state {
+            state = try FoldedBody.filling(body, of: file.schema.entities[entity - 1])
         }
         return (last, state)
     }

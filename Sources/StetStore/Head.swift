@@ -1,0 +1,70 @@
+import StetLMDB
+
+/// The last commit: what each commit moves on, in one key.
+package struct Head: Hashable, Sendable {
+    package var revision = Revision.zero
+    package var hash = Digest.zero
+    /// Seconds since 2001.
+    package var time = -Double.infinity
+    package var schemaRevision: UInt32 = 1
+
+    static let key: StaticString = "head"
+
+    static func read(in transaction: borrowing ReadTransaction) throws -> Head {
+        guard let value = try transaction.get(Self.key, in: .unnamed) else {
+            throw DecodingFailure("its head is missing")
+        }
+        var reader = ByteReader(value)
+        var head = Head()
+        head.revision = Revision(try reader.read())
+        head.hash = Digest(try reader.read(byteCount: Digest.byteCount))
+        head.time = Double(bitPattern: try reader.read())
+        head.schemaRevision = try reader.read()
+        guard try reader.read(UInt32.self) == 0, head.revision.number < .max else {
+            throw DecodingFailure("its head is not one")
+        }
+        try reader.expectEnd()
+        return head
+    }
+
+    /// Compares the head, which has no checksum, with the last entry of the journal and the stored
+    /// schema.
+    ///
+    /// One that names an earlier entry would let readers see an earlier state.
+    ///
+    /// - Throws: `DecodingFailure` when it is not theirs.
+    /// - Complexity: two reads.
+    func verify(
+        against journal: Journal, _ schema: Schema, in transaction: borrowing ReadTransaction
+    ) throws {
+        guard schemaRevision == UInt32(schema.revision) else {
+            throw DecodingFailure("its head is of another schema")
+        }
+        var isOfLast = try journal.lastRevision(in: transaction) == revision
+        if isOfLast, let floor = try JournalFloor.read(in: transaction), floor.revision >= revision
+        {
+            isOfLast = floor.revision == revision && floor.hash == hash && floor.time == time
+        } else if isOfLast, revision > .zero {
+            let envelope = try journal.envelope(revision, in: transaction)
+            isOfLast = envelope.hash == hash && envelope.time == time
+        }
+        guard isOfLast else { throw DecodingFailure("its head is not that of its last entry") }
+    }
+
+    /// Moves on to an entry that was appended.
+    mutating func follow(_ envelope: Envelope, _ entryHash: Digest) {
+        revision = envelope.revision
+        hash = entryHash
+        time = envelope.time
+    }
+
+    func write(in transaction: borrowing WriteTransaction) throws {
+        var buffer = ByteBuffer(capacity: 64)
+        buffer.append(revision.number)
+        hash.append(to: &buffer)
+        buffer.append(time.bitPattern)
+        buffer.append(schemaRevision)
+        buffer.append(UInt32(0))
+        try transaction.put(buffer.bytes, for: Self.key, in: .unnamed)
+    }
+}

@@ -1,0 +1,60 @@
+import StetLMDB
+
+// The entries of indexes as the values of the objects make them, and those that are stored.
+
+extension Verification {
+    mutating func compareIndexes() throws {
+        var expected: [[UInt8]: NumberedIndex] = [:]
+        var holders: [[UInt8]: ObjectID] = [:]
+        for index in file.schema.indexes {
+            let entity = file.schema.entities[index.entity - 1]
+            for (id, state) in states[index.entity - 1] {
+                guard let body = try values(of: state, index.entity, file.history) else { continue }
+                let values = try body.withUnsafeBytes { bytes in
+                    let body = try RecordBody(bytes, of: entity)
+                    return try index.index.parts.map { try body.value($0.slot) }
+                }
+                let number = IndexKey.numberBytes(index.number)
+                let key = try index.index.key(of: values)
+                var entry = number + key.prefix(IndexKey.valuesByteLimit)
+                id.append(to: &entry)
+                expected[entry] = index
+                guard index.index.isUnique, !values.contains(.null) else { continue }
+                if let other = holders.updateValue(id, forKey: number + key) {
+                    note("\(described(index)): \(id) has the same values as \(other).")
+                }
+            }
+        }
+        report.indexEntryCount = expected.count
+        guard let table = file.indexes else { return }
+        // Those that a migration has begun to build are nobody's yet.
+        let building =
+            try StoreTables.indexBuild(in: transaction)?.numbers
+            .filter { file.schema.index(numbered: $0) == nil } ?? []
+        try transaction.scan(table) { key, value in
+            if let entry = try? IndexKey(key), building.contains(entry.number) { return true }
+            if expected.removeValue(forKey: Array(key)) == nil || !value.isEmpty {
+                note(problem(ofEntry: key))
+            }
+            return true
+        }
+        for (key, index) in expected.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            let id = try key.withUnsafeBytes { try IndexKey($0).id }
+            note("\(described(index)) misses the entry of \(id).")
+        }
+    }
+
+    private func described(_ index: NumberedIndex) -> String {
+        let entity = file.schema.entities[index.entity - 1]
+        return "\(entity.name) \(index.index.description(in: entity))"
+    }
+
+    /// What an entry is that no object should have.
+    private func problem(ofEntry key: UnsafeRawBufferPointer) -> String {
+        guard let entry = try? IndexKey(key), let index = file.schema.index(numbered: entry.number)
+        else { return "An entry of the indexes is malformed." }
+        let isThere = states[index.entity - 1][entry.id]?.body != nil
+        return "\(described(index)) has an entry of \(entry.id)"
+            + (isThere ? " at a place that is not that of its values." : ", which does not exist.")
+    }
+}

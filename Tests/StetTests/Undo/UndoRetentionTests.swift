@@ -1,0 +1,156 @@
+import Foundation
+import Stet
+import StetStore
+import Testing
+
+/// Cases 24 and 25 of the contract: commits of which the journal has not everything any more.
+struct UndoRetentionTests {
+    private typealias Notebook = Ledger.Notebook
+    private typealias Article = Ledger.Article
+
+    private let desk: LedgerDesk
+    private let article: ObjectID
+
+    /// Commit 1 inserts, nobody's.
+    init() throws {
+        let desk = try LedgerDesk()
+        let article = Article(title: "Macros", notebook: Notebook(name: "Swift"))
+        try desk.edit(nil) { $0.insert(article) }
+        (self.desk, self.article) = (desk, article.id)
+    }
+
+    private func title(_ author: String, _ title: String, group: UndoGroup? = nil) throws {
+        try desk.edit(author, title) { context in
+            context.undoGroup = group
+            try desk.object(Article.self, article, context).title = title
+        }
+    }
+
+    private func code<Result>(_ body: () throws -> Result) -> StoreError.Code? {
+        do {
+            _ = try body()
+            return nil
+        } catch {
+            return (error as? StoreError)?.code
+        }
+    }
+
+    private func trim(before revision: Revision) throws {
+        try desk.store.requestTrim(before: revision).confirm()
+    }
+
+    private func labels(_ author: String) throws -> [[String?]] {
+        let stack = try desk.store.undoStack(author: author)
+        return [stack.undo.map(\.label), stack.redo.map(\.label)]
+    }
+
+    @Test("U24 A stack ends where the journal begins", arguments: [0, 1, 2])
+    func trimmedEntry(policyNumber: Int) throws {
+        let policy = [UndoPolicy.fail, .skip, .overwrite][policyNumber]
+        try title("a", "two")
+        try title("a", "three")
+        try title("a", "four")
+        let atFloor = try desk.state(asOf: 3)
+        try trim(before: 4)
+        #expect(try labels("a") == [["four"], []])
+        try desk.reopen()
+        try desk.store.undo(author: "a", policy: policy)
+        try desk.expect(atFloor)
+        let revision = try desk.store.revision()
+        #expect(code { try desk.store.undo(author: "a", policy: policy) } == .historyTrimmed)
+        #expect(code { try desk.store.previewUndo(author: "a") } == .historyTrimmed)
+        #expect(code { try desk.store.revert(3) } == .historyTrimmed)
+        #expect(code { try desk.store.previewRevert(2) } == .historyTrimmed)
+        #expect(try desk.store.revision() == revision)
+        #expect(try labels("a") == [[], ["four"]])
+        try desk.expect(atFloor)
+        // The redo is above.
+        try desk.store.redo(author: "a", policy: policy)
+        #expect(try desk.value(article, "title") == .string("four"))
+        // What can never be undone is discarded, and the stack is empty then.
+        try desk.store.undo(author: "a")
+        #expect(try desk.store.discardUndo(author: "a") == [3])
+        #expect(try desk.store.undo(author: "a") == nil)
+        try desk.expect(atFloor)
+        try title("a", "five")
+        try desk.store.undo(author: "a")
+        try desk.expect(atFloor)
+    }
+
+    @Test("U24 A group that goes on below where the journal begins is not torn")
+    func trimmedGroup() throws {
+        let group = UndoGroup()
+        for title in ["two", "three", "four"] { try self.title("a", title, group: group) }
+        try title("a", "five")
+        try trim(before: 3)
+        let state = try desk.state(asOf: 4)
+        try desk.store.undo(author: "a")
+        try desk.expect(state)
+        #expect(code { try desk.store.undo(author: "a") } == .historyTrimmed)
+        #expect(code { try desk.store.undo(author: "a", policy: .overwrite) } == .historyTrimmed)
+        try desk.expect(state)
+    }
+
+    @Test("U24 Everything can be trimmed, and undo goes on with what comes then")
+    func trimmedToTheHead() throws {
+        try title("a", "two")
+        try desk.store.undo(author: "a")
+        let state = try desk.state()
+        try trim(before: .last)
+        try desk.expect(state)
+        #expect(code { try desk.store.redo(author: "a") } == .historyTrimmed)
+        try title("a", "three")
+        try desk.store.undo(author: "a")
+        try desk.expect(state)
+        try desk.store.redo(author: "a")
+        #expect(try desk.value(article, "title") == .string("three"))
+        try desk.reopen()
+    }
+
+    @Test("U25 A redacted entry is popped, and nothing is written", arguments: [0, 1, 2])
+    func redactedEntry(policyNumber: Int) throws {
+        let policy = [UndoPolicy.fail, .skip, .overwrite][policyNumber]
+        try desk.edit("a", Article.self, article) { $0.rating = 3 }
+        let rated = try desk.state()
+        try title("a", "secret")
+        try title("a", "public")
+        let state = try desk.state()
+        try desk.store.requestRedaction(of: Article.self, id: article, \.title).confirm()
+        try desk.expect(state)
+        #expect(try labels("a") == [["public", "secret", nil], []])
+        #expect(code { try desk.store.previewUndo(author: "a") } == .erased)
+        #expect(try labels("a") == [["public", "secret", nil], []])
+        #expect(code { try desk.store.undo(author: "a", policy: policy) } == .erased)
+        try desk.expect(state)
+        #expect(try labels("a") == [["secret", nil], []])
+        let last = try #require(try desk.store.journal().last)
+        #expect(last.cause == .discard(of: 4) && last.changeCount == 0)
+        #expect(code { try desk.store.undo(author: "a", policy: policy) } == .erased)
+        try desk.expect(state)
+        #expect(try labels("a") == [[nil], []])
+        // What has nothing to do with it is undone.
+        try desk.store.undo(author: "a")
+        #expect(try desk.value(article, "rating") == .int(0))
+        #expect(try desk.value(article, "title") == .string("public"))
+        #expect(code { try desk.store.revert(3, policy: policy) } == .erased)
+        #expect(try rated != desk.state())
+        try desk.reopen()
+    }
+
+    @Test("U25 A redacted undo is popped from the redo, asynchronously, too")
+    func redactedUndo() async throws {
+        try title("a", "secret")
+        try await desk.store.undo(author: "a")
+        #expect(try labels("a") == [[], ["secret"]])
+        try desk.edit("b", Article.self, article) { $0.title = "public" }
+        let state = try desk.state()
+        try desk.store.requestRedaction(of: Article.self, id: article, \.title).confirm()
+        let error = await #expect(throws: StoreError.self) {
+            try await desk.store.redo(author: "a")
+        }
+        #expect(error?.code == .erased)
+        #expect(try labels("a") == [[], []])
+        #expect(try await desk.store.redo(author: "a") == nil)
+        try desk.expect(state)
+    }
+}
