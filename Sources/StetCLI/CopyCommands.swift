@@ -17,11 +17,15 @@ protocol CopyCommand: StoreCommand {
 }
 
 extension CopyCommand {
-    func makeCopy(of store: StoreFile, compacting: Bool, _ output: Output) throws -> ExitCode {
+    /// Lets `copy` make the copy and tell how far it is.
+    func makeCopy(
+        _ output: Output,
+        _ copyTo: (String, (StoreCopy.Progress) -> Void) throws -> StoreCopy
+    ) throws -> ExitCode {
         let isTerminal = isatty(STDERR_FILENO) != 0
         var lastShare = -1
         do {
-            let made = try store.copy(to: copy.target, compacting: compacting) { progress in
+            let made = try copyTo(copy.target) { progress in
                 let share = progress.byteCount * 100 / max(progress.expectedByteCount, 1)
                 guard share > lastShare, copy.progress || isTerminal else { return }
                 lastShare = share
@@ -62,7 +66,8 @@ struct BackupCommand: CopyCommand {
     @OptionGroup var copy: CopyOptions
 
     func perform(_ output: Output) throws -> ExitCode {
-        try makeCopy(of: try openStore(), compacting: false, output)
+        let store = try openStore()
+        return try makeCopy(output) { try store.copy(to: $0, compacting: false, progress: $1) }
     }
 }
 
@@ -82,7 +87,8 @@ struct RestoreCommand: CopyCommand {
 
     func perform(_ output: Output) throws -> ExitCode {
         // What is wrong with the backup is wrong with its copy, which is verified in any case.
-        try makeCopy(of: try openStore(inspectsPages: true), compacting: false, output)
+        let store = try openStore(inspectsPages: true)
+        return try makeCopy(output) { try store.copy(to: $0, compacting: false, progress: $1) }
     }
 }
 
@@ -90,16 +96,18 @@ struct RestoreCommand: CopyCommand {
 struct CompactCommand: CopyCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
-        abstract: "Copies a store without its free pages, and verifies the copy.",
+        abstract: "Copies a store without what is not in use, and verifies the copy.",
         discussion: """
-            As backup, but smaller where commits have freed pages, and slower. The store itself \
-            stays as it is; the journal is kept whole.
+            As backup, but each entry is written anew: without free pages, and without the bytes \
+            that trimmed, redacted and deleted values leave behind in pages. It takes twice the \
+            room for a while. The store itself stays as it is.
             """)
 
     @OptionGroup var options: StoreOptions
     @OptionGroup var copy: CopyOptions
 
     func perform(_ output: Output) throws -> ExitCode {
-        try makeCopy(of: try openStore(), compacting: true, output)
+        let store = try openStore()
+        return try makeCopy(output) { try store.compact(to: $0, progress: $1) }
     }
 }

@@ -31,6 +31,10 @@ struct DumpCommand: StoreCommand {
                 missing: "revision \(revision)", in: options.path,
                 advice: "The last revision is \(last).")
         }
+        let floor = try store.read { try $0.floor() }
+        guard revision >= floor else {
+            throw StoreError.historyTrimmed(revision, floor: floor, path: options.path)
+        }
         var numbers = store.schema.entities.indices.map { $0 + 1 }
             .filter { store.schema.entity(numbered: $0) != nil }
         if let entity {

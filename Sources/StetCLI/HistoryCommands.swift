@@ -55,13 +55,14 @@ struct BlameCommand: StoreCommand {
             throw ValidationError("\(object) is no id of an object.")
         }
         let store = try openStore()
-        let (entity, history) = try store.read { reader in
+        let (entity, history, floor) = try store.read { reader in
             guard let number = try reader.entity(of: id) else {
                 throw Failure(
                     missing: "object \(id)", in: options.path, advice: "See dump for those it has.")
             }
             return (
-                store.schema.entities[number - 1], try reader.history(ofEntity: number, id)
+                store.schema.entities[number - 1],
+                try reader.history(ofEntity: number, id, from: .first), try reader.floor()
             )
         }
         let names = entity.properties.map(\.name).filter { $0 == property ?? $0 }
@@ -73,11 +74,20 @@ struct BlameCommand: StoreCommand {
         for name in names {
             guard let change = history.first(where: { $0.change[name] != nil }),
                 let cell = change.change[name]
-            else { continue }
+            else {
+                if floor > .zero {
+                    try output.say(
+                        text: "up to \(floor), trimmed  \(name.visible)",
+                        json: .object([
+                            "property": .string(name), "trimmedThrough": .number(floor.number),
+                        ]))
+                }
+                continue
+            }
             let who = change.author.map { " by \($0.visible)" } ?? ""
             let label = change.label.map { " \"\($0.visible)\"" } ?? ""
             try output.say(
-                text: "\(change.line)\(label)\(who)  \(name.visible): \(cell.new.text)",
+                text: "\(change.line)\(label)\(who)  \(name.visible): \(cell.newLine)",
                 json: .object([
                     "author": JSON(change.author), "label": JSON(change.label),
                     "property": .string(name), "revision": .number(change.revision.number),

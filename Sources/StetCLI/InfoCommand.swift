@@ -10,7 +10,8 @@ struct InfoCommand: StoreCommand {
         discussion: """
             Numbers of records include those that remain of deleted objects. Readers are the reads \
             that other processes have open now; one that is many transactions behind is stuck, and \
-            keeps the file from using its free pages again.
+            keeps the file from using its free pages again. A trim of all commits would free the \
+            bytes of the journal.
             """)
 
     @OptionGroup var options: StoreOptions
@@ -35,6 +36,7 @@ extension StoreOverview {
             "hash        \(hash)",
             "size        \(usedByteCount) bytes, \(freeByteCount) of them free",
             "journal     \(journalByteCount) bytes, \(share) % of the size",
+            "commits     \(commitCount)\(trimText)",
             "records     \(recordsByteCount) bytes",
             "references  \(referencesByteCount) bytes",
             "indexes     \(indexesByteCount) bytes",
@@ -50,6 +52,18 @@ extension StoreOverview {
             lines += entity.indexes.map { "    \($0.description(in: entity).visible)" }
         }
         return lines
+    }
+
+    /// Up to where the journal was trimmed, and why.
+    private var trimText: String {
+        guard let floor else { return ", all that there have been" }
+        let reason =
+            switch floor.retention {
+            case .forever: ""
+            case .age(let age): ", to keep what is no older than \(age.components.seconds) seconds"
+            case .count(let count): ", to keep \(count)"
+            }
+        return "; trimmed up to \(floor.revision)\(reason)"
     }
 
     /// Those that are not removed, with the numbers of their records.
@@ -69,6 +83,8 @@ extension StoreOverview {
                         "recordCount": .integer(count),
                     ])
                 }),
+            "commitCount": .integer(commitCount),
+            "floor": floor.map { .number($0.revision.number) } ?? .null,
             "freeByteCount": .integer(freeByteCount),
             "hash": .string(hash),
             "indexesByteCount": .integer(indexesByteCount),

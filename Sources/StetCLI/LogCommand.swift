@@ -16,24 +16,25 @@ struct LogCommand: StoreCommand {
     @Option(help: "Lists the commits of this author only.")
     var author: String?
 
-    @Option(help: "The earliest revision.")
-    var from: UInt64 = 1
+    @Option(help: "The earliest revision; the first that the journal still has without one.")
+    var from: UInt64?
 
     @Option(help: "The latest revision.")
     var to: UInt64 = .max
 
     func validate() throws {
         if let limit, limit < 0 { throw ValidationError("--limit must not be negative.") }
-        if from > to { throw ValidationError("--from must not be after --to.") }
+        if let from, from > to { throw ValidationError("--from must not be after --to.") }
     }
 
     func perform(_ output: Output) throws -> ExitCode {
         let store = try openStore()
-        let last = try store.read { try $0.head().revision }
+        let (last, floor) = try store.read { (try $0.head().revision, try $0.floor()) }
+        let first = from.map { max(Revision($0), 1) } ?? floor.next
         var remaining = limit ?? .max
         var revision: Revision? = min(last, Revision(to))
         // A read for each commit: output that nobody takes must not hold back pages.
-        while remaining > 0, let number = revision, number >= max(Revision(from), 1) {
+        while remaining > 0, let number = revision, number >= first {
             let commit = try store.read { try $0.commit(number) }
             revision = number.previous
             if let author, commit.author != author { continue }

@@ -76,9 +76,9 @@ extension ObjectChange {
         properties.map { property in
             let value =
                 switch kind {
-                case .insert: property.new.text
-                case .delete: property.old.text
-                case .update: "\(property.old.text) → \(property.new.text)"
+                case .insert: property.newLine
+                case .delete: property.oldLine
+                case .update: "\(property.oldLine) → \(property.newLine)"
                 }
             return "  \(property.name.visible): \(value)"
         }
@@ -90,6 +90,10 @@ extension ObjectChange {
             var sides: [String: JSON] = [:]
             if kind != .insert { sides["old"] = property.old.json }
             if kind != .delete { sides["new"] = property.new.json }
+            let redacted = [
+                property.redacted.old ? "old" : nil, property.redacted.new ? "new" : nil,
+            ].compactMap { $0 }
+            if !redacted.isEmpty { sides["redacted"] = .array(redacted.map { .string($0) }) }
             values[property.name] = .object(sides)
         }
         return .object([
@@ -97,6 +101,13 @@ extension ObjectChange {
             "kind": .string("\(kind)"), "properties": .object(values),
         ])
     }
+}
+
+extension PropertyChange {
+    /// The value before as a person reads it.
+    var oldLine: String { redacted.old ? oldText : old.text }
+    /// The value after as a person reads it.
+    var newLine: String { redacted.new ? newText : new.text }
 }
 
 extension Commit {

@@ -66,6 +66,8 @@ struct ShowCommand: StoreCommand {
         let entity: String
         let values: [(name: String, value: Value)]?
         let history: [HistoricChange]
+        /// The last commit that was trimmed; 0 when the journal is whole.
+        let floor: Revision
     }
 
     private func show(_ id: ObjectID, _ store: StoreFile, _ output: Output) throws {
@@ -81,17 +83,18 @@ struct ShowCommand: StoreCommand {
             }
             return Shown(
                 entity: entity.name, values: shown,
-                history: try reader.history(ofEntity: number, id))
+                history: try reader.history(ofEntity: number, id, from: .first),
+                floor: try reader.floor())
         }
         try output.say(text: text(id, object), json: json(id, object))
     }
 
     private func text(_ id: ObjectID, _ object: Shown) -> String {
-        let revision = object.history.first?.revision ?? .zero
+        let revision = object.history.first?.revision ?? object.floor
         let state = object.values == nil ? "deleted in" : "last changed in"
         var lines = ["\(object.entity.visible) \(id), \(state) revision \(revision)"]
         lines += (object.values ?? []).map { "  \($0.name.visible): \($0.value.text)" }
-        lines.append("history")
+        lines.append(object.floor == .zero ? "history" : "history after revision \(object.floor)")
         for change in object.history { lines += [change.line] + change.change.propertyLines }
         return lines.joined(separator: "\n")
     }

@@ -8,9 +8,9 @@ struct StetCommand: ParsableCommand {
         abstract: "Shows, verifies and copies Stet stores.",
         discussion: """
             Needs no models: a store holds the description of its own. A store may be in use by \
-            other processes meanwhile; only undo, redo and revert write to it, and none is made \
-            where there is none. Each command reads the store in a child process, so that a \
-            damaged file cannot end the tool itself.
+            other processes meanwhile; only undo, redo, revert, trim and redact write to it, and \
+            none is made where there is none. Each command reads the store in a child process, so \
+            that a damaged file cannot end the tool itself.
 
             With --json, results are JSON on standard output (one object, or one per line) and \
             errors are JSON objects on standard error. Keys are sorted; times are ISO 8601 to the \
@@ -18,7 +18,8 @@ struct StetCommand: ParsableCommand {
 
             EXIT CODES:
               0    all is well
-              1    verify found something wrong, or there are conflicts or violations
+              1    verify found something wrong, or there are conflicts or violations, or
+                   values are redacted or in use
               64   the command line is not understood
               65   the file is not a store, or it is damaged, or written by a later version
               66   there is no such file, revision or object
@@ -32,7 +33,7 @@ struct StetCommand: ParsableCommand {
             InfoCommand.self, LogCommand.self, ShowCommand.self, DumpCommand.self,
             DiffCommand.self, BlameCommand.self, UndoCommand.self, RedoCommand.self,
             RevertCommand.self, VerifyCommand.self, BackupCommand.self, RestoreCommand.self,
-            CompactCommand.self,
+            CompactCommand.self, TrimCommand.self, RedactCommand.self,
             InChildCommand.self,
         ])
 }

@@ -221,6 +221,7 @@ struct ShowingTests {
             hash        \(hashes[2])
             size        \(overview.usedByteCount) bytes, \(overview.freeByteCount) of them free
             journal     \(overview.journalByteCount) bytes, \(share) % of the size
+            commits     3, all that there have been
             records     \(overview.recordsByteCount) bytes
             references  \(overview.referencesByteCount) bytes
             indexes     \(overview.indexesByteCount) bytes

@@ -1,0 +1,124 @@
+import ArgumentParser
+import StetStore
+
+/// What the commands that take history away are told.
+struct ConfirmationOptions: ParsableArguments {
+    @Flag(help: "Does it; without this the plan is shown, and nothing is done.")
+    var yes = false
+}
+
+/// `stet trim`: removes the oldest commits.
+struct TrimCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "trim",
+        abstract: "Removes the commits before a revision from the journal.",
+        discussion: """
+            Shows what would be lost: commits, their bytes, and whose undo. With --yes they are \
+            removed, a few at a time, while others may go on saving. The objects stay as they are, \
+            and verify goes on proving them. The file does not get smaller; compact makes a copy \
+            that is.
+            """)
+
+    @OptionGroup var options: StoreOptions
+    @OptionGroup var confirmation: ConfirmationOptions
+
+    @Option(help: "The first revision that stays.")
+    var before: UInt64
+
+    func validate() throws {
+        if before == 0 { throw ValidationError("--before must be a revision, 1 or more.") }
+    }
+
+    func perform(_ output: Output) throws -> ExitCode {
+        let store = try openStore()
+        let plan = try store.read { try $0.trimPlan(through: Revision(before - 1)) }
+        let verb = confirmation.yes ? "removed" : "would be removed"
+        try output.say(
+            text: ([
+                "\(plan.commitCount) commits (\(plan.byteCount) bytes) \(verb); "
+                    + "the journal begins after \(plan.floor)"
+            ] + plan.lostSteps.map(\.line)).joined(separator: "\n"),
+            json: .object([
+                "byteCount": .integer(plan.byteCount), "commitCount": .integer(plan.commitCount),
+                "floor": .number(plan.floor.number), "isDone": .bool(confirmation.yes),
+                "lostSteps": .array(plan.lostSteps.map(\.json)),
+            ]))
+        if confirmation.yes { try store.trim(through: plan.floor) }
+        return .success
+    }
+}
+
+extension TrimPlan.LostSteps {
+    fileprivate var line: String {
+        "  \(undoCount) undo and \(redoCount) redo steps of \(author.visible)"
+            + (scope.map { " in \($0.visible)" } ?? "")
+    }
+
+    fileprivate var json: JSON {
+        .object([
+            "author": .string(author), "redoCount": .integer(redoCount), "scope": JSON(scope),
+            "undoCount": .integer(undoCount),
+        ])
+    }
+}
+
+/// `stet redact`: takes values of an object out of the journal.
+struct RedactCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "redact",
+        abstract: "Takes the former values of an object's attributes out of the journal.",
+        discussion: """
+            Shows how many values in which commits would go, before- and after-images. With --yes \
+            they are taken out; the commits cannot be undone then. The present values stay: give \
+            the object others first, or delete it. The bytes stay in free parts of the file until \
+            compact makes a copy without them, and in every backup.
+            """)
+
+    @OptionGroup var options: StoreOptions
+    @OptionGroup var confirmation: ConfirmationOptions
+
+    @Argument(help: "The id of the object.")
+    var object: String
+
+    @Argument(help: "The names of the attributes.")
+    var properties: [String]
+
+    func perform(_ output: Output) throws -> ExitCode {
+        guard let id = ObjectID(object) else {
+            throw ValidationError("\(object) is no id of an object.")
+        }
+        let store = try openStore()
+        let request = try request(id, store)
+        let plan =
+            confirmation.yes ? try store.redact(request) : try store.redactionPlan(request)
+        let verb = confirmation.yes ? "redacted" : "would be redacted"
+        let commits = plan.revisions.map(\.description).joined(separator: ", ")
+        try output.say(
+            text: "\(plan.valueCount) values \(verb)"
+                + (plan.revisions.isEmpty ? "" : " in commits \(commits)"),
+            json: .object([
+                "isDone": .bool(confirmation.yes),
+                "revisions": .array(plan.revisions.map { .number($0.number) }),
+                "valueCount": .integer(plan.valueCount),
+            ]))
+        return .success
+    }
+
+    private func request(_ id: ObjectID, _ store: StoreFile) throws -> RedactionRequest {
+        guard let number = try store.read({ try $0.entity(of: id) }) else {
+            throw Failure(
+                missing: "object \(id)", in: options.path, advice: "See dump for those it has.")
+        }
+        let entity = store.schema.entities[number - 1]
+        let slots = try properties.map { name in
+            guard let slot = entity.slot(of: name), entity.properties[slot].type != .reference
+            else {
+                throw Failure(
+                    missing: "attribute \(name) of \(entity.name)", in: options.path,
+                    advice: "See info for those it has.")
+            }
+            return slot
+        }
+        return RedactionRequest(entity: number, object: id, slots: slots)
+    }
+}
