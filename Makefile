@@ -86,6 +86,10 @@ SMALL_DOSES := \
   "kills --size 200" "system-calls --size 36" "power-cuts --size 5000" "shutdowns --size 10" \
   "damage --size 300" "failures --size 300" "full --size 12" "simulate --size 2000" \
   "queries --size 20000" \
+  "simulate-retention --size 100" "trims --size 50000" \
+  "simulate-retention --size 100 --planted redactionKeepsFloor" \
+  "simulate-retention --size 100 --planted insertionNotRedacted" \
+  "simulate-retention --size 100 --planted trimForgetsEffect" \
   "power-cuts --size 500 --planted unsyncedCommit" \
   "power-cuts --size 500 --planted acknowledgedBeforeCommit" \
   "power-cuts --size 500 --planted reverseReferenceNotWritten" \

@@ -9,14 +9,14 @@ struct StetCampaign: ParsableCommand {
         abstract: "Runs fault campaigns against the storage layers of Stet.",
         subcommands: [
             Kills.self, SystemCalls.self, PowerCuts.self, Shutdowns.self, Failures.self, Full.self,
-            Damage.self, Simulate.self, Queries.self,
+            Damage.self, Simulate.self, Queries.self, SimulateRetention.self, Trims.self,
         ],
         groupedSubcommands: [
             CommandGroup(
                 name: "Children of a campaign",
                 subcommands: [
                     Write.self, Check.self, Hold.self, FailingSession.self, FullSession.self,
-                    CarryOut.self,
+                    CarryOut.self, TrimStep.self,
                 ])
         ])
 }

@@ -1,0 +1,235 @@
+import ArgumentParser
+import Foundation
+import StetLMDB
+import StetStore
+import StetTestSupport
+
+/// Random commits, undos, trims, redactions, compactions and reopenings of a store, which must be
+/// what a plain array of states says at every revision that it still has.
+struct SimulateRetention: Campaign {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate-retention",
+        abstract: "Trims, redacts and compacts in SIZE random histories, beside an array of states."
+    )
+
+    @OptionGroup var options: CampaignOptions
+    @Option(help: "The operations of a history.")
+    var operations = 60
+
+    func run(_ report: Report) throws {
+        try forEachCase(of: options.size, report) { index in
+            let simulation = try RetentionSimulation(seed: options.seed, index)
+            do {
+                try simulation.run(operations)
+            } catch let difference as Simulation.Difference {
+                report.finding(index, difference.description, files: [simulation.path])
+            }
+            for (what, count) in simulation.counts { report.count(what, count) }
+            report.count("histories")
+        }
+    }
+}
+
+/// One history.
+///
+/// State: belongs to the thread that runs it.
+private final class RetentionSimulation {
+    private typealias State = [Workload.Key: [Value]]
+
+    private let directory = TemporaryDirectory()
+    private var file: StoreFile
+    private var workload: Workload
+    private var random: SeededGenerator
+    /// What the store must show at each revision; nil for values that were redacted.
+    private var states: [State] = [[:]]
+    private var floor = 0
+    private var fileCount = 0
+    private(set) var counts: [String: Int] = [:]
+
+    var path: String { file.path }
+    private var head: Int { states.count - 1 }
+
+    init(seed: UInt64, _ index: Int) throws {
+        random = SeededGenerator(seed: seed, stream: index)
+        workload = Workload(
+            seed: seed &+ UInt64(index), stream: index & 0xffff, changeLimit: 4)
+        file = try Self.open(directory.file("0.stet"))
+    }
+
+    private static func open(_ path: String) throws -> StoreFile {
+        var sizes = StoreFile.Configuration()
+        sizes.mapByteCount = 256 << 20
+        return try StoreFile.open(at: path, schema: .campaign, sizes)
+    }
+
+    func run(_ count: Int) throws {
+        for number in 0..<count {
+            do {
+                try step()
+            } catch let difference as Simulation.Difference {
+                throw Simulation.Difference(
+                    description: "operation \(number): \(difference.description)")
+            } catch {
+                throw Simulation.Difference(description: "operation \(number): threw \(error)")
+            }
+        }
+        try compare()
+        file.close()
+    }
+
+    private func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
+
+    private func count(_ what: String) { counts[what, default: 0] += 1 }
+
+    private func step() throws {
+        switch number(20) {
+        case 0..<11: try edit()
+        case 11, 12: try undo()
+        case 13: try trim()
+        case 14..<18: try redact()
+        case 18: try compact()
+        default:
+            file.close()
+            file = try Self.open(path)
+            count("reopenings")
+        }
+    }
+
+    // MARK: Operations
+
+    private func edit() throws {
+        try workload.load(file)
+        let edits = workload.edits()
+        let commit = try file.commit(
+            edits, base: workload.revision, token: .random(in: .min ... .max, using: &random))
+        var state = states[head]
+        for edit in edits { state[edit.key] = edit.new }
+        states.append(state)
+        guard commit.revision == Revision(UInt64(head)) else {
+            throw Simulation.Difference(description: "a commit is \(commit.revision)")
+        }
+        count("commits")
+    }
+
+    private func undo() throws {
+        let owner = UndoOwner(author: "campaign", scope: nil)
+        do {
+            switch try file.takeBack(.undo(owner), .skip, time: 0) {
+            case .written(let commit):
+                var state = states[head]
+                for change in commit.changeSet.changes { apply(change, to: &state) }
+                states.append(state)
+                count("undos")
+            case .nothing:
+                // A step with nothing left is discarded, by a commit.
+                if try file.read({ try $0.head().revision }) > Revision(UInt64(head)) {
+                    states.append(states[head])
+                }
+            default: count("refused undos")
+            }
+        } catch let error as StoreError where error.code == .erased {
+            states.append(states[head])
+            count("erased undos")
+        } catch let error as StoreError where error.code == .historyTrimmed {
+            count("trimmed undos")
+        }
+    }
+
+    private func apply(_ change: ObjectChange, to state: inout State) {
+        guard let entity = file.schema.number(ofEntity: change.entity) else { return }
+        let key = Workload.Key(entity: entity, id: change.id)
+        let description = file.schema.entities[entity - 1]
+        var values = state[key] ?? description.properties.map { _ in .null }
+        for property in change.properties {
+            if let slot = description.slot(of: property.name) { values[slot] = property.new }
+        }
+        state[key] = change.kind == .delete ? nil : values
+    }
+
+    private func trim() throws {
+        let last = number(head + 3)
+        try file.trim(through: Revision(UInt64(last)))
+        floor = max(floor, min(last, head))
+        count("trims")
+    }
+
+    private func redact() throws {
+        // Half of the time an object that is gone.
+        let keys = Set(states[number(head + 1)].keys).filter { $0.entity != 2 }.sorted()
+        guard let key = keys.randomElement(using: &random) else { return }
+        let entity = file.schema.entities[key.entity - 1]
+        let slots = entity.properties.indices.filter {
+            entity.properties[$0].type != .reference && number(3) == 0
+        }
+        let request = RedactionRequest(entity: key.entity, object: key.id, slots: slots)
+        do {
+            try file.redact(request)
+        } catch let error as StoreError where error.code == .valueInUse {
+            return count("refused redactions")
+        }
+        for slot in slots { redact(key, slot) }
+        count("redactions")
+    }
+
+    /// Takes the values of a property out of the states before that which has its present value.
+    private func redact(_ key: Workload.Key, _ slot: Int) {
+        var first = head + 1
+        if let present = states[head][key]?[slot] {
+            while first > 0, let values = states[first - 1][key], values[slot] == present {
+                first -= 1
+            }
+        }
+        for revision in 0..<first { states[revision][key]?[slot] = .null }
+    }
+
+    private func compact() throws {
+        fileCount += 1
+        let copy = directory.file("\(fileCount).stet")
+        _ = try file.compact(to: copy)
+        file.close()
+        file = try Self.open(copy)
+        try compare()
+        count("compactions")
+    }
+
+    // MARK: Comparison
+
+    private func compare() throws {
+        if let problem = try file.verify().problems.first {
+            throw Simulation.Difference(description: "verify: \(problem)")
+        }
+        for revision in floor...head {
+            let shown = try shown(asOf: revision)
+            guard shown != states[revision] else { continue }
+            let expected = states[revision]
+            let key = Set(shown.keys).union(expected.keys).sorted()
+                .first { shown[$0] != expected[$0] }
+            throw Simulation.Difference(
+                description: "revision \(revision) of \(floor)...\(head) is another: "
+                    + (key.map { "\($0) is \(shown[$0] ?? []), not \(expected[$0] ?? [])" } ?? "")
+            )
+        }
+        for revision in 1..<max(floor, 1) + 1 where revision <= floor {
+            do {
+                _ = try file.read { try $0.commit(Revision(UInt64(revision))) }
+                throw Simulation.Difference(description: "\(revision) was not trimmed")
+            } catch let error as StoreError where error.code == .historyTrimmed {}
+        }
+    }
+
+    private func shown(asOf revision: Int) throws -> State {
+        var state: State = [:]
+        try file.read { reader in
+            for (offset, entity) in file.schema.entities.enumerated() {
+                let revision = Revision(UInt64(revision))
+                try reader.forEachRecord(ofEntity: offset + 1, asOf: revision) { id, record in
+                    let body = try RecordBody(record.body, of: entity)
+                    state[Workload.Key(entity: offset + 1, id: id)] =
+                        try entity.properties.indices.map { try body.value($0) }
+                    return true
+                }
+            }
+        }
+        return state
+    }
+}
