@@ -74,6 +74,9 @@ package final class CommitFeed: Sendable {
         wake(waiters)
     }
 
+    /// Lets observers read what they have not seen from the journal, as it is by now.
+    func forgetRing() { state.withLock { Self.clear(&$0) } }
+
     private static func clear(_ state: inout State) {
         state.ring = []
         state.byteCount = 0

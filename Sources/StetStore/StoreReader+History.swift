@@ -139,9 +139,13 @@ extension StoreReader {
 
     /// The last commit that had been made at a time, in seconds since 2001; zero for none.
     ///
+    /// - Throws: `StoreError` (`.historyTrimmed`) when that commit was trimmed.
     /// - Complexity: O(log commits) reads.
     package func lastRevision(until time: Double) throws -> Revision {
-        var (known, beyond) = (Revision.zero.number, try head().revision.number + 1)
+        let floor = try JournalFloor.read(in: transaction)
+        if let floor, floor.time > time { try JournalFloor.refuse(1, in: transaction) }
+        var known = floor?.revision.number ?? 0
+        var beyond = try head().revision.number + 1
         while known + 1 < beyond {
             let middle = known + (beyond - known) / 2
             if try description(of: Revision(middle)).0.time <= time {

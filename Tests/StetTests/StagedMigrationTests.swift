@@ -140,6 +140,27 @@ private struct Interruption: Error {}
         #expect(try Store.open(at: path, migrating: Self.plan).revision() == 6)
     }
 
+    @Test func aTrimmedStoreIsMigratedAndTrimmedOn() throws {
+        try make()
+        var configuration = StoreConfiguration()
+        configuration.retention = .count(1)
+        let before = try Store.open(at: path, for: Version1.Person.self)
+        try before.requestTrim(before: .last).confirm()
+        before.close()
+        let store = try Store.open(
+            at: path, migrating: Self.plan, configuration: configuration)
+        #expect(try store.floor() == 1)
+        #expect(
+            try store.context().fetch(Person.self).map(\.fullName) == ["F1 L1", "F2 L2", "F3 L3"])
+        #expect(try store.verify().problems == [])
+        for last in [3, 6] as [Revision] {
+            try store.requestTrim(before: last).confirm()
+            #expect(try store.verify().problems == [])
+        }
+        store.close()
+        #expect(try Store.open(at: path, migrating: Self.plan).verify().problems == [])
+    }
+
     @Test func aNewStoreHasTheLastVersionAtOnce() throws {
         let store = try Store.open(at: path, migrating: Self.plan)
         #expect(try store.revision() == 0)

@@ -10,6 +10,9 @@ struct StagedMigration {
     init(_ path: String, _ plan: MigrationPlan, _ configuration: StoreConfiguration) {
         self.path = path
         self.plan = plan
+        var configuration = configuration
+        // A store that is trimmed meanwhile is another than its copies.
+        configuration.retention = .forever
         self.configuration = configuration
     }
 

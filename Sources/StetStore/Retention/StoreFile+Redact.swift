@@ -41,7 +41,9 @@ extension StoreFile {
     /// - Complexity: O(bytes of the entries that change the object), in time and on the disk.
     @discardableResult
     package func redact(_ request: RedactionRequest) throws -> RedactionPlan {
-        try StoreError.wrapping(path: path) {
+        // Whatever comes of it, observers get what the journal has.
+        defer { feed.forgetRing() }
+        return try StoreError.wrapping(path: path) {
             try environment.writeGrowing { transaction in
                 let head = try Head.read(in: transaction.reading)
                 guard head.schemaRevision == UInt32(schema.revision) else {

@@ -108,6 +108,9 @@ struct TrimTests {
         #expect(
             code { try file.read { try $0.nextCommit(from: 1, to: 6, where: CommitFilter()) } }
                 == .historyTrimmed)
+        #expect(try file.read { try $0.lastRevision(until: 4.5) } == 4)
+        #expect(try file.read { try $0.lastRevision(until: 3) } == 3)
+        #expect(code { try file.read { try $0.lastRevision(until: 2.5) } } == .historyTrimmed)
         let id = CommitID(store: file.storeID, base: 0, token: 8)
         #expect(file.outcome(of: id) == .unknown)
         for _ in 1...3 { _ = try file.takeBack(.undo(owner), .fail, time: 9) }

@@ -206,6 +206,19 @@ struct RetentionTests {
         await #expect(throws: StoreError.self) { _ = try await observer.next() }
     }
 
+    @Test func anObserverGetsARedactedCommitAsTheJournalHasIt() async throws {
+        var observer = store.commits.makeAsyncIterator()
+        try titles("secret", "public")
+        try store.requestRedaction(of: Article.self, id: article, \.title).confirm()
+        let commit = try #require(try await observer.next())
+        #expect(commit.revision == 2 && commit.isRedacted)
+        #expect(commit.changes(of: Article.self).map(\.redactedProperties) == [["title"]])
+    }
+
+    private func titles(_ titles: String...) throws {
+        for title in titles { try self.title(title) }
+    }
+
     // MARK: By itself
 
     @Test func aStoreTrimsByItselfWhatNeedNotBeKept() throws {
