@@ -68,7 +68,7 @@ struct RetentionTests {
 
     @Test func aRedactionSaysWhatWouldBeLostAndHappensWhenItIsConfirmed() throws {
         #expect(
-            code { try store.requestRedaction(of: Article.self, id: article, \.title) }
+            code { _ = try store.requestRedaction(of: Article.self, id: article, \.title) }
                 == .valueInUse)
         try title("two")
         try title("three")
@@ -84,7 +84,7 @@ struct RetentionTests {
             history.map { $0.change["title"]?.redacted.new } == [false, true, true])
         #expect(history.first?.change["title"]?.new == .string("three"))
         #expect(
-            code { try store.requestRedaction(of: Article.self, id: ObjectID(), \.title) }
+            code { _ = try store.requestRedaction(of: Article.self, id: ObjectID(), \.title) }
                 == .notFound)
         // A present value comes back by an undo before it is confirmed: it is asked again.
         #expect(try store.verify().problems == [])
