@@ -44,6 +44,11 @@ struct QuerySource: Sendable {
         try store.file.read { reader in
             let view: QueryState.View
             if let history {
+                let floor = try reader.floor()
+                if history.revision < floor {
+                    throw StoreError.historyTrimmed(
+                        history.revision, floor: floor, path: store.path)
+                }
                 view = QueryState.View(
                     revision: history.revision, pending: { pending[$0] ?? [:] },
                     later: { reader, entity in try history.later(reader, ofEntity: entity) })

@@ -82,13 +82,19 @@ final class ViewHistory: Sendable {
 extension Store {
     /// The store as it was when a commit had been made.
     ///
-    /// - Throws: `StoreError` (`.noSuchRevision`) for one that has not been made.
+    /// - Throws: `StoreError` (`.noSuchRevision`) for one that has not been made, and
+    ///   `.historyTrimmed` for one below the floor; so does a view whose revision is trimmed later,
+    ///   when it is read.
     public func view(asOf revision: Revision) throws -> StoreView {
         let head = try self.revision()
         guard revision <= head else {
             throw StoreError(
                 .noSuchRevision, message: "The last commit is \(head); there is no \(revision).",
                 advice: "Ask for a revision up to the last one.")
+        }
+        let floor = try floor()
+        if revision < floor {
+            throw StoreError.historyTrimmed(revision, floor: floor, path: path)
         }
         return StoreView(self, revision)
     }

@@ -40,7 +40,7 @@ extension QueryRun {
         case .ids: return "look up by id"
         case .index(let path):
             return "\(path.index.index.description(in: entity)): \(path.text)"
-        case .references(let slot, let targets):
+        case .references(let slot, let targets, _):
             let name = entity.properties[slot].name
             let which = targets.count == 1 ? "\(targets[0])" : "one of \(targets.count)"
             return "references: \(name) is \(which)"

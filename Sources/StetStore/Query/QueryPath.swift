@@ -6,7 +6,7 @@ indirect enum QueryPath {
     case ids([ObjectID])
     case index(IndexPath)
     /// The objects that refer to others in a slot.
-    case references(slot: Int, [ObjectID])
+    case references(slot: Int, [ObjectID], isExact: Bool)
     /// The objects that refer in a slot to what another query finds.
     case targets(slot: Int, StoreQuery)
     /// The objects that have members which another query finds.
@@ -40,7 +40,7 @@ indirect enum QueryPath {
             for range in path.ranges where goesOn {
                 try state.reader.forEachObject(of: path.index, in: range, give)
             }
-        case .references(let slot, let targets):
+        case .references(let slot, let targets, _):
             for target in targets where goesOn {
                 try state.reader.forEachReference(
                     to: target, fromEntity: entity, slot: slot, give)
@@ -101,6 +101,15 @@ indirect enum QueryPath {
         switch self {
         case .index, .references: false
         case .ids, .targets, .owners, .union: true
+        }
+    }
+
+    /// True when an object that the path leads to certainly meets the whole condition.
+    var isExact: Bool {
+        switch self {
+        case .index(let path): path.isExact
+        case .references(_, _, let isExact): isExact
+        case .ids, .targets, .owners, .union: false
         }
     }
 

@@ -40,7 +40,9 @@ struct QueryPlanner {
         for bound in bounds where bound.type == .reference {
             guard let values = bound.values, !values.contains(.null) else { continue }
             let ids = values.compactMap(\.id)
-            paths.append(bound.slot == nil ? .ids(ids) : .references(slot: bound.slot!, ids))
+            let isExact = bound.isExact && bound.conjunctCount == conjuncts.count
+            paths.append(
+                bound.slot.map { .references(slot: $0, ids, isExact: isExact) } ?? .ids(ids))
         }
         for conjunct in conjuncts {
             if let path = try joinPath(conjunct) { paths.append(path) }

@@ -100,7 +100,7 @@ package struct QueryRun {
     /// regard to limit, offset and the end of a page, until it answers false.
     package func forEachMatch(_ body: (Row) throws -> Bool) throws {
         switch try access() {
-        case .ids(let ids, _, _): try forEachMatch(among: ids, body)
+        case .ids(let ids, let path, _): try forEachMatch(among: ids, of: path, body)
         default: try forEachMatchOfAll(body)
         }
     }
@@ -113,11 +113,18 @@ package struct QueryRun {
             ofEntity: query.entity, from: first, where: condition, verifies: verifies, body)
     }
 
-    private func forEachMatch(among ids: [ObjectID], _ body: (Row) throws -> Bool) throws {
+    private func forEachMatch(
+        among ids: [ObjectID], of path: QueryPath, _ body: (Row) throws -> Bool
+    ) throws {
         let overlay = try state.overlay(query.entity)
-        for id in ids where !overlay.ids.contains(id) || isPlanted("overlayAmongResults") {
-            guard let row = try state.storedRow(query.entity, id), try matches(row) else {
-                continue
+        let leavesOut = !overlay.ids.isEmpty && !isPlanted("overlayAmongResults")
+        let isExact = path.isExact
+        var frame = QueryFrame(state)
+        for id in ids where !leavesOut || !overlay.ids.contains(id) {
+            guard let row = try state.storedRow(query.entity, id) else { continue }
+            if !isExact {
+                frame.root = row
+                guard try condition.test(&frame) else { continue }
             }
             guard try body(row) else { return }
         }
@@ -133,8 +140,8 @@ package struct QueryRun {
         let access = try access()
         switch access {
         case .nothing: break
-        case .ids(let ids, _, _):
-            try forEachMatch(among: ids) { row in
+        case .ids(let ids, let path, _):
+            try forEachMatch(among: ids, of: path) { row in
                 try page.add(row)
                 return true
             }
@@ -203,7 +210,7 @@ package struct QueryRun {
         switch try access(isCount: true) {
         case .nothing: break
         case .exactly(let path): count = try entryCount(path, most)
-        case .ids(let ids, _, _): try forEachMatch(among: ids, add)
+        case .ids(let ids, let path, _): try forEachMatch(among: ids, of: path, add)
         case .scan, .ordered: try forEachMatchOfAll(verifies: false, add)
         }
         return max(min(count, most) - query.offset, 0)

@@ -102,15 +102,19 @@ struct QueryPage {
 
     private mutating func sort() {
         let isDescending = sorter.isDescendingByID
+        // Entries are large: their places are sorted.
+        var places = entries.indices.map { (start: entries[$0].start, place: $0) }
         keys.withUnsafeBytes { keys in
-            entries.sort { one, other in
+            places.sort { one, other in
                 if one.start != other.start { return one.start < other.start }
+                let (one, other) = (entries[one.place], entries[other.place])
                 let order = UnsafeRawBufferPointer(rebasing: keys[one.key])
                     .order(to: UnsafeRawBufferPointer(rebasing: keys[other.key]))
                 if order != 0 { return order < 0 }
                 return isDescending ? one.row.id > other.row.id : one.row.id < other.row.id
             }
         }
+        entries = places.map { entries[$0.place] }
     }
 
     /// The objects in order.

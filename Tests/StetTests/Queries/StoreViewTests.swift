@@ -85,5 +85,26 @@ import Testing
         } throws: { ($0 as? StoreError)?.code == .noSuchRevision }
     }
 
+    @Test func whatIsBelowTheFloorIsNotShown() throws {
+        let scratch = try Scratch()
+        let context = scratch.store.context()
+        for number in 1...6 {
+            context.insert(Self.article(number))
+            try context.save()
+        }
+        let early = try scratch.store.view(asOf: 2)
+        #expect(try early.fetch(Article.self).count == 2)
+        try scratch.store.requestTrim(before: 5).confirm()
+        let floor = try scratch.store.floor()
+        #expect(floor == 4)
+        func code(_ body: () throws -> Void) -> StoreError.Code? {
+            do { try body() } catch { return (error as? StoreError)?.code }
+            return nil
+        }
+        #expect(code { _ = try early.fetch(Article.self).count } == .historyTrimmed)
+        #expect(code { _ = try scratch.store.view(asOf: 3) } == .historyTrimmed)
+        #expect(try scratch.store.view(asOf: 4).fetch(Article.self).count == 4)
+    }
+
     private static func article(_ number: Int) -> Article { Article(title: "\(number)") }
 }
