@@ -27,6 +27,8 @@ enum Bench {
             if options.groups.contains(.growth), !options.isQuick {
                 let plots = "\(packageDirectory)/plots"
                 try GrowthWorkloads.plot(options, figures).write(to: plots, as: "undo")
+                try GrowthWorkloads.plotOfPast(options, figures).write(to: plots, as: "past")
+                try QueryGrowthWorkloads.plot(options, figures).write(to: plots, as: "queries")
                 print("Plots: \(plots)")
             }
             if !measurements.failures.isEmpty { exit(1) }
@@ -60,6 +62,7 @@ enum Bench {
             members       one more in a relationship that has so many; referring: members that refer
                           to the owner, linked: a link for each; with and without the durable save
             W8: growth    of the time per object, from the shortest journal to the longest
+            W4: W5: W16:  growth of queries with objects, and of reads of the past with commits
             W13           what a refused save does last: 10,000 edits put back, per object; written by
                           it, also by a refused undo; and as a share of the good save
             W14           snapshot and restore of 10,000 edits, per object
@@ -119,6 +122,9 @@ enum Bench {
                 try workloads.run(round: round, &measurements)
             }
             workloads.close()
+            let queries = try QueryGrowthWorkloads(options, samples, directory: directory)
+            for _ in rounds(options, "Growth of queries") { try queries.run(&measurements) }
+            queries.close()
         }
         return measurements
     }

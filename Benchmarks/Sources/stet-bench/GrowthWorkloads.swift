@@ -56,10 +56,38 @@ struct GrowthWorkloads {
             let time = try undo(in: grown.store, round)
             measurements.add(time, .nanoseconds, Self.name(grown.commitCount), .stet)
             times.append(time)
+            let past = try readPast(of: grown.store, round)
+            measurements.add(past, .nanoseconds, Self.pastName(grown.commitCount), .stet)
         }
         measurements.add(
             times[times.count - 1] / times[0], .timesSmallest, "W8: growth", .stet)
     }
+
+    /// The nanoseconds that it takes to read an article as it was ten changes ago, which is W16.
+    private func readPast(of store: Store, _ round: Int) throws -> Double {
+        let context = store.context()
+        let before = try store.revision()
+        guard let article = try context.fetch(Article.self).first else {
+            throw Failure("an article is missing")
+        }
+        let expected = article.snapshot
+        for change in 0..<10 {
+            article.title = "change \(round) \(change)"
+            try context.save()
+        }
+        let view = try store.view(asOf: before)
+        let id = article.id
+        let count = 1_000
+        let start = ContinuousClock.now
+        for _ in 0..<count {
+            guard try view.object(Article.self, id: id)?.title == expected.title else {
+                throw Failure("an article of the past is another")
+            }
+        }
+        return start.duration(to: .now) / .nanoseconds(1) / Double(count)
+    }
+
+    private static func pastName(_ commitCount: Int) -> String { "W16: \(commitCount) commits" }
 
     /// The nanoseconds per article that it takes to undo an update.
     private func undo(in store: Store, _ round: Int) throws -> Double {
@@ -89,6 +117,17 @@ struct GrowthWorkloads {
         return Plot(
             title: "W8: undo an update of \(options.undoneCount), durably",
             sizes: "commits in the journal", unit: Unit.nanoseconds.rawValue,
+            series: [Plot.Series(name: "stet", points: points)])
+    }
+
+    /// The same of reads of the past.
+    static func plotOfPast(_ options: Options, _ figures: [Figure]) -> Plot {
+        let points = options.journalLengths.compactMap { length in
+            figures.first { $0.workload == pastName(length) }.map { Plot.Point(length, $0) }
+        }
+        return Plot(
+            title: "W16: read an object as it was ten changes ago",
+            sizes: "commits in the journal", unit: "ns/read",
             series: [Plot.Series(name: "stet", points: points)])
     }
 }

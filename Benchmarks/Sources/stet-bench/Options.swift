@@ -69,6 +69,8 @@ struct Options {
     var journalLengths: [Int] {
         isQuick ? [1_000, 10_000] : [10_000, 100_000, 1_000_000]
     }
+    /// The objects of the stores in which some are looked for.
+    var storeSizes: [Int] { isQuick ? [10_000, 50_000] : [10_000, 100_000, 1_000_000] }
     /// The sizes of relationships that get one member more.
     var memberCounts: [Int] { isQuick ? [10_000, 100_000] : [10_000, 100_000, 1_000_000] }
     /// How many members are added, one per commit.

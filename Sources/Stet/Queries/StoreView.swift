@@ -32,7 +32,9 @@ public struct StoreView: Sendable {
     ///
     /// - Complexity: one read, and one or a few more for each change of the object since.
     public func object<M: Model>(_ type: M.Type, id: ObjectID) throws -> M.Snapshot? {
-        try SnapshotFetch<M>(source).filter { $0.id == id }.first
+        try SnapshotFetch<M>(source).read { run in
+            try run.row(id).map { try M._$decode($0.id, $0.body) }
+        }
     }
 
     /// The members of a relationship of an object: `view.members(of: id, in: Notebook.self,

@@ -104,6 +104,15 @@ indirect enum QueryPath {
         }
     }
 
+    /// True when indexes or references are asked, which tell of the last commit only.
+    var asksLastCommit: Bool {
+        switch self {
+        case .ids: false
+        case .union(let paths): paths.contains(where: \.asksLastCommit)
+        case .index, .references, .targets, .owners: true
+        }
+    }
+
     /// True when an object that the path leads to certainly meets the whole condition.
     var isExact: Bool {
         switch self {

@@ -42,12 +42,14 @@ package struct QueryRun {
     /// shortest, and it has cost little more than its own length.
     func access(isCount: Bool = false) throws -> Access {
         if planner.isImpossible { return .nothing }
-        let paths = try planner.paths()
+        let recordCount = try state.reader.recordCount(ofEntity: query.entity)
+        var paths = try planner.paths()
+        let isFarBehind = try state.isFarBehind(recordCount: recordCount)
+        if isFarBehind { paths.removeAll(where: \.asksLastCommit) }
         if isCount {
             for case .index(let path) in paths where path.isExact { return .exactly(path) }
         }
-        let ordered = try orderedAccess()
-        let recordCount = try state.reader.recordCount(ofEntity: query.entity)
+        let ordered = isFarBehind ? nil : try orderedAccess()
         // Beyond this it is cheaper to look at everything, or to walk in order up to the limit.
         let most =
             ordered == nil
@@ -116,7 +118,9 @@ package struct QueryRun {
     private func forEachMatch(
         among ids: [ObjectID], of path: QueryPath, _ body: (Row) throws -> Bool
     ) throws {
-        let overlay = try state.overlay(query.entity)
+        let overlay =
+            path.asksLastCommit
+            ? try state.overlay(query.entity) : try state.pending(query.entity)
         let leavesOut = !overlay.ids.isEmpty && !isPlanted("overlayAmongResults")
         let isExact = path.isExact
         var frame = QueryFrame(state)

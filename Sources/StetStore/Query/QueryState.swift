@@ -131,7 +131,7 @@ package final class QueryState {
     }
 
     /// The objects with pending changes.
-    private func pending(_ entity: Int) throws -> Overlay {
+    func pending(_ entity: Int) throws -> Overlay {
         if let overlay = pendingOverlays[entity] { return overlay }
         var overlay = Overlay()
         for (id, body) in try view.pending(entity) {
@@ -199,6 +199,13 @@ package final class QueryState {
             frame.root = next
             if try condition.test(&frame), try !body(next) { return }
         }
+    }
+
+    /// True when so much may have changed since the revision that it is cheaper to look at all
+    /// records, each of which tells what it was, than to learn which have changed.
+    func isFarBehind(recordCount: Int) throws -> Bool {
+        let head = try reader.head().revision.number
+        return head > view.revision.number + UInt64(max(recordCount, 1_000))
     }
 
     /// What is the same for all records of an entity.
