@@ -38,8 +38,8 @@ final class QueryScene {
     func children(_ box: ObjectID) -> [Box] { children[box] ?? [] }
 }
 
-/// The objects that a condition looks at: that which is asked about, and members, from the outermost
-/// condition of members inwards.
+/// The objects that a condition looks at: that which is asked about, and members, from the
+/// outermost condition of members inwards.
 struct QueryScope {
     let scene: QueryScene
     var samples: [Sample] = []
