@@ -12,40 +12,18 @@ struct DumpCommand: StoreCommand {
             """)
 
     @OptionGroup var options: StoreOptions
+    @OptionGroup var moment: MomentOptions
 
     @Option(help: "Writes the objects of this entity only.")
     var entity: String?
-
-    @Option(help: "Writes the objects as they were at this revision.")
-    var asOf: UInt64?
 
     /// The lines that one read makes.
     private static let batchCount = 256
 
     func perform(_ output: Output) throws -> ExitCode {
         let store = try openStore()
-        let last = try store.read { try $0.head().revision }
-        let revision = asOf.map { Revision($0) } ?? last
-        guard revision <= last else {
-            throw Failure(
-                missing: "revision \(revision)", in: options.path,
-                advice: "The last revision is \(last).")
-        }
-        let floor = try store.read { try $0.floor() }
-        guard revision >= floor else {
-            throw StoreError.historyTrimmed(revision, floor: floor, path: options.path)
-        }
-        var numbers = store.schema.entities.indices.map { $0 + 1 }
-            .filter { store.schema.entity(numbered: $0) != nil }
-        if let entity {
-            guard let number = store.schema.number(ofEntity: entity) else {
-                let names = numbers.map { store.schema.entities[$0 - 1].name }
-                    .joined(separator: ", ")
-                throw Failure(
-                    missing: "entity \(entity)", in: options.path, advice: "It has: \(names).")
-            }
-            numbers = [number]
-        }
+        let revision = try store.read { try moment.revision($0, in: options.path) }
+        let numbers = try entity.map { [try store.number(ofEntity: $0)] } ?? store.entityNumbers
         for number in numbers { try dump(number, revision, store, output) }
         return .success
     }

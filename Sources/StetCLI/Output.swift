@@ -7,11 +7,14 @@ import StetStore
 /// State: bytes of standard output that are not written yet; one thread uses it.
 final class Output {
     let isJSON: Bool
+    private let descriptor: Int32
     private var buffer: [UInt8] = []
     private static let bufferByteCount = 1 << 16
 
-    init(isJSON: Bool) {
+    /// `descriptor` is where results go.
+    init(isJSON: Bool, to descriptor: Int32 = STDOUT_FILENO) {
         self.isJSON = isJSON
+        self.descriptor = descriptor
     }
 
     /// Writes a result, in whichever form is asked for.
@@ -30,12 +33,12 @@ final class Output {
 
     /// Writes what is still in memory.
     func flush() throws {
-        let code = Self.write(buffer, to: STDOUT_FILENO)
+        let code = Self.write(buffer, to: descriptor)
         buffer.removeAll(keepingCapacity: true)
         guard code == 0 else {
             throw Failure(
                 .inputOutputError, code: StoreError.Code.inputOutput.rawValue, path: nil,
-                message: "Standard output can't be written: \(String(cString: strerror(code))).",
+                message: "The output can't be written: \(String(cString: strerror(code))).",
                 advice: "Free space on the disk, or write to another place.")
         }
     }

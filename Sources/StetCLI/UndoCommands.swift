@@ -83,21 +83,25 @@ struct RevertCommand: StoreCommand {
 
 extension StoreCommand {
     /// The name under which a commit tells that validators were not asked.
-    private var withoutValidatorsKey: String { "stet.withoutValidators" }
+    var withoutValidatorsKey: String { "stet.withoutValidators" }
+
+    /// - Throws: `Failure` unless it is said that validators in code are not asked.
+    func checkValidators(areLeftOut: Bool) throws {
+        if areLeftOut { return }
+        throw Failure(
+            .usage, code: "validatorsUnknown", path: options.path,
+            message: "The models of the store may have validators in code, which the tool "
+                + "cannot ask.",
+            advice: "Do it with the program that has them, or add --without-validators, which "
+                + "the commit will say.")
+    }
 
     fileprivate func takeBack(
         _ request: UndoRequest, _ undo: UndoOptions, _ author: String?, _ output: Output
     ) throws -> ExitCode {
         let store = try openStore()
         if undo.dryRun { return try preview(request, undo, store, output) }
-        guard undo.withoutValidators else {
-            throw Failure(
-                .usage, code: "validatorsUnknown", path: options.path,
-                message: "The models of the store may have validators in code, which the tool "
-                    + "cannot ask.",
-                advice: "Undo with the program that has them, or add --without-validators, which "
-                    + "the commit will say.")
-        }
+        try checkValidators(areLeftOut: undo.withoutValidators)
         let outcome = try store.takeBack(
             request, undo.policy.policy, author: author,
             metadata: [withoutValidatorsKey: "true"],

@@ -23,11 +23,13 @@ public enum Cause: Sendable, Hashable {
     case revert(of: Revision)
     /// It changes nothing but a stack, which a commit is taken from without being undone or redone.
     case discard(of: Revision)
+    /// Objects came from a file; on no stack.
+    case `import`
 
     /// The commit that is undone, redone, reverted or discarded; nil for others.
     public var subject: Revision? {
         switch self {
-        case .edit, .migration: nil
+        case .edit, .migration, .import: nil
         case .undo(let subject), .redo(let subject), .revert(let subject), .discard(let subject):
             subject
         }
@@ -41,6 +43,7 @@ public enum Cause: Sendable, Hashable {
         case .redo: 4
         case .revert: 5
         case .discard: 6
+        case .import: 7
         }
     }
 
@@ -53,6 +56,7 @@ public enum Cause: Sendable, Hashable {
         case 4: self = .redo(of: subject)
         case 5: self = .revert(of: subject)
         case 6: self = .discard(of: subject)
+        case 7: self = .import
         default: throw DecodingFailure("a commit of an unknown cause")
         }
         guard self.subject ?? .zero == subject else {

@@ -111,7 +111,7 @@ package struct UndoHeads: Hashable, Sendable {
             let below = undo
             self = UndoHeads(undo: revision, redo: purpose.rest)
             return below
-        case .migration: return .zero
+        case .migration, .import: return .zero
         case .discard(let subject):
             if undo == subject { undo = purpose.rest } else { redo = purpose.rest }
             return .zero

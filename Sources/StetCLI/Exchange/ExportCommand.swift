@@ -1,0 +1,164 @@
+import ArgumentParser
+import Glibc
+import StetStore
+
+/// `stet export`: objects as files that other programs, and `stet import`, can read.
+struct ExportCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Writes objects as JSON Lines or CSV, without losing anything.",
+        discussion: """
+            All entities unless some are named, links of relationships among them; in ascending \
+            order of entity and id, all as of one revision. The store may go on being written to \
+            meanwhile, however long it takes.
+
+            Unlike dump, it writes every value so that import gives it the same bytes: dates have \
+            all digits, what JSON has no number for is a string ("NaN", "-0.0"), a dictionary is a \
+            list of pairs. In CSV an empty field is nil, and "" is empty text; lists and \
+            dictionaries are JSON.
+            """)
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case jsonl, csv }
+
+    @OptionGroup var options: StoreOptions
+    @OptionGroup var moment: MomentOptions
+
+    @Argument(help: "The entities; one for CSV.")
+    var entities: [String] = []
+
+    @Option(help: "JSON Lines or comma-separated values.")
+    var format = Format.jsonl
+
+    @Option(
+        help: "The file to make; refused when it is there. Standard output without it.",
+        completion: .file())
+    var output: String?
+
+    /// The lines that one read makes.
+    private static let batchCount = 256
+
+    func validate() throws {
+        if format == .csv, entities.count != 1 {
+            throw ValidationError("CSV has the objects of one entity: name one.")
+        }
+    }
+
+    func perform(_ output: Output) throws -> ExitCode {
+        let store = try openStore()
+        let revision = try store.read { try moment.revision($0, in: options.path) }
+        let numbers =
+            try entities.isEmpty
+            ? store.entityNumbers : entities.map { try store.number(ofEntity: $0) }
+        guard let path = self.output else {
+            try write(numbers, revision, store, output)
+            return .success
+        }
+        let file = try NewFile(path)
+        let fileOutput = Output(isJSON: output.isJSON, to: file.descriptor)
+        try write(numbers, revision, store, fileOutput)
+        try fileOutput.flush()
+        try file.keep()
+        return .success
+    }
+
+    private func write(
+        _ numbers: [Int], _ revision: Revision, _ store: StoreFile, _ output: Output
+    ) throws {
+        for number in Set(numbers).sorted() {
+            let entity = store.schema.entities[number - 1]
+            if format == .csv { try output.say(ExportedObject.header(of: entity).line) }
+            try write(number, revision, store, output)
+        }
+    }
+
+    /// Reads in batches, so that output that nobody takes does not hold back pages.
+    private func write(
+        _ number: Int, _ revision: Revision, _ store: StoreFile, _ output: Output
+    ) throws {
+        let entity = store.schema.entities[number - 1]
+        var last = ObjectID.none
+        while true {
+            var objects: [ExportedObject] = []
+            try store.read { reader in
+                try reader.forEachRecord(ofEntity: number, asOf: revision, from: last) {
+                    id, record in
+                    if id == last { return true }
+                    if objects.count == Self.batchCount { return false }
+                    objects.append(try ExportedObject(entity, id, record.body))
+                    last = id
+                    return true
+                }
+            }
+            for object in objects {
+                try output.say(format == .csv ? object.row.line : object.json.text)
+            }
+            if objects.count < Self.batchCount { return }
+        }
+    }
+}
+
+/// An object as `export` and `query` write it, and as `import` reads it.
+struct ExportedObject {
+    let entity: Entity
+    let id: ObjectID
+    /// In the order of the slots.
+    let values: [Value]
+
+    init(_ entity: Entity, _ id: ObjectID, _ body: UnsafeRawBufferPointer) throws {
+        self.entity = entity
+        self.id = id
+        let body = try RecordBody(body, of: entity)
+        values = try entity.properties.indices.map { try body.value($0) }
+    }
+
+    /// Entity, id, values.
+    var json: JSON {
+        let members = zip(entity.properties, values).map { ($0.name, $1.exactJSON) }
+        return .object([
+            "entity": .string(entity.name), "id": .string(id.description),
+            "values": .object(Dictionary(members, uniquingKeysWith: { first, _ in first })),
+        ])
+    }
+
+    /// Id, values.
+    var row: CSVRow {
+        CSVRow(fields: [CSVRow.Field(id.description)] + values.map { CSVRow.Field($0) })
+    }
+
+    /// The names of what a row has.
+    static func header(of entity: Entity) -> CSVRow {
+        CSVRow(fields: (["id"] + entity.properties.map(\.name)).map { CSVRow.Field($0) })
+    }
+}
+
+/// A file that is there only when it was written whole.
+private final class NewFile {
+    let descriptor: Int32
+    private let path: String
+    private var isKept = false
+
+    init(_ path: String) throws {
+        self.path = path
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { throw Self.failure(path, .cannotCreate) }
+    }
+
+    deinit {
+        close(descriptor)
+        if !isKept { unlink(path) }
+    }
+
+    func keep() throws {
+        guard fsync(descriptor) == 0 else { throw Self.failure(path, .inputOutputError) }
+        isKept = true
+    }
+
+    private static func failure(_ path: String, _ exitCode: ExitCode) -> Failure {
+        Failure(
+            exitCode,
+            code: (errno == EEXIST ? StoreError.Code.alreadyExists : .inputOutput).rawValue,
+            path: path,
+            message: "\(path) can't be written: \(String(cString: strerror(errno))).",
+            advice: "Name a file that is not there, in a directory that can be written to.")
+    }
+}

@@ -1,0 +1,79 @@
+import ArgumentParser
+import Glibc
+import StetStore
+
+/// A file that is to be imported is not written as it should be.
+struct ExchangeError: Error, Hashable {
+    /// From 1.
+    var line: Int
+    var message: String
+}
+
+/// The bytes of a file, one after the other, in bounded memory.
+///
+/// State: the place in the file and what has been read ahead; one thread uses it.
+final class FileBytes {
+    /// The longest line or field that is taken.
+    static let lineByteCount = 1 << 28
+
+    private let path: String
+    private let descriptor: Int32
+    private var buffer = [UInt8](repeating: 0, count: 1 << 16)
+    private var place = 0
+    private var end = 0
+
+    init(path: String) throws {
+        self.path = path
+        descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.failure(path, .noInput) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// The next byte, which stays the next; nil at the end.
+    func peek() throws -> UInt8? {
+        if place == end { try fill() }
+        return place < end ? buffer[place] : nil
+    }
+
+    /// The next byte; nil at the end.
+    func next() throws -> UInt8? {
+        let byte = try peek()
+        if byte != nil { place += 1 }
+        return byte
+    }
+
+    /// The bytes up to the end of the line, without it; nil at the end of the file.
+    ///
+    /// - Throws: `Failure` when the file can't be read; a line that is too long has its first bytes
+    ///   only.
+    func line() throws -> [UInt8]? {
+        guard try peek() != nil else { return nil }
+        var line: [UInt8] = []
+        while try peek() != nil {
+            let part = buffer[place..<end]
+            let stop = part.firstIndex(of: 0x0a)
+            if line.count <= Self.lineByteCount { line += part[..<(stop ?? end)] }
+            place = stop.map { $0 + 1 } ?? end
+            if stop != nil { break }
+        }
+        return line
+    }
+
+    private func fill() throws {
+        while true {
+            let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Self.failure(path, .inputOutputError) }
+            (place, end) = (0, count)
+            return
+        }
+    }
+
+    private static func failure(_ path: String, _ exitCode: ExitCode) -> Failure {
+        Failure(
+            exitCode, code: StoreError.Code.inputOutput.rawValue, path: path,
+            message: "\(path) can't be read: \(String(cString: strerror(errno))).",
+            advice: "Name a file that can be read.")
+    }
+}

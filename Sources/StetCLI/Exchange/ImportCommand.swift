@@ -1,0 +1,242 @@
+import ArgumentParser
+import FoundationEssentials
+import StetStore
+
+/// `stet import`: objects out of a file.
+struct ImportCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Makes objects of the rows of a CSV or JSON Lines file.",
+        discussion: """
+            One commit with all rows, or none when any is not valid: each that is rejected is told \
+            with its line and everything that is wrong with it. Rules, unique values, references \
+            and the numbers of members are checked; values are normalised; properties with a stamp \
+            get the time where the file has no value of theirs. The commit says that it is an \
+            import; no undo takes it back, but revert does.
+
+            CSV needs an entity, and a first row with the names of its columns. An empty field is \
+            nil where the property may be, and "" is empty text. A line of JSON is one of export, \
+            or an object with the values as members; without an entity each line has to name its \
+            own. An object whose id the store has is updated: what the file does not give stays. \
+            One without an id is new.
+            """)
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case csv, jsonl }
+
+    /// What a column is called in the entity.
+    struct Mapping: ExpressibleByArgument {
+        let column: String
+        let property: String
+
+        init?(argument: String) {
+            guard let place = argument.firstIndex(of: "=") else { return nil }
+            column = String(argument[..<place])
+            property = String(argument[argument.index(after: place)...])
+        }
+    }
+
+    @OptionGroup var options: StoreOptions
+
+    @Argument(
+        help: ArgumentHelp(
+            "The entity of the objects, where the lines do not name it, and the file.",
+            valueName: "[entity] file"),
+        completion: .file())
+    var words: [String]
+
+    @Option(help: "CSV or JSON Lines; as the file's name ends unless given.")
+    var format: Format?
+
+    @Option(
+        name: .customLong("map"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "The property that a column has the values of; none leaves it out.",
+            valueName: "column=property"))
+    var mappings: [Mapping] = []
+
+    @Flag(help: "Commits the rows that are valid.")
+    var skipInvalid = false
+
+    @Flag(help: "Checks the rows, and writes nothing.")
+    var dryRun = false
+
+    @Option(help: "Who imports.")
+    var author: String?
+
+    @Option(help: "What the commit is called.")
+    var label: String?
+
+    @Option(help: "Commits after each so many rows instead of once; what is committed stays.")
+    var batch: Int?
+
+    @Flag(help: "Writes although the validators in code, which the tool has not, cannot be asked.")
+    var withoutValidators = false
+
+    /// The rows that one read makes.
+    private static let chunkCount = 1_000
+    /// Beyond these the rest of a file that is not imported is not looked at.
+    private static let rejectionLimit = 1_000
+
+    private var file: String { words.last ?? "" }
+    private var entity: String? { words.count > 1 ? words.first : nil }
+
+    func validate() throws {
+        guard (1...2).contains(words.count) else {
+            throw ValidationError("Name the entity, if there is one, and the file.")
+        }
+        if fileFormat == .csv, entity == nil {
+            throw ValidationError("CSV has the objects of one entity: name it before the file.")
+        }
+        if let batch, batch < 1 { throw ValidationError("--batch must be at least 1.") }
+        if dryRun, batch != nil {
+            throw ValidationError("--dry-run and --batch exclude each other.")
+        }
+    }
+
+    private var fileFormat: Format { format ?? (file.hasSuffix(".csv") ? .csv : .jsonl) }
+
+    // MARK: Performing
+
+    func perform(_ output: Output) throws -> ExitCode {
+        let store = try openStore()
+        if !dryRun { try checkValidators(areLeftOut: withoutValidators) }
+        let described = try entity.map { store.schema.entities[try store.number(ofEntity: $0) - 1] }
+        var tally = ImportTally()
+        do {
+            var source = try source(described)
+            try run(&source, store, &tally, output)
+        } catch let error as ExchangeError {
+            throw Failure(
+                .dataError, code: "malformedFile", path: file,
+                message: "\(file), line \(error.line): \(error.message).",
+                advice: tally.advice)
+        }
+        try output.say(text: tally.text(isDryRun: dryRun), json: tally.json)
+        return tally.isStopped || (dryRun && tally.rejected > 0) ? .problemsFound : .success
+    }
+
+    private func source(_ entity: Entity?) throws -> ImportSource {
+        let names = Dictionary(
+            mappings.map { ($0.column, $0.property) }, uniquingKeysWith: { $1 })
+        let bytes = try FileBytes(path: file)
+        guard fileFormat == .csv, let entity else {
+            return ImportSource(jsonLines: bytes, names, entity)
+        }
+        return try ImportSource(csv: bytes, names, entity)
+    }
+
+    private func run(
+        _ source: inout ImportSource, _ store: StoreFile, _ tally: inout ImportTally,
+        _ output: Output
+    ) throws {
+        let time = Date().timeIntervalSinceReferenceDate
+        let conversion = ImportConversion(schema: store.schema, entity: entity, time: time)
+        var isAtEnd = false
+        while !isAtEnd, !tally.isStopped {
+            var batch = try ImportBatch(store)
+            while !isAtEnd, batch.count < self.batch ?? .max {
+                let most = min(Self.chunkCount, (self.batch ?? .max) - batch.count)
+                var records: [ImportRecord] = []
+                while records.count < most, let record = try source.next() {
+                    records.append(record)
+                }
+                isAtEnd = records.count < most
+                try batch.add(records, conversion)
+                if !skipInvalid, batch.rejected.count >= Self.rejectionLimit { break }
+            }
+            try batch.check()
+            try report(batch.rejected, output)
+            if !skipInvalid, !batch.rejected.isEmpty {
+                tally.stop(batch)
+            } else {
+                tally.add(batch, dryRun ? nil : try commit(batch, tally, time))
+            }
+        }
+    }
+
+    private func report(_ rejected: [Int: [ImportProblem]], _ output: Output) throws {
+        for (line, problems) in rejected.sorted(by: { $0.key < $1.key }) {
+            for problem in problems {
+                try output.say(
+                    text: "line \(line): \(problem.message.visible)",
+                    json: .object([
+                        "line": .integer(line), "message": .string(problem.message),
+                        "property": JSON(problem.property),
+                    ]))
+            }
+        }
+    }
+
+    private func commit(
+        _ batch: ImportBatch, _ tally: ImportTally, _ time: Double
+    ) throws -> Commit? {
+        var attributes = CommitAttributes(author: author, label: label)
+        attributes.metadata = [withoutValidatorsKey: "true"]
+        do {
+            return try batch.commit(attributes, time: time)
+        } catch is CommitRefusal {
+            throw Failure(
+                .inputOutputError, code: "contention", path: options.path,
+                message: "Others have changed what the rows meet.",
+                advice: "\(tally.advice) Try again.")
+        }
+    }
+}
+
+/// What became of the rows of a file.
+struct ImportTally {
+    private var inserted = 0
+    private var updated = 0
+    private var unchanged = 0
+    private(set) var rejected = 0
+    private var commits: [Revision] = []
+    /// True when rows were rejected, and none behind them was looked at.
+    private(set) var isStopped = false
+
+    mutating func add(_ batch: ImportBatch, _ commit: Commit?) {
+        rejected += batch.rejected.count
+        for row in batch.rows {
+            if row.before == nil {
+                inserted += 1
+            } else if row.isUnchanged {
+                unchanged += 1
+            } else {
+                updated += 1
+            }
+        }
+        if let commit { commits.append(commit.revision) }
+    }
+
+    mutating func stop(_ batch: ImportBatch) {
+        rejected += batch.rejected.count
+        isStopped = true
+    }
+
+    /// What to know when it ends early.
+    var advice: String {
+        commits.last.map { "Commits up to revision \($0) have the rows before." }
+            ?? "Nothing was imported."
+    }
+
+    func text(isDryRun: Bool) -> String {
+        let counts = [
+            (inserted, "inserted"), (updated, "updated"), (unchanged, "unchanged"),
+            (rejected, "rejected"),
+        ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        let what = counts.isEmpty ? "no rows" : counts.joined(separator: ", ")
+        if isStopped { return "\(what); \(advice)" }
+        if isDryRun { return "\(what), if it were done" }
+        guard let first = commits.first, let last = commits.last else { return what }
+        let range = first == last ? "revision \(first)" : "revisions \(first) to \(last)"
+        return "\(range): \(what)"
+    }
+
+    var json: JSON {
+        .object([
+            "inserted": .integer(inserted), "isStopped": .bool(isStopped),
+            "rejected": .integer(rejected),
+            "revisions": .array(commits.map { .number($0.number) }),
+            "unchanged": .integer(unchanged), "updated": .integer(updated),
+        ])
+    }
+}

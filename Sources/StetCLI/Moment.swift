@@ -1,0 +1,77 @@
+import ArgumentParser
+import FoundationEssentials
+import StetStore
+
+/// A state of a store, as `--as-of` names it.
+enum Moment: ExpressibleByArgument {
+    case revision(Revision)
+    case date(Date)
+
+    init?(argument: String) {
+        if let number = UInt64(argument) {
+            self = .revision(Revision(number))
+        } else if let date = Date(exactText: argument) {
+            self = .date(date)
+        } else {
+            return nil
+        }
+    }
+
+    /// The revision that is meant.
+    ///
+    /// - Throws: `Failure` when the store has none with this number; `StoreError`
+    ///   (`.historyTrimmed`) when it has no more what leads back to it.
+    func revision(_ reader: borrowing StoreReader, in path: String) throws -> Revision {
+        let revision = try named(reader, in: path)
+        let floor = try reader.floor()
+        guard revision >= floor else {
+            throw StoreError.historyTrimmed(revision, floor: floor, path: path)
+        }
+        return revision
+    }
+
+    private func named(_ reader: borrowing StoreReader, in path: String) throws -> Revision {
+        switch self {
+        case .date(let date):
+            return try reader.lastRevision(until: date.timeIntervalSinceReferenceDate)
+        case .revision(let revision):
+            let last = try reader.head().revision
+            guard revision <= last else {
+                throw Failure(
+                    missing: "revision \(revision)", in: path,
+                    advice: "The last revision is \(last).")
+            }
+            return revision
+        }
+    }
+}
+
+/// What commands that show earlier states are told.
+struct MomentOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The objects as they were at a revision, or at a time in ISO 8601.",
+            valueName: "revision|date"))
+    var asOf: Moment?
+
+    /// The revision that is to be seen.
+    func revision(_ reader: borrowing StoreReader, in path: String) throws -> Revision {
+        try asOf?.revision(reader, in: path) ?? reader.head().revision
+    }
+}
+
+extension StoreFile {
+    /// The number of an entity.
+    ///
+    /// - Throws: `Failure` when the store has none with this name.
+    func number(ofEntity name: String) throws -> Int {
+        if let number = schema.number(ofEntity: name) { return number }
+        let names = entityNumbers.map { schema.entities[$0 - 1].name }.joined(separator: ", ")
+        throw Failure(missing: "entity \(name)", in: path, advice: "It has: \(names).")
+    }
+
+    /// The numbers of the entities that are not removed.
+    var entityNumbers: [Int] {
+        schema.entities.indices.map { $0 + 1 }.filter { schema.entity(numbered: $0) != nil }
+    }
+}

@@ -1,0 +1,110 @@
+import FoundationEssentials
+import StetStore
+
+// What the two sides of a comparison are, and how what is written becomes a value.
+
+/// A side of a comparison.
+enum PredicateOperand {
+    case path(PredicatePath)
+    case literal(PredicateLiteral)
+}
+
+/// What names lead to.
+struct PredicatePath {
+    let node: QueryNode
+    /// Of numbers the widest.
+    let type: ValueType
+}
+
+/// A value as it is written, which becomes one of the type that it is compared with.
+enum PredicateLiteral {
+    case null
+    case bool(Bool)
+    case number(String)
+    case text(String)
+
+    func value(of type: ValueType, at offset: Int) throws(PredicateError) -> Value {
+        let value: Value? =
+            switch (self, type) {
+            case (.null, _): .null
+            case (.bool(let value), .bool): .bool(value)
+            case (.number(let text), .int), (.number(let text), .uint),
+                (.number(let text), .float), (.number(let text), .double),
+                (.number(let text), .decimal):
+                Value(text: text, type)
+            case (.text(let text), .string): .string(text)
+            case (.text(let text), .date), (.text(let text), .uuid), (.text(let text), .url),
+                (.text(let text), .reference), (.text(let text), .data):
+                Value(text: text, type)
+            default: nil
+            }
+        guard let value else {
+            throw PredicateError("expected \(type.expectation), but found \(text)", at: offset)
+        }
+        return value
+    }
+
+    private var text: String {
+        switch self {
+        case .null: "nil"
+        case .bool(let value): "\(value)"
+        case .number(let text): text
+        case .text(let text): "\"\(text)\""
+        }
+    }
+}
+
+/// An operator between two sides.
+enum PredicateOperator {
+    case comparison(QueryNode.Comparison)
+    case search(QueryNode.TextSearch)
+
+    init?(_ kind: PredicateToken.Kind) {
+        switch kind {
+        case .sign("=="): self = .comparison(.equal)
+        case .sign("!="): self = .comparison(.notEqual)
+        case .sign("<"): self = .comparison(.less)
+        case .sign("<="): self = .comparison(.lessOrEqual)
+        case .sign(">"): self = .comparison(.greater)
+        case .sign(">="): self = .comparison(.greaterOrEqual)
+        case .name(let word): self.init(word: word)
+        default: return nil
+        }
+    }
+
+    init?(word: String) {
+        switch word {
+        case "contains": self = .search(.anywhere)
+        case "hasPrefix", "beginsWith": self = .search(.prefix)
+        case "hasSuffix", "endsWith": self = .search(.suffix)
+        default: return nil
+        }
+    }
+}
+
+extension ValueType {
+    /// True when values of the type are above and below each other.
+    var isOrdered: Bool {
+        ![.list, .dictionary, .codable].contains(self)
+    }
+
+    /// What a value of the type is written as, with an article.
+    var expectation: String {
+        switch widest {
+        case .bool: "true or false"
+        case .int: "an integer"
+        case .uint: "an integer without a sign"
+        case .float, .double, .decimal: "a number"
+        case .date: "a date, \"2026-01-31\" or \"2026-01-31T12:00:00Z\""
+        case .string: "text"
+        case .data: "data in base64"
+        case .uuid: "a UUID"
+        case .url: "a URL"
+        case .reference: "the id of an object"
+        case .list: "a list"
+        case .dictionary: "a dictionary"
+        case .codable: "JSON"
+        default: "\(self)"
+        }
+    }
+}

@@ -1,0 +1,331 @@
+import FoundationEssentials
+import StetStore
+
+/// Reads the text of a predicate on the objects of an entity.
+///
+/// By recursive descent, of bounded depth: whatever the text is, the result is a condition or an
+/// error.
+struct PredicateParser {
+    private static let depthLimit = 64
+    private static let pathLimit = 32
+
+    private let schema: Schema
+    private let tokens: [PredicateToken]
+    private var place = 0
+    private var depth = 0
+    /// What names stand for, the innermost condition of members last.
+    private var scopes: [(object: QueryObject, entity: Int)]
+
+    private init(_ text: String, _ schema: Schema, _ entity: Int) throws(PredicateError) {
+        self.schema = schema
+        tokens = try PredicateLexer.tokens(of: text)
+        scopes = [(.root, entity)]
+    }
+
+    /// The condition that a text says.
+    static func condition(
+        _ text: String, _ schema: Schema, entity: Int
+    ) throws(PredicateError) -> QueryNode {
+        var parser = try PredicateParser(text, schema, entity)
+        let node = try parser.either()
+        guard parser.token.kind == .end else { throw parser.expected("&&, || or the end") }
+        return node
+    }
+
+    /// The property that a text names, to sort by.
+    static func sortKey(
+        _ text: String, _ schema: Schema, entity: Int
+    ) throws(PredicateError) -> QueryNode {
+        var parser = try PredicateParser(text, schema, entity)
+        let start = parser.token.offset
+        let path = try parser.path()
+        guard parser.token.kind == .end else { throw parser.expected("the end") }
+        guard path.type.isOrdered else {
+            throw PredicateError("\(path.type) has no order", at: start)
+        }
+        return path.node
+    }
+
+    // MARK: Tokens
+
+    private var token: PredicateToken { tokens[min(place, tokens.count - 1)] }
+
+    private func expected(_ what: String) -> PredicateError {
+        PredicateError("expected \(what), but found \(token.description)", at: token.offset)
+    }
+
+    private mutating func take(_ sign: String) -> Bool {
+        guard token.kind == .sign(sign) else { return false }
+        place += 1
+        return true
+    }
+
+    private mutating func take(word: String) -> Bool {
+        guard token.kind == .name(word) else { return false }
+        place += 1
+        return true
+    }
+
+    private mutating func expect(_ sign: String) throws(PredicateError) {
+        guard take(sign) else { throw expected(sign) }
+    }
+
+    // MARK: Conditions
+
+    private mutating func either() throws(PredicateError) -> QueryNode {
+        var nodes = [try both()]
+        while take("||") { nodes.append(try both()) }
+        return nodes.count == 1 ? nodes[0] : .any(nodes)
+    }
+
+    private mutating func both() throws(PredicateError) -> QueryNode {
+        var nodes = [try single()]
+        while take("&&") { nodes.append(try single()) }
+        return nodes.count == 1 ? nodes[0] : .all(nodes)
+    }
+
+    private mutating func single() throws(PredicateError) -> QueryNode {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= Self.depthLimit else {
+            throw PredicateError(
+                "expected at most \(Self.depthLimit) conditions within each other",
+                at: token.offset)
+        }
+        if take("!") { return .not(try single()) }
+        if take("(") {
+            let node = try either()
+            try expect(")")
+            return node
+        }
+        if isQuantifier, take(word: "any") { return try members(.any) }
+        if isQuantifier, take(word: "all") { return try members(.all) }
+        return try comparison()
+    }
+
+    /// A word that another name follows.
+    private var isQuantifier: Bool {
+        switch tokens[min(place + 1, tokens.count - 1)].kind {
+        case .name(let name): name != "in" && PredicateOperator(word: name) == nil
+        case .quotedName: true
+        default: false
+        }
+    }
+
+    private mutating func members(
+        _ test: QueryNode.MemberTest
+    ) throws(PredicateError) -> QueryNode {
+        let start = token.offset
+        let (place, name) = try walk()
+        guard let (members, target) = relationship(place, name) else {
+            throw PredicateError(
+                "\(name) is no relationship to many of \(schema.entities[place.entity - 1].name)",
+                at: start)
+        }
+        try expect("{")
+        scopes.append((.member(scope: members.scope), target))
+        let condition = try either()
+        scopes.removeLast()
+        try expect("}")
+        return .members(test, members, condition)
+    }
+
+    private mutating func comparison() throws(PredicateError) -> QueryNode {
+        let start = token.offset
+        let left = try operand()
+        if take(word: "in") { return try membership(left, start) }
+        guard let sign = PredicateOperator(token.kind) else {
+            guard case .path(let path) = left else { throw expected("a comparison") }
+            guard path.type == .bool else { throw expected("a comparison") }
+            return path.node
+        }
+        let place = token.offset
+        self.place += 1
+        let folding = takeFolding()
+        let other = token.offset
+        let right = try operand()
+        let type = try type(left, start, right, other)
+        var nodes = [
+            try node(left, type, start), try node(right, type, other),
+        ]
+        if let folding {
+            guard type == .string else {
+                throw PredicateError("only text can be folded, not \(type)", at: place)
+            }
+            nodes[0] = .folded(nodes[0], folding)
+        }
+        switch sign {
+        case .comparison(let comparison):
+            if ![.equal, .notEqual].contains(comparison), !type.isOrdered {
+                throw PredicateError("\(type) has no order: expected == or !=", at: place)
+            }
+            if nodes.contains(.constant(.null)), ![.equal, .notEqual].contains(comparison) {
+                throw PredicateError("nil has no order: expected == or !=", at: place)
+            }
+            return .comparison(comparison, nodes[0], nodes[1])
+        case .search(let search):
+            guard type == .string, !nodes.contains(.constant(.null)) else {
+                throw PredicateError("expected text on both sides, not \(type)", at: place)
+            }
+            return .text(search, nodes[0], nodes[1])
+        }
+    }
+
+    private mutating func takeFolding() -> TextFolding? {
+        guard case .folding(let folding) = token.kind else { return nil }
+        place += 1
+        return folding
+    }
+
+    private mutating func membership(
+        _ left: PredicateOperand, _ start: Int
+    ) throws(PredicateError) -> QueryNode {
+        guard case .path(let path) = left else {
+            throw PredicateError("expected a property", at: start)
+        }
+        let place = token.offset
+        let folding = takeFolding()
+        if folding != nil, path.type != .string {
+            throw PredicateError("only text can be folded, not \(path.type)", at: place)
+        }
+        try expect("[")
+        var values: [Value] = []
+        while !take("]") {
+            if !values.isEmpty { try expect(",") }
+            let offset = token.offset
+            guard case .literal(let literal) = try operand() else {
+                throw PredicateError("expected a value", at: offset)
+            }
+            values.append(try literal.value(of: path.type, at: offset))
+        }
+        return .isIn(folding.map { .folded(path.node, $0) } ?? path.node, values)
+    }
+
+    // MARK: Operands
+
+    private mutating func operand() throws(PredicateError) -> PredicateOperand {
+        let start = token
+        switch token.kind {
+        case .text(let text):
+            place += 1
+            return .literal(.text(text))
+        case .number(let number):
+            place += 1
+            return .literal(.number(number))
+        case .sign("-"):
+            place += 1
+            guard case .number(let number) = token.kind else { throw expected("a number") }
+            place += 1
+            return .literal(.number("-" + number))
+        case .name("nil"), .name("null"):
+            place += 1
+            return .literal(.null)
+        case .name("true"), .name("false"):
+            place += 1
+            return .literal(.bool(start.kind == .name("true")))
+        case .name, .quotedName: return .path(try path())
+        default: throw expected("a property or a value")
+        }
+    }
+
+    /// The type that both sides are compared as.
+    private func type(
+        _ left: PredicateOperand, _ start: Int, _ right: PredicateOperand, _ other: Int
+    ) throws(PredicateError) -> ValueType {
+        switch (left, right) {
+        case (.path(let left), .path(let right)):
+            guard left.type == right.type else {
+                throw PredicateError("expected \(left.type), not \(right.type)", at: other)
+            }
+            return left.type
+        case (.path(let path), .literal), (.literal, .path(let path)): return path.type
+        case (.literal, .literal):
+            throw PredicateError("expected a property on one side", at: start)
+        }
+    }
+
+    private func node(
+        _ operand: PredicateOperand, _ type: ValueType, _ offset: Int
+    ) throws(PredicateError) -> QueryNode {
+        switch operand {
+        case .path(let path): path.node
+        case .literal(let literal): .constant(try literal.value(of: type, at: offset))
+        }
+    }
+
+    // MARK: Paths
+
+    private typealias Place = (object: QueryObject, entity: Int)
+
+    /// Follows references up to the last name.
+    private mutating func walk() throws(PredicateError) -> (Place, String) {
+        var place = scopes[scopes.count - 1]
+        for _ in 0..<Self.pathLimit {
+            let start = token.offset
+            let name = try takeName()
+            guard [.sign("."), .sign("?.")].contains(token.kind) else { return (place, name) }
+            if relationship(place, name) != nil { return (place, name) }
+            let entity = schema.entities[place.entity - 1]
+            guard let slot = entity.slot(of: name) else { throw unknown(name, place, start) }
+            guard let target = entity.properties[slot].target,
+                let number = schema.number(ofEntity: target)
+            else { throw PredicateError("\(name) is no reference", at: start) }
+            self.place += 1
+            place = (.target(place.object, slot: slot, entity: target), number)
+        }
+        throw PredicateError("expected at most \(Self.pathLimit) references", at: token.offset)
+    }
+
+    private mutating func takeName() throws(PredicateError) -> String {
+        switch token.kind {
+        case .name(let name), .quotedName(let name):
+            place += 1
+            return name
+        default: throw expected("a name")
+        }
+    }
+
+    private mutating func path() throws(PredicateError) -> PredicatePath {
+        let start = token.offset
+        let (place, name) = try walk()
+        let entity = schema.entities[place.entity - 1]
+        if let slot = entity.slot(of: name) {
+            return PredicatePath(
+                node: .property(place.object, slot: slot), type: entity.properties[slot].type.widest
+            )
+        }
+        if let (members, _) = relationship(place, name) {
+            guard take(".") || take("?."), take(word: "count") else {
+                throw PredicateError(
+                    "\(name) has many members: expected \(name).count, or any \(name) { … }",
+                    at: start)
+            }
+            return PredicatePath(node: .members(.count, members, .everything), type: .int)
+        }
+        if name == "id" { return PredicatePath(node: .id(place.object), type: .reference) }
+        throw unknown(name, place, start)
+    }
+
+    private func relationship(
+        _ place: Place, _ name: String
+    ) -> (QueryMembers, target: Int)? {
+        let entity = schema.entities[place.entity - 1]
+        guard let index = entity.relationships.firstIndex(where: { $0.name == name }),
+            let target = schema.number(ofEntity: entity.relationships[index].target)
+        else { return nil }
+        return (
+            QueryMembers(
+                owner: place.object, entity: entity.name, relationship: index,
+                scope: QueryScopes.next()),
+            target
+        )
+    }
+
+    private func unknown(_ name: String, _ place: Place, _ offset: Int) -> PredicateError {
+        let entity = schema.entities[place.entity - 1]
+        let names = entity.properties.map(\.name) + entity.relationships.map(\.name)
+        let known = names.isEmpty ? "none" : names.joined(separator: ", ")
+        return PredicateError(
+            "\(entity.name) has no property \(name); it has \(known)", at: offset)
+    }
+}

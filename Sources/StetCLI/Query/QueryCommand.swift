@@ -1,0 +1,215 @@
+import ArgumentParser
+import FoundationEssentials
+import StetStore
+
+/// `stet query`: the objects of an entity that meet a condition.
+struct QueryCommand: StoreCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "query",
+        abstract: "Shows the objects of an entity that meet a condition.",
+        discussion: """
+            A condition compares properties: rating >= 3 && title hasPrefix "S". It has == != < \
+            <= > >= in [1, 2] contains hasPrefix hasSuffix, && || ! and parentheses, nil, true, \
+            false, numbers, "text" with \\" \\\\ \\n \\t \\u{e9}. Dates, ids, UUIDs, URLs and data \
+            are text: created > "2026-01-31". [c], [d] or [cd] directly behind an operator lets \
+            case and accents count for nothing: title ==[cd] "resume". notebook.name follows a \
+            reference, tags.count counts members, any tags { name == "x" } and all tags { … } ask \
+            them. Operators mean what they mean in Swift. A name in `backquotes` is no word of the \
+            language.
+
+            JSON and CSV are those of export. The result is in memory before any is written: use \
+            --limit, or export.
+            """)
+
+    enum Format: String, ExpressibleByArgument, CaseIterable { case table, json, csv }
+
+    private static let mostObjects = 1 << 48
+
+    @OptionGroup var options: StoreOptions
+    @OptionGroup var moment: MomentOptions
+
+    @Argument(help: "The entity of the objects.")
+    var entity: String
+
+    @Argument(help: "The condition; all objects without one.")
+    var predicate: String?
+
+    @Option(help: "The properties to sort by, with a - before what descends: name,-rating.")
+    var sort: String?
+
+    @Option(help: "Shows at most this number of objects.")
+    var limit: Int?
+
+    @Option(help: "Leaves out this number of objects before.")
+    var offset = 0
+
+    @Flag(help: "Shows how many objects there are.")
+    var count = false
+
+    @Flag(help: "Shows how the objects would be found.")
+    var explain = false
+
+    @Option(help: "The form of the result; with --json it is json.")
+    var format = Format.table
+
+    func validate() throws {
+        if limit ?? 0 < 0 { throw ValidationError("--limit must not be negative.") }
+        if offset < 0 { throw ValidationError("--offset must not be negative.") }
+        if count, explain { throw ValidationError("--count and --explain exclude each other.") }
+    }
+
+    func perform(_ output: Output) throws -> ExitCode {
+        let store = try openStore()
+        var query = StoreQuery(entity: try store.number(ofEntity: entity))
+        // No store has so many, and sums of the two have room.
+        query.limit = limit.map { min($0, Self.mostObjects) }
+        query.offset = min(offset, Self.mostObjects)
+        do {
+            if let predicate {
+                query.condition = try reading(predicate) { text throws(PredicateError) in
+                    try PredicateParser.condition(text, store.schema, entity: query.entity)
+                }
+            }
+            query.order = try order(store.schema, query.entity)
+        } catch let error as Misunderstanding {
+            error.complain(to: output)
+            return .usage
+        }
+        if explain {
+            let text = try run(query, store) { try $0.explanation() }
+            try output.say(text: text.visibleLines, json: .object(["plan": .string(text)]))
+        } else if count {
+            let count = try run(query, store) { try $0.count() }
+            try output.say(text: "\(count)", json: .object(["count": .integer(count)]))
+        } else {
+            try show(query, store, output)
+        }
+        return .success
+    }
+
+    // MARK: Reading
+
+    private func reading<Result>(
+        _ text: String, _ read: (String) throws(PredicateError) -> Result
+    ) throws -> Result {
+        do {
+            return try read(text)
+        } catch {
+            throw Misunderstanding(text: text, error: error, path: options.path)
+        }
+    }
+
+    private func order(_ schema: Schema, _ entity: Int) throws -> [QueryOrder] {
+        try (sort ?? "").split(separator: ",").map { key in
+            let key = key.drop { $0 == " " }
+            let isDescending = key.first == "-"
+            let name = String(isDescending ? key.dropFirst() : key)
+            let node = try reading(name) { text throws(PredicateError) in
+                try PredicateParser.sortKey(text, schema, entity: entity)
+            }
+            return QueryOrder(node, isDescending: isDescending)
+        }
+    }
+
+    // MARK: Running
+
+    private func run<Result>(
+        _ query: StoreQuery, _ store: StoreFile, _ body: (QueryRun) throws -> Result
+    ) throws -> Result {
+        try store.read { reader in
+            let revision = try moment.revision(reader, in: options.path)
+            var known: [Int: Set<ObjectID>]?
+            let view = QueryState.View(revision: revision) { reader, entity in
+                let later = try known ?? reader.objects(changedAfter: revision)
+                known = later
+                return later[entity] ?? []
+            }
+            return try body(QueryRun(QueryState(reader, view), query))
+        }
+    }
+
+    private func show(_ query: StoreQuery, _ store: StoreFile, _ output: Output) throws {
+        let entity = store.schema.entities[query.entity - 1]
+        // Taken out of the read, so that output that nobody takes does not hold back pages.
+        let objects = try run(query, store) { run in
+            try run.rows().map { try ExportedObject(entity, $0.id, $0.body) }
+        }
+        switch output.isJSON ? .json : format {
+        case .json: for object in objects { try output.say(object.json.text) }
+        case .csv:
+            try output.say(ExportedObject.header(of: entity).line)
+            for object in objects { try output.say(object.row.line) }
+        case .table:
+            for line in Self.table(entity, objects) { try output.say(line) }
+        }
+    }
+
+    /// Columns as wide as what is in them, up to a limit.
+    private static func table(_ entity: Entity, _ objects: [ExportedObject]) -> [String] {
+        let widest = 40
+        var rows = [["id"] + entity.properties.map(\.name.visible)]
+        rows += objects.map { [$0.id.description] + $0.values.map { cell($0, widest) } }
+        let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            // Nothing stands behind the last column.
+            let cells = zip(row.dropLast(), widths).map { cell, width in
+                cell + String(repeating: " ", count: width - cell.count)
+            }
+            return (cells + row.suffix(1)).joined(separator: "  ")
+        }
+    }
+
+    private static func cell(_ value: Value, _ widest: Int) -> String {
+        let text: String =
+            switch value {
+            case .null: "-"
+            case .string(let text): text.visible
+            default: value.text
+            }
+        return text.count > widest ? text.prefix(widest - 1) + "…" : text
+    }
+}
+
+/// A predicate or a sort key that is not understood.
+private struct Misunderstanding: Error {
+    let text: String
+    let error: PredicateError
+    let path: String
+
+    /// Shows the text with a caret under the place.
+    func complain(to output: Output) {
+        output.note(
+            text: "stet: \(error.message.visible)\n\(error.marked(text))",
+            json: .object([
+                "advice": .string("See stet query --help."), "code": .string("predicate"),
+                "message": .string(error.message), "offset": .integer(error.offset),
+                "path": .string(path), "predicate": .string(text),
+            ]))
+    }
+}
+
+extension StoreReader {
+    /// The objects that commits after a revision have changed, by entity.
+    fileprivate func objects(
+        changedAfter revision: Revision
+    ) throws -> [Int: Set<ObjectID>] {
+        var objects: [Int: Set<ObjectID>] = [:]
+        let head = try head().revision
+        var last = revision
+        while last < head {
+            last = last.next
+            try forEachTouchedObject(of: last) { entity, id, _ in
+                objects[entity, default: []].insert(id)
+            }
+        }
+        return objects
+    }
+}
+
+extension String {
+    /// The lines, each with control characters escaped.
+    fileprivate var visibleLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).visible }
+            .joined(separator: "\n")
+    }
+}
