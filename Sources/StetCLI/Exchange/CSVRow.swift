@@ -54,7 +54,9 @@ struct CSVReader {
         ExchangeError(line: line, message: message)
     }
 
-    /// The next row; nil at the end. Empty lines are none.
+    /// The next row; nil at the end.
+    ///
+    /// Empty lines are none.
     mutating func next() throws -> (line: Int, row: CSVRow)? {
         while let byte = try bytes.peek(), byte == 0x0a || byte == 0x0d {
             _ = try takeLineEnd()

@@ -23,7 +23,7 @@ enum PredicateLiteral {
     case number(String)
     case text(String)
 
-    func value(of type: ValueType, at offset: Int) throws(PredicateError) -> Value {
+    func value(of type: ValueType, at offset: Int) throws(PredicateMistake) -> Value {
         let value: Value? =
             switch (self, type) {
             case (.null, _): .null
@@ -39,7 +39,7 @@ enum PredicateLiteral {
             default: nil
             }
         guard let value else {
-            throw PredicateError("expected \(type.expectation), but found \(text)", at: offset)
+            throw PredicateMistake("expected \(type.expectation), but found \(text)", at: offset)
         }
         return value
     }

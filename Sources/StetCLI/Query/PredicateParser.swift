@@ -16,7 +16,7 @@ struct PredicateParser {
     /// What names stand for, the innermost condition of members last.
     private var scopes: [(object: QueryObject, entity: Int)]
 
-    private init(_ text: String, _ schema: Schema, _ entity: Int) throws(PredicateError) {
+    private init(_ text: String, _ schema: Schema, _ entity: Int) throws(PredicateMistake) {
         self.schema = schema
         tokens = try PredicateLexer.tokens(of: text)
         scopes = [(.root, entity)]
@@ -25,7 +25,7 @@ struct PredicateParser {
     /// The condition that a text says.
     static func condition(
         _ text: String, _ schema: Schema, entity: Int
-    ) throws(PredicateError) -> QueryNode {
+    ) throws(PredicateMistake) -> QueryNode {
         var parser = try PredicateParser(text, schema, entity)
         let node = try parser.either()
         guard parser.token.kind == .end else { throw parser.expected("&&, || or the end") }
@@ -35,13 +35,13 @@ struct PredicateParser {
     /// The property that a text names, to sort by.
     static func sortKey(
         _ text: String, _ schema: Schema, entity: Int
-    ) throws(PredicateError) -> QueryNode {
+    ) throws(PredicateMistake) -> QueryNode {
         var parser = try PredicateParser(text, schema, entity)
         let start = parser.token.offset
         let path = try parser.path()
         guard parser.token.kind == .end else { throw parser.expected("the end") }
         guard path.type.isOrdered else {
-            throw PredicateError("\(path.type) has no order", at: start)
+            throw PredicateMistake("\(path.type) has no order", at: start)
         }
         return path.node
     }
@@ -50,8 +50,8 @@ struct PredicateParser {
 
     private var token: PredicateToken { tokens[min(place, tokens.count - 1)] }
 
-    private func expected(_ what: String) -> PredicateError {
-        PredicateError("expected \(what), but found \(token.description)", at: token.offset)
+    private func expected(_ what: String) -> PredicateMistake {
+        PredicateMistake("expected \(what), but found \(token.description)", at: token.offset)
     }
 
     private mutating func take(_ sign: String) -> Bool {
@@ -66,29 +66,29 @@ struct PredicateParser {
         return true
     }
 
-    private mutating func expect(_ sign: String) throws(PredicateError) {
+    private mutating func expect(_ sign: String) throws(PredicateMistake) {
         guard take(sign) else { throw expected(sign) }
     }
 
     // MARK: Conditions
 
-    private mutating func either() throws(PredicateError) -> QueryNode {
+    private mutating func either() throws(PredicateMistake) -> QueryNode {
         var nodes = [try both()]
         while take("||") { nodes.append(try both()) }
         return nodes.count == 1 ? nodes[0] : .any(nodes)
     }
 
-    private mutating func both() throws(PredicateError) -> QueryNode {
+    private mutating func both() throws(PredicateMistake) -> QueryNode {
         var nodes = [try single()]
         while take("&&") { nodes.append(try single()) }
         return nodes.count == 1 ? nodes[0] : .all(nodes)
     }
 
-    private mutating func single() throws(PredicateError) -> QueryNode {
+    private mutating func single() throws(PredicateMistake) -> QueryNode {
         depth += 1
         defer { depth -= 1 }
         guard depth <= Self.depthLimit else {
-            throw PredicateError(
+            throw PredicateMistake(
                 "expected at most \(Self.depthLimit) conditions within each other",
                 at: token.offset)
         }
@@ -114,11 +114,11 @@ struct PredicateParser {
 
     private mutating func members(
         _ test: QueryNode.MemberTest
-    ) throws(PredicateError) -> QueryNode {
+    ) throws(PredicateMistake) -> QueryNode {
         let start = token.offset
         let (place, name) = try walk()
         guard let (members, target) = relationship(place, name) else {
-            throw PredicateError(
+            throw PredicateMistake(
                 "\(name) is no relationship to many of \(schema.entities[place.entity - 1].name)",
                 at: start)
         }
@@ -130,7 +130,7 @@ struct PredicateParser {
         return .members(test, members, condition)
     }
 
-    private mutating func comparison() throws(PredicateError) -> QueryNode {
+    private mutating func comparison() throws(PredicateMistake) -> QueryNode {
         let start = token.offset
         let left = try operand()
         if take(word: "in") { return try membership(left, start) }
@@ -150,22 +150,22 @@ struct PredicateParser {
         ]
         if let folding {
             guard type == .string else {
-                throw PredicateError("only text can be folded, not \(type)", at: place)
+                throw PredicateMistake("only text can be folded, not \(type)", at: place)
             }
             nodes[0] = .folded(nodes[0], folding)
         }
         switch sign {
         case .comparison(let comparison):
             if ![.equal, .notEqual].contains(comparison), !type.isOrdered {
-                throw PredicateError("\(type) has no order: expected == or !=", at: place)
+                throw PredicateMistake("\(type) has no order: expected == or !=", at: place)
             }
             if nodes.contains(.constant(.null)), ![.equal, .notEqual].contains(comparison) {
-                throw PredicateError("nil has no order: expected == or !=", at: place)
+                throw PredicateMistake("nil has no order: expected == or !=", at: place)
             }
             return .comparison(comparison, nodes[0], nodes[1])
         case .search(let search):
             guard type == .string, !nodes.contains(.constant(.null)) else {
-                throw PredicateError("expected text on both sides, not \(type)", at: place)
+                throw PredicateMistake("expected text on both sides, not \(type)", at: place)
             }
             return .text(search, nodes[0], nodes[1])
         }
@@ -179,14 +179,14 @@ struct PredicateParser {
 
     private mutating func membership(
         _ left: PredicateOperand, _ start: Int
-    ) throws(PredicateError) -> QueryNode {
+    ) throws(PredicateMistake) -> QueryNode {
         guard case .path(let path) = left else {
-            throw PredicateError("expected a property", at: start)
+            throw PredicateMistake("expected a property", at: start)
         }
         let place = token.offset
         let folding = takeFolding()
         if folding != nil, path.type != .string {
-            throw PredicateError("only text can be folded, not \(path.type)", at: place)
+            throw PredicateMistake("only text can be folded, not \(path.type)", at: place)
         }
         try expect("[")
         var values: [Value] = []
@@ -194,7 +194,7 @@ struct PredicateParser {
             if !values.isEmpty { try expect(",") }
             let offset = token.offset
             guard case .literal(let literal) = try operand() else {
-                throw PredicateError("expected a value", at: offset)
+                throw PredicateMistake("expected a value", at: offset)
             }
             values.append(try literal.value(of: path.type, at: offset))
         }
@@ -203,7 +203,7 @@ struct PredicateParser {
 
     // MARK: Operands
 
-    private mutating func operand() throws(PredicateError) -> PredicateOperand {
+    private mutating func operand() throws(PredicateMistake) -> PredicateOperand {
         let start = token
         switch token.kind {
         case .text(let text):
@@ -231,22 +231,22 @@ struct PredicateParser {
     /// The type that both sides are compared as.
     private func type(
         _ left: PredicateOperand, _ start: Int, _ right: PredicateOperand, _ other: Int
-    ) throws(PredicateError) -> ValueType {
+    ) throws(PredicateMistake) -> ValueType {
         switch (left, right) {
         case (.path(let left), .path(let right)):
             guard left.type == right.type else {
-                throw PredicateError("expected \(left.type), not \(right.type)", at: other)
+                throw PredicateMistake("expected \(left.type), not \(right.type)", at: other)
             }
             return left.type
         case (.path(let path), .literal), (.literal, .path(let path)): return path.type
         case (.literal, .literal):
-            throw PredicateError("expected a property on one side", at: start)
+            throw PredicateMistake("expected a property on one side", at: start)
         }
     }
 
     private func node(
         _ operand: PredicateOperand, _ type: ValueType, _ offset: Int
-    ) throws(PredicateError) -> QueryNode {
+    ) throws(PredicateMistake) -> QueryNode {
         switch operand {
         case .path(let path): path.node
         case .literal(let literal): .constant(try literal.value(of: type, at: offset))
@@ -258,7 +258,7 @@ struct PredicateParser {
     private typealias Place = (object: QueryObject, entity: Int)
 
     /// Follows references up to the last name.
-    private mutating func walk() throws(PredicateError) -> (Place, String) {
+    private mutating func walk() throws(PredicateMistake) -> (Place, String) {
         var place = scopes[scopes.count - 1]
         for _ in 0..<Self.pathLimit {
             let start = token.offset
@@ -269,14 +269,14 @@ struct PredicateParser {
             guard let slot = entity.slot(of: name) else { throw unknown(name, place, start) }
             guard let target = entity.properties[slot].target,
                 let number = schema.number(ofEntity: target)
-            else { throw PredicateError("\(name) is no reference", at: start) }
+            else { throw PredicateMistake("\(name) is no reference", at: start) }
             self.place += 1
             place = (.target(place.object, slot: slot, entity: target), number)
         }
-        throw PredicateError("expected at most \(Self.pathLimit) references", at: token.offset)
+        throw PredicateMistake("expected at most \(Self.pathLimit) references", at: token.offset)
     }
 
-    private mutating func takeName() throws(PredicateError) -> String {
+    private mutating func takeName() throws(PredicateMistake) -> String {
         switch token.kind {
         case .name(let name), .quotedName(let name):
             place += 1
@@ -285,7 +285,7 @@ struct PredicateParser {
         }
     }
 
-    private mutating func path() throws(PredicateError) -> PredicatePath {
+    private mutating func path() throws(PredicateMistake) -> PredicatePath {
         let start = token.offset
         let (place, name) = try walk()
         let entity = schema.entities[place.entity - 1]
@@ -296,7 +296,7 @@ struct PredicateParser {
         }
         if let (members, _) = relationship(place, name) {
             guard take(".") || take("?."), take(word: "count") else {
-                throw PredicateError(
+                throw PredicateMistake(
                     "\(name) has many members: expected \(name).count, or any \(name) { … }",
                     at: start)
             }
@@ -321,11 +321,11 @@ struct PredicateParser {
         )
     }
 
-    private func unknown(_ name: String, _ place: Place, _ offset: Int) -> PredicateError {
+    private func unknown(_ name: String, _ place: Place, _ offset: Int) -> PredicateMistake {
         let entity = schema.entities[place.entity - 1]
         let names = entity.properties.map(\.name) + entity.relationships.map(\.name)
         let known = names.isEmpty ? "none" : names.joined(separator: ", ")
-        return PredicateError(
+        return PredicateMistake(
             "\(entity.name) has no property \(name); it has \(known)", at: offset)
     }
 }

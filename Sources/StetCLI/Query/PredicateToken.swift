@@ -47,7 +47,7 @@ struct PredicateLexer {
     ]
 
     /// The tokens of a text, the end included.
-    static func tokens(of text: String) throws(PredicateError) -> [PredicateToken] {
+    static func tokens(of text: String) throws(PredicateMistake) -> [PredicateToken] {
         var lexer = PredicateLexer(bytes: Array(text.utf8))
         try lexer.run()
         return lexer.tokens
@@ -57,7 +57,7 @@ struct PredicateLexer {
 
     private var byte: UInt8? { place < bytes.count ? bytes[place] : nil }
 
-    private mutating func run() throws(PredicateError) {
+    private mutating func run() throws(PredicateMistake) {
         while let byte {
             let start = place
             switch byte {
@@ -122,12 +122,12 @@ struct PredicateLexer {
         return text(from: start)
     }
 
-    private mutating func quotedName() throws(PredicateError) -> String {
+    private mutating func quotedName() throws(PredicateMistake) -> String {
         let start = place
         place += 1
         while let byte, byte != UInt8(ascii: "`") { place += 1 }
         guard byte != nil else {
-            throw PredicateError("the name that begins here has no ` at its end", at: start)
+            throw PredicateMistake("the name that begins here has no ` at its end", at: start)
         }
         defer { place += 1 }
         return text(from: start + 1)
@@ -135,7 +135,7 @@ struct PredicateLexer {
 
     // MARK: Text
 
-    private mutating func quotedText() throws(PredicateError) -> String {
+    private mutating func quotedText() throws(PredicateMistake) -> String {
         let start = place
         var text: [UInt8] = []
         place += 1
@@ -147,10 +147,10 @@ struct PredicateLexer {
             default: text.append(byte)
             }
         }
-        throw PredicateError("the text that begins here has no \" at its end", at: start)
+        throw PredicateMistake("the text that begins here has no \" at its end", at: start)
     }
 
-    private mutating func appendEscaped(to text: inout [UInt8]) throws(PredicateError) {
+    private mutating func appendEscaped(to text: inout [UInt8]) throws(PredicateMistake) {
         let start = place - 1
         let escaped = byte
         place += 1
@@ -162,11 +162,11 @@ struct PredicateLexer {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"): text.append(escaped ?? 0)
         case UInt8(ascii: "u"): text += String(try scalar(start)).utf8
         default:
-            throw PredicateError(#"expected \" \\ \n \r \t \0 or \u{…}"#, at: start)
+            throw PredicateMistake(#"expected \" \\ \n \r \t \0 or \u{…}"#, at: start)
         }
     }
 
-    private mutating func scalar(_ start: Int) throws(PredicateError) -> Character {
+    private mutating func scalar(_ start: Int) throws(PredicateMistake) -> Character {
         let digits = bytes[min(place, bytes.count)...].prefix(10)
         if digits.first == UInt8(ascii: "{"), let end = digits.firstIndex(of: UInt8(ascii: "}")) {
             let number = String(decoding: digits[digits.startIndex + 1..<end], as: UTF8.self)
@@ -175,7 +175,7 @@ struct PredicateLexer {
                 return Character(scalar)
             }
         }
-        throw PredicateError(#"expected the number of a character, as in \u{e9}"#, at: start)
+        throw PredicateMistake(#"expected the number of a character, as in \u{e9}"#, at: start)
     }
 
     // MARK: Signs
@@ -197,7 +197,7 @@ struct PredicateLexer {
         add(.folding(folding), start)
     }
 
-    private mutating func addSign(_ start: Int) throws(PredicateError) {
+    private mutating func addSign(_ start: Int) throws(PredicateMistake) {
         let pair = String(decoding: bytes[place...].prefix(2), as: UTF8.self)
         if Self.pairs.contains(pair) {
             place += 2
@@ -205,7 +205,7 @@ struct PredicateLexer {
         }
         guard let byte, Self.signs.contains(byte) else {
             let scalar = String(decoding: bytes[place...].prefix(1), as: UTF8.self)
-            throw PredicateError("\(scalar) has no meaning here", at: start)
+            throw PredicateMistake("\(scalar) has no meaning here", at: start)
         }
         place += 1
         add(.sign(String(UnicodeScalar(byte))), start)

@@ -66,7 +66,7 @@ struct QueryCommand: StoreCommand {
         query.offset = min(offset, Self.mostObjects)
         do {
             if let predicate {
-                query.condition = try reading(predicate) { text throws(PredicateError) in
+                query.condition = try reading(predicate) { text throws(PredicateMistake) in
                     try PredicateParser.condition(text, store.schema, entity: query.entity)
                 }
             }
@@ -90,7 +90,7 @@ struct QueryCommand: StoreCommand {
     // MARK: Reading
 
     private func reading<Result>(
-        _ text: String, _ read: (String) throws(PredicateError) -> Result
+        _ text: String, _ read: (String) throws(PredicateMistake) -> Result
     ) throws -> Result {
         do {
             return try read(text)
@@ -104,7 +104,7 @@ struct QueryCommand: StoreCommand {
             let key = key.drop { $0 == " " }
             let isDescending = key.first == "-"
             let name = String(isDescending ? key.dropFirst() : key)
-            let node = try reading(name) { text throws(PredicateError) in
+            let node = try reading(name) { text throws(PredicateMistake) in
                 try PredicateParser.sortKey(text, schema, entity: entity)
             }
             return QueryOrder(node, isDescending: isDescending)
@@ -173,7 +173,7 @@ struct QueryCommand: StoreCommand {
 /// A predicate or a sort key that is not understood.
 private struct Misunderstanding: Error {
     let text: String
-    let error: PredicateError
+    let error: PredicateMistake
     let path: String
 
     /// Shows the text with a caret under the place.

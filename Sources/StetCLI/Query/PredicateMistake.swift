@@ -1,7 +1,7 @@
 import StetStore
 
 /// Why a predicate is not understood, and where.
-struct PredicateError: Error, Hashable {
+struct PredicateMistake: Error, Hashable {
     /// What is wrong, in the middle of a sentence.
     var message: String
     /// The place in the UTF-8 bytes of the text.
