@@ -74,6 +74,7 @@ struct ExactTextTests {
                 #expect(Value(text: value.exactText, type) == value)
                 #expect(JSON(text: value.exactJSON.text).flatMap { Value(json: $0, type) } == value)
             }
+            #expect(values[3].1.exactText.hasSuffix("Z"))
         }
     }
 

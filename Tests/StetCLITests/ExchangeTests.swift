@@ -80,7 +80,6 @@ struct ExchangeTests {
     }
 
     @Test func rowsThatAreNotValidAreToldWithTheirLinesAndNothingIsCommitted() throws {
-        try library.insert([("Tag", 1, ["name": .string("known")])])
         let path = try library.write(
             """
             Name,pages,isLent,made,shelf,note
@@ -92,17 +91,161 @@ struct ExchangeTests {
 
             "last",,false,2001-01-01,"",
             """, to: "books.csv")
-        let words = [
-            "import", library.path, "Book", path, "--map", "Name=title", "--map", "note=",
-            "--without-validators",
-        ]
-        let errors = """
-            line 2: made is not a date, "2026-01-31" or "2026-01-31T12:00:00Z"
-            line 4: pages must be at most 2000
+        func run(_ words: String...) throws -> Tool.Outcome {
+            try Tool.Running(
+                ["import", library.path, "Book", path, "--map", "Name=title", "--map", "note="]
+                    + words
+            ).outcome()
+        }
+        let problems = """
+            line 4: isLent is not true or false
+            line 4: title must be at least 1 character
+            line 4: pages can't be greater than 2000
+            line 5: pages can't be greater than 2000
+            line 5: shelf refers to 01900000-0000-7000-8000-000000000009, which is no Shelf
+            line 6: there are 2 fields for 6 columns
+            line 8: shelf is not nil or the id of an object
+
             """
-        let outcome = try Tool.Running(words).outcome()
-        #expect(outcome.status == 1)
-        #expect(outcome.output.hasPrefix(String(errors.prefix(60))), "\(outcome.output)")
-        #expect(outcome.output == "", "\(outcome.output)")
+        #expect(
+            try run("--without-validators")
+                == Tool.Outcome(
+                    status: 1, output: problems + "4 rejected. Nothing was imported.\n"))
+        #expect(
+            try run("--dry-run", "--skip-invalid")
+                == Tool.Outcome(
+                    status: 1, output: problems + "1 inserted, 4 rejected, if it were done\n"))
+        #expect(try run("--skip-invalid").errors.contains("--without-validators"))
+        #expect(try library.file.read { try $0.head().revision } == 0)
+        #expect(
+            try run("--skip-invalid", "--without-validators", "--author", "me", "--label", "books")
+                == Tool.Outcome(
+                    status: 0, output: problems + "revision 1: 1 inserted, 4 rejected\n"))
+        let commit = try library.file.read { try $0.commit(1) }
+        #expect(commit.cause == .import && commit.author == "me" && commit.label == "books")
+        #expect(!commit.isUndoable && commit.metadata == ["stet.withoutValidators": "true"])
+        // The stamp is the time of the import.
+        #expect(commit.changeSet.changes.map { $0["made"]?.new } == [.date(commit.time)])
+        #expect(commit.changeSet.changes.map { $0["title"]?.new } == [.string("two\nlines")])
+        let revert = try Tool.run("revert", library.path, "1", "--without-validators")
+        #expect(revert.status == 0)
+        #expect(try library.file.verify().problems == [])
+    }
+
+    @Test func valuesThatMustBeUniqueAreNormalisedAndCompared() throws {
+        try library.insert([("Tag", 1, ["name": .string("known")])])
+        let path = try library.write("name\n Known\nNew \nnew\nNEW\n", to: "tags.csv")
+        let problems = """
+            line 2: name is already taken by another Tag
+            line 4: name is already taken by another Tag
+            line 5: name is already taken by another Tag
+
+            """
+        let outcome = try importing("Tag", path, "--skip-invalid")
+        #expect(
+            outcome
+                == Tool.Outcome(
+                    status: 0, output: problems + "revision 2: 1 inserted, 3 rejected\n"))
+        #expect(try library.bodies().count == 2)
+    }
+
+    @Test func anObjectThatIsThereIsUpdated() throws {
+        try library.fill()
+        let id = "01900000-0000-7000-8000-00000000000b"
+        let path = try library.write(
+            """
+            {"id":"\(id)","title":"new","pages":1.0}
+            {"entity":"Book","id":"01900000-0000-7000-8000-00000000000c","values":{}}
+            {"id":"\(id)","title":"twice"}
+            {"entity":"Tag","id":"\(id)","values":{}}
+            {"id":"x","title":"none"}
+            {"title":"no id","isLent":true,"made":"2001-01-01"}
+            {"title":7,"isLent":true,"colour":1}
+            []
+            """, to: "books.jsonl")
+        let outcome = try importing("Book", path, "--skip-invalid")
+        let expected = """
+            line 3: it has the id of line 1
+            line 4: it is an object of Tag, not of Book
+            line 5: the id is no UUID
+            line 7: Book has no property colour
+            line 7: title is not text
+            line 8: it is no JSON object in one line
+            revision 2: 1 inserted, 1 updated, 1 unchanged, 5 rejected
+
+            """
+        #expect(outcome == Tool.Outcome(status: 0, output: expected))
+        let changes = try library.file.read { try $0.commit(2) }.changeSet.changes
+        #expect(changes.map(\.kind) == [.update, .insert])
+        #expect(changes[0].properties.map(\.name) == ["title", "pages"])
+        #expect(try library.file.verify().problems == [])
+    }
+
+    @Test func aDeletedObjectComesBackAndBoundsOfMembersAreKept() throws {
+        try library.fill()
+        let path = library.directory.file("all.jsonl")
+        #expect(try Tool.run("export", library.path, "--output", path).status == 0)
+        let before = try library.bodies()
+        #expect(try Tool.run("revert", library.path, "1", "--without-validators").status == 0)
+        #expect(try library.bodies().isEmpty)
+        #expect(try importing(path).output == "revision 3: 14 inserted\n")
+        #expect(try library.bodies() == before)
+        let shelf = "01900000-0000-7000-8000-000000000001"
+        let more = try library.write(
+            "title,isLent,shelf\na,true,\(shelf)\nb,true,\(shelf)\n", to: "more.csv")
+        let refused = try importing("Book", more)
+        #expect(refused.status == 1)
+        #expect(refused.output.hasPrefix("line 2: books") && refused.output.contains("line 3"))
+        #expect(try library.file.verify().problems == [])
+    }
+
+    @Test func batchesAreCommitsOfTheirOwn() throws {
+        let names = (1...5).map { "{\"name\":\"tag \($0)\"}" } + ["{\"name\":\"\"}"]
+        let path = try library.write(names.joined(separator: "\n"), to: "tags.jsonl")
+        let outcome = try importing("Tag", path, "--batch", "2")
+        #expect(
+            outcome
+                == Tool.Outcome(
+                    status: 1,
+                    output: """
+                        line 6: name can't be empty
+                        4 inserted, 1 rejected. Commits up to revision 2 have the rows before.
+
+                        """))
+        #expect(try library.bodies().count == 4)
+        let json = try importing("Tag", path, "--skip-invalid", "--batch", "4", "--json")
+        #expect(json.status == 0)
+        #expect(json.output.contains(#""revisions":[3]"#), "\(json.output)")
+    }
+
+    @Test(arguments: [
+        ("a.csv", "name\n\"x", "line 2: a quoted field that begins here has no end"),
+        ("a.csv", "name\nx\"y", "line 2: a quote in a field that does not begin with one"),
+        ("a.csv", "name\n\"x\"y", "line 2: behind a quoted field a comma"),
+        ("a.csv", "name\rx", "line 1: a carriage return without a line feed"),
+        ("a.csv", "", "line 1: there is no row with the names"),
+        ("a.csv", "colour\nx", "line 1: Tag has no property colour"),
+        ("a.csv", "name,name\nx,y", "line 1: two columns are called name"),
+    ])
+    func aFileThatIsNotWrittenAsItShouldBeIsRefused(
+        name: String, text: String, message: String
+    ) throws {
+        let path = try library.write(text, to: name)
+        let outcome = try importing("Tag", path)
+        #expect(outcome.status == 65 && outcome.errors.contains(message), "\(outcome.errors)")
+        #expect(outcome.errors.contains("Nothing was imported."))
+        #expect(try library.file.read { try $0.head().revision } == 0)
+    }
+
+    @Test func whatTheCommandLineLacksIsUsage() throws {
+        let path = try library.write("name\n", to: "a.csv")
+        #expect(try Tool.run("import", library.path, path).status == 64)
+        #expect(try Tool.run("import", library.path).status == 64)
+        #expect(try importing("Tag", path, "--batch", "0").status == 64)
+        #expect(try importing("Tag", path, "--map", "x").status == 64)
+        #expect(try importing("Tag", path, "--map", "x=name").status == 65)
+        #expect(try importing("Nothing", path).status == 66)
+        #expect(try importing("Tag", "\(path).not").status == 66)
+        #expect(try importing("Tag", path) == Tool.Outcome(status: 0, output: "no rows\n"))
     }
 }

@@ -16,22 +16,17 @@ struct QueryingTests {
 
     @Test func aTableHasAColumnForEachProperty() throws {
         let table = """
-            id                                    title     pages  price  isLent  read  made             \
-                     shelf
-            01900000-0000-7000-8000-00000000000e  loose     -3     -0.0   false   -     \
+            id                                    title  pages  price  isLent  read  \
+            made                      shelf
+            01900000-0000-7000-8000-00000000000e  loose  -3     -0.0   false   -     \
             2001-01-01T00:00:01.000Z  -
-            01900000-0000-7000-8000-00000000000c  elan      250    nan    true    -     \
+            01900000-0000-7000-8000-00000000000c  elan   250    nan    true    -     \
             2001-01-01T00:00:01.000Z  01900000-0000-7000-8000-000000000001
 
             """
         #expect(
-            try query(
-                "Book", "read == nil", "--sort", "isLent,-title", "--offset", "0", "--limit", "5")
-                == Tool.Outcome(
-                    status: 0,
-                    output: table.replacing("loose     ", with: "loose  ")
-                        .replacing("elan      ", with: "elan   ").replacing(
-                            "title     ", with: "title  ")))
+            try query("Book", "read == nil", "--sort", "isLent,-title", "--limit", "5")
+                == Tool.Outcome(status: 0, output: table))
     }
 
     @Test func sortedPagesCountsAndPlans() throws {

@@ -20,7 +20,9 @@ struct CSVRow {
             let special = text.utf8.contains { [0x22, 0x2c, 0x0a, 0x0d].contains($0) }
             let isPadded = text.utf8.first == 0x20 || text.utf8.last == 0x20
             guard isQuoted || special || isPadded else { return text }
-            return "\"\(text.replacing("\"", with: "\"\""))\""
+            // Byte by byte: a quote and an accent behind it are one character.
+            let doubled = text.utf8.flatMap { $0 == 0x22 ? [$0, $0] : [$0] }
+            return "\"\(String(decoding: doubled, as: UTF8.self))\""
         }
     }
 

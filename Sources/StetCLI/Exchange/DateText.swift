@@ -16,7 +16,9 @@ extension Date {
         let digits = "\(abs(seconds))".split(separator: ".")
         guard digits.count == 2, let fraction = Self.fraction(digits[1], isNegative: seconds < 0)
         else { return plain }
-        let text = timeText(whole).dropLast() + (fraction.isEmpty ? "" : ".\(fraction)") + "Z"
+        let text =
+            timeText(whole, withMilliseconds: false).dropLast()
+            + (fraction.isEmpty ? "" : ".\(fraction)") + "Z"
         // Also tells -0 from 0.
         return Date(exactText: String(text))?.timeIntervalSinceReferenceDate.bitPattern
             == seconds.bitPattern ? String(text) : plain

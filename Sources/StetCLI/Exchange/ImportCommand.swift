@@ -224,7 +224,7 @@ struct ImportTally {
             (rejected, "rejected"),
         ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
         let what = counts.isEmpty ? "no rows" : counts.joined(separator: ", ")
-        if isStopped { return "\(what); \(advice)" }
+        if isStopped { return "\(what). \(advice)" }
         if isDryRun { return "\(what), if it were done" }
         guard let first = commits.first, let last = commits.last else { return what }
         let range = first == last ? "revision \(first)" : "revisions \(first) to \(last)"

@@ -89,7 +89,7 @@ struct ImportConversion {
             .map { ImportProblem("\(entity.name) has no property \($0)") }
         var sound: [Int] = []
         for (slot, property) in entity.properties.enumerated() {
-            guard let field = record.fields[property.name] else {
+            guard let field = record.fields[property.name], !property.isMissing(field) else {
                 if values[slot] == .null, !property.isOptional, property.stamp == nil {
                     problems.append(property.problem("is missing"))
                 }
@@ -120,7 +120,8 @@ struct ImportConversion {
         if values == old { return }
         for slot in entity.stampedSlots {
             let property = entity.properties[slot]
-            guard old == nil || property.stamp == .update, record.fields[property.name] == nil
+            guard old == nil || property.stamp == .update,
+                record.fields[property.name].map(property.isMissing) ?? true
             else { continue }
             values[slot] = .date(Date(timeIntervalSinceReferenceDate: time))
         }
@@ -128,6 +129,12 @@ struct ImportConversion {
 }
 
 extension Property {
+    /// True for an empty field where nil and empty text are no values.
+    fileprivate func isMissing(_ field: ImportRecord.Field) -> Bool {
+        guard case .text(let field) = field, !isOptional, type != .string else { return false }
+        return field.text.isEmpty && !field.isQuoted
+    }
+
     fileprivate func problem(_ text: String) -> ImportProblem {
         ImportProblem("\(name) \(text)", property: name)
     }

@@ -34,7 +34,9 @@ struct QueryCommand: StoreCommand {
     @Argument(help: "The condition; all objects without one.")
     var predicate: String?
 
-    @Option(help: "The properties to sort by, with a - before what descends: name,-rating.")
+    @Option(
+        parsing: .unconditional,
+        help: "The properties to sort by, with a - before what descends: name,-rating.")
     var sort: String?
 
     @Option(help: "Shows at most this number of objects.")
