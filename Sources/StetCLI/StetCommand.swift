@@ -5,7 +5,7 @@ import ArgumentParser
 struct StetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stet",
-        abstract: "Shows, verifies and copies Stet stores.",
+        abstract: "Shows, queries, fills, verifies and copies Stet stores.",
         discussion: """
             Needs no models: a store holds the description of its own. A store may be in use by \
             other processes meanwhile; only undo, redo, revert, import, trim and redact write to \
@@ -21,7 +21,8 @@ struct StetCommand: ParsableCommand {
               1    verify found something wrong, or there are conflicts or violations, or
                    values are redacted or in use
               64   the command line is not understood
-              65   the file is not a store, or it is damaged, or written by a later version
+              65   the file is not a store, or it is damaged, or written by a later version; or
+                   a file to be imported is not written as it should be
               66   there is no such file, revision or object
               70   the tool itself failed
               73   the copy cannot be made, as when there is such a file already

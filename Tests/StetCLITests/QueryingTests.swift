@@ -47,8 +47,7 @@ struct QueryingTests {
         #expect(try query("Book", "isLent", "--count", "--json").output == "{\"count\":1}\n")
         let most = "\(Int.max)"
         #expect(
-            try query("Book", "--limit", most, "--offset", "1", "--sort", "title", "--count").output
-                == "3\n")
+            try ids("--limit", most, "--offset", "1", "--sort", "title") == ["0c", "0e", "0b"])
         let plan = try query("Book", "pages > 99 && isLent", "--explain")
         #expect(plan.status == 0 && plan.output.contains("pages"))
     }

@@ -80,6 +80,27 @@ enum PredicateOperator {
         default: return nil
         }
     }
+
+    /// Why it has no meaning for two values of a type, one of which may be nil; nil when it has.
+    func problem(_ type: ValueType, hasNil: Bool, isFolded: Bool) -> String? {
+        if isFolded, type != .string { return "only text can be folded, not \(type)" }
+        switch self {
+        case .comparison(.equal), .comparison(.notEqual): return nil
+        case .comparison:
+            if !type.isOrdered { return "\(type) has no order: expected == or !=" }
+            return hasNil ? "nil has no order: expected == or !=" : nil
+        case .search:
+            if type == .string, !hasNil { return nil }
+            return "expected text on both sides, not \(hasNil ? "nil" : "\(type)")"
+        }
+    }
+
+    func node(_ left: QueryNode, _ right: QueryNode) -> QueryNode {
+        switch self {
+        case .comparison(let comparison): .comparison(comparison, left, right)
+        case .search(let search): .text(search, left, right)
+        }
+    }
 }
 
 extension ValueType {

@@ -145,30 +145,13 @@ struct PredicateParser {
         let other = token.offset
         let right = try operand()
         let type = try type(left, start, right, other)
-        var nodes = [
-            try node(left, type, start), try node(right, type, other),
-        ]
-        if let folding {
-            guard type == .string else {
-                throw PredicateMistake("only text can be folded, not \(type)", at: place)
-            }
-            nodes[0] = .folded(nodes[0], folding)
+        var nodes = (try node(left, type, start), try node(right, type, other))
+        let hasNil = [nodes.0, nodes.1].contains(.constant(.null))
+        if let problem = sign.problem(type, hasNil: hasNil, isFolded: folding != nil) {
+            throw PredicateMistake(problem, at: place)
         }
-        switch sign {
-        case .comparison(let comparison):
-            if ![.equal, .notEqual].contains(comparison), !type.isOrdered {
-                throw PredicateMistake("\(type) has no order: expected == or !=", at: place)
-            }
-            if nodes.contains(.constant(.null)), ![.equal, .notEqual].contains(comparison) {
-                throw PredicateMistake("nil has no order: expected == or !=", at: place)
-            }
-            return .comparison(comparison, nodes[0], nodes[1])
-        case .search(let search):
-            guard type == .string, !nodes.contains(.constant(.null)) else {
-                throw PredicateMistake("expected text on both sides, not \(type)", at: place)
-            }
-            return .text(search, nodes[0], nodes[1])
-        }
+        if let folding { nodes.0 = .folded(nodes.0, folding) }
+        return sign.node(nodes.0, nodes.1)
     }
 
     private mutating func takeFolding() -> TextFolding? {

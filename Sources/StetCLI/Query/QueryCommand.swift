@@ -10,20 +10,18 @@ struct QueryCommand: StoreCommand {
         discussion: """
             A condition compares properties: rating >= 3 && title hasPrefix "S". It has == != < \
             <= > >= in [1, 2] contains hasPrefix hasSuffix, && || ! and parentheses, nil, true, \
-            false, numbers, "text" with \\" \\\\ \\n \\t \\u{e9}. Dates, ids, UUIDs, URLs and data \
-            are text: created > "2026-01-31". [c], [d] or [cd] directly behind an operator lets \
-            case and accents count for nothing: title ==[cd] "resume". notebook.name follows a \
-            reference, tags.count counts members, any tags { name == "x" } and all tags { … } ask \
-            them. Operators mean what they mean in Swift. A name in `backquotes` is no word of the \
-            language.
+            false, numbers, and "text" with \\" \\\\ \\n \\t \\u{e9}. Dates, ids, UUIDs, URLs and \
+            data are text: created > "2026-01-31". [c], [d] or [cd] directly behind an operator \
+            lets case and accents count for nothing: title ==[cd] "resume". notebook.name follows \
+            a reference, tags.count counts members, any tags { name == "x" } and all tags { … } \
+            ask them. Operators mean what they mean in Swift. A name in `backquotes` is no word of \
+            the language.
 
             JSON and CSV are those of export. The result is in memory before any is written: use \
             --limit, or export.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case table, json, csv }
-
-    private static let mostObjects = 1 << 48
 
     @OptionGroup var options: StoreOptions
     @OptionGroup var moment: MomentOptions
@@ -63,9 +61,8 @@ struct QueryCommand: StoreCommand {
     func perform(_ output: Output) throws -> ExitCode {
         let store = try openStore()
         var query = StoreQuery(entity: try store.number(ofEntity: entity))
-        // No store has so many, and sums of the two have room.
-        query.limit = limit.map { min($0, Self.mostObjects) }
-        query.offset = min(offset, Self.mostObjects)
+        query.limit = limit
+        query.offset = offset
         do {
             if let predicate {
                 query.condition = try reading(predicate) { text throws(PredicateMistake) in
