@@ -89,6 +89,10 @@ struct QueryingTests {
         #expect(try count("--as-of", "2001-01-01T00:01:39Z") == "2\n")
         #expect(try count("--as-of", "2001-01-01T00:01:40Z") == "3\n")
         #expect(try query("Tag", "--as-of", "3").status == 66)
+        try library.file.trim(through: 1)
+        #expect(try count("--as-of", "1") == "2\n")
+        #expect(try query("Tag", "--as-of", "0").errors.contains("was trimmed"))
+        #expect(try query("Tag", "--as-of", "2000-12-31").status == 66)
         #expect(try query("Tag", "--as-of", "yesterday").status == 64)
     }
 
