@@ -218,6 +218,36 @@ struct ExchangeTests {
         #expect(json.output.contains(#""revisions":[3]"#), "\(json.output)")
     }
 
+    @Test func longFilesAreReadInParts() throws {
+        let rows = (0..<2_500).map { "tag \($0)" }
+        let path = try library.write((["name"] + rows).joined(separator: "\n"), to: "tags.csv")
+        #expect(try importing("Tag", path).output == "revision 1: 2500 inserted\n")
+        #expect(try library.bodies().count == 2_500)
+        // What is rejected a thousand times is not looked at to its end.
+        let again = try importing("Tag", path)
+        #expect(
+            again.status == 1 && again.output.hasSuffix("2500 rejected. Nothing was imported.\n"))
+        let empty = "name\n" + String(repeating: "\"\",\n", count: 2_500)
+        let bad = try importing("Tag", try library.write(empty, to: "bad.csv"))
+        #expect(bad.output.hasSuffix("1000 rejected. Nothing was imported.\n"))
+    }
+
+    @Test func whatOthersHaveChangedMeanwhileIsNotWrittenOver() throws {
+        var batch = try ImportBatch(library.file)
+        let conversion = ImportConversion(schema: library.file.schema, entity: "Tag", time: 0)
+        let id = ObjectID.fixed(1).description
+        let record = ImportRecord(line: 1, id: id, fields: ["name": .json(.string("file"))])
+        try batch.add([record], conversion)
+        try batch.check()
+        #expect(batch.rejected.isEmpty && batch.rows.count == 1)
+        try library.insert([("Tag", 1, ["name": .string("other")])])
+        let before = try library.bodies()
+        #expect(throws: CommitRefusal.self) {
+            try batch.commit(CommitAttributes(), time: 0)
+        }
+        #expect(try library.bodies() == before)
+    }
+
     @Test(arguments: [
         ("a.csv", "name\n\"x", "line 2: a quoted field that begins here has no end"),
         ("a.csv", "name\nx\"y", "line 2: a quote in a field that does not begin with one"),
