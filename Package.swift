@@ -12,7 +12,7 @@ let package = Package(
     products: [
         .library(name: "Stet", targets: ["Stet"]),
         .library(name: "StetServiceLifecycle", targets: ["StetServiceLifecycle"]),
-        .executable(name: "stet", targets: ["StetCLI"]),
+        .executable(name: "stet", targets: ["StetTool"]),
         .library(name: "StetRecorder", type: .dynamic, targets: ["CStetRecorder"]),
     ],
     dependencies: [
@@ -59,8 +59,9 @@ let package = Package(
                 "Stet", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
-        // The tool `stet`, which needs no models.
-        .executableTarget(
+        // The tool `stet`, which needs no models: all of it, and the program.
+        .executableTarget(name: "StetTool", dependencies: ["StetCLI"]),
+        .target(
             name: "StetCLI",
             dependencies: [
                 "StetStore",
@@ -125,7 +126,7 @@ let package = Package(
         ),
         .testTarget(
             name: "StetCLITests",
-            dependencies: ["StetCLI", "StetStore", "StetLMDB", "StetTestSupport"]
+            dependencies: ["StetCLI", "StetTool", "StetStore", "StetLMDB", "StetTestSupport"]
         ),
         // The code of the pages in Sources/Stet/Stet.docc; imports what a user imports.
         .testTarget(name: "DocumentationTests", dependencies: ["Stet", "StetTestSupport"]),

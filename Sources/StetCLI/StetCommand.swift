@@ -1,7 +1,12 @@
 import ArgumentParser
 
+/// What the program does.
+package enum Tool {
+    /// Obeys the command line, and ends the process.
+    package static func run() { StetCommand.main() }
+}
+
 /// The tool: shows, verifies and copies stores, without their models.
-@main
 struct StetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stet",

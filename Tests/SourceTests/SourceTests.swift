@@ -11,6 +11,7 @@ import Testing
         "StetServiceLifecycle": ["Stet", "ServiceLifecycle"],
         "Stet": ["Logging", "Metrics", "Observation", "StetStore"],
         "StetCLI": ["StetStore", "ArgumentParser"],
+        "StetTool": ["StetCLI"],
         "StetMacros": [
             "SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftSyntax", "SwiftSyntaxBuilder",
             "SwiftSyntaxMacros",
