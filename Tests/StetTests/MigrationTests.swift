@@ -119,6 +119,30 @@ private enum Version2 {
         #expect(causes == [.edit, .edit, .migration, .edit])
     }
 
+    @Test func whatWasBeforeAMigrationIsShownAsThePresentModelsHaveIt() throws {
+        try make()
+        let store = try open()
+        let context = store.context()
+        for article in try context.fetch(Version2.Article.self) { article.title += "!" }
+        try context.save("third")
+        let first = try store.view(asOf: 1)
+        let articles = first.fetch(Version2.Article.self)
+        #expect(
+            try articles.sorted(by: \.stars).snapshots.map(\.title)
+                == ["note 1", "note 2", "note 3"])
+        #expect(try articles.filter { $0.title.hasPrefix("note") }.count == 3)
+        #expect(try articles.filter { $0.title == "changed" }.exists == false)
+        #expect(try articles.filter { $0.notebook?.name == "A" }.count == 2)
+        #expect(try articles.filter { $0.tags.any { $0.name == "blue" } }.count == 1)
+        let shelf = try #require(try first.fetch(Version2.Shelf.self).first)
+        #expect(
+            try first.members(of: shelf.id, in: Version2.Shelf.self, \.articles).map(\.title)
+                == ["note 3", "note 2", "note 1"])
+        let second = try store.view(asOf: 2).fetch(Version2.Article.self)
+        #expect(try second.filter { $0.title == "changed" }.snapshots.map(\.stars) == [1])
+        #expect(try store.fetch(Version2.Article.self) { $0.title == "changed!" }.count == 1)
+    }
+
     @Test func theJournalOfEarlierVersionsIsToldInBothLanguages() throws {
         try make()
         let store = try open()

@@ -140,6 +140,23 @@ private struct Interruption: Error {}
         #expect(try Store.open(at: path, migrating: Self.plan).revision() == 6)
     }
 
+    @Test func viewsLeadThroughTheStepsOfAMigration() throws {
+        try make()
+        let store = try Store.open(at: path, migrating: Self.plan)
+        func people(_ revision: Revision) throws -> [Person.Snapshot] {
+            try store.view(asOf: revision).fetch(Person.self).snapshots
+        }
+        #expect(try people(.zero).isEmpty)
+        // Before the step that gave the names, there were none that the models of now have.
+        #expect(try people(1).map(\.fullName) == ["", "", ""])
+        #expect(try people(3).map(\.fullName) == ["F1 L1", "F2 L2", "F3 L3"])
+        #expect(try people(3).map(\.age) == [9, 18, 27])
+        #expect(try people(3).allSatisfy { $0.town == nil })
+        #expect(try people(6) == store.fetch(Person.self).snapshots)
+        let inKiel = try store.view(asOf: 6).fetch(Person.self) { $0.town?.name == "Kiel" }
+        #expect(try inKiel.count == 2)
+    }
+
     @Test func aTrimmedStoreIsMigratedAndTrimmedOn() throws {
         try make()
         var configuration = StoreConfiguration()

@@ -24,6 +24,7 @@ enum Unit: String {
     case pages = "pages/commit"
     case calls = "writes/commit"
     case bytes = "bytes"
+    case mebibytes = "MiB"
     case bytesPerObject = "bytes/object"
     case percent = "%"
     case timesFresh = "× fresh"
@@ -34,7 +35,9 @@ enum Unit: String {
         switch self {
         case .milliseconds, .nanoseconds, .microseconds: true
         case .objects, .commits, .reads, .queries, .rows: false
-        case .pages, .calls, .bytes, .bytesPerObject, .percent, .timesFresh, .timesSmallest: nil
+        case .pages, .calls, .bytes, .mebibytes, .bytesPerObject, .percent, .timesFresh,
+            .timesSmallest:
+            nil
         }
     }
 }

@@ -1,4 +1,5 @@
 import BareLMDB
+import FoundationEssentials
 import Stet
 
 /// The same work by all programs, each on a store of its own.
@@ -126,7 +127,22 @@ struct PeerWorkloads {
             measurements.add(count, unit, name, program)
         }
         if isAsked { measurements.add(value, workload.unit, workload.rawValue, program) }
-        if workload == .insertAll { try peer.prepareReads(positions) }
+        if workload == .insertAll {
+            try peer.prepareReads(positions)
+            measurements.add(
+                try fileByteCount(program) / 1_048_576, .mebibytes, Workload.size, program)
+        }
+    }
+
+    /// What a program's store takes on the disk, with what stands beside it.
+    private func fileByteCount(_ program: Program) throws -> Double {
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+        return try names.filter { $0.hasPrefix("\(program.rawValue).store") }.reduce(0) {
+            sum, name in
+            let path = "\(directory)/\(name)"
+            let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+            return sum + Double(size ?? 0)
+        }
     }
 
     /// What others are measured at, so that all stores hold the same in the end.

@@ -20,6 +20,8 @@ enum Workload: String, CaseIterable {
     /// Counted while W2 runs.
     static let pages = "W2 pages"
     static let writeCalls = "W2 write calls"
+    /// Of the store after W1.
+    static let size = "W1 size"
 
     var unit: Unit {
         switch self {

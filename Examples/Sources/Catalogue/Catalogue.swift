@@ -28,6 +28,7 @@ import Stet
         case .help: print(Options.usage)
         case .readBack(let store, let expectation):
             try Expectation.readBack(store: store, expectation: expectation, report)
+        case .index(let path): try PackageIndex(path: path, report: report).run()
         case .run(let status, let keptStore):
             let input = try Input.read(status)
             let file = StatusFile(input.bytes)

@@ -2,6 +2,8 @@
 enum Options: Equatable {
     /// Run the example.
     case run(status: StatusSource, keptStore: String?)
+    /// Import a package index, and ask it the same.
+    case index(path: String)
     /// What the example runs in a process of its own: see `Expectation`.
     case readBack(store: String, expectation: String)
     /// Print the usage.
@@ -17,16 +19,24 @@ enum Options: Equatable {
 
     static let usage = """
         usage: catalogue [--excerpt | STATUS-FILE] [--keep STORE]
+               catalogue --index PACKAGES-FILE
 
           STATUS-FILE   a dpkg status file; without it this machine's own
           --excerpt     use the 200 packages that come with this program
           --keep STORE  make the store at this path and leave it there
+          --index       import all packages of an archive, as its Packages file lists
+                        them, and say how long each thing takes
         """
 
     /// - Throws: `Failure` with the usage.
     init(_ arguments: [String]) throws {
         if arguments.first == "read-back", arguments.count == 3 {
             self = .readBack(store: arguments[1], expectation: arguments[2])
+            return
+        }
+        if arguments.first == "--index" {
+            guard arguments.count == 2 else { throw Failure.usage("--index needs a file") }
+            self = .index(path: arguments[1])
             return
         }
         var status: StatusSource?

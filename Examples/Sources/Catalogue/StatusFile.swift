@@ -20,24 +20,28 @@ struct StatusFile: Equatable, Sendable {
     /// Bytes that are not UTF-8, and control characters, become U+FFFD.
     ///
     /// - Complexity: O(bytes).
-    init(_ bytes: some Collection<UInt8>) {
+    /// With `listsAvailable` every package counts, installed or not, as in the index of an archive.
+    init(_ bytes: some Collection<UInt8>, listsAvailable: Bool = false) {
         let text = String(decoding: bytes, as: UTF8.self).utf8
         let lineFeed = UInt8(ascii: "\n")
+        let listed = "install ok installed"
         var stanza = Stanza()
         for line in text.split(separator: lineFeed, omittingEmptySubsequences: false) {
             let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
             if line.allSatisfy(isBlank) {
-                add(stanza)
+                add(stanza, listsAvailable ? listed : nil)
                 stanza = Stanza()
             } else if !stanza.take(line) {
                 strayLineCount += 1
             }
         }
-        add(stanza)
+        add(stanza, listsAvailable ? listed : nil)
     }
 
-    private mutating func add(_ stanza: Stanza) {
+    private mutating func add(_ stanza: Stanza, _ status: String?) {
         if stanza.isEmpty { return }
+        var stanza = stanza
+        if let status { stanza.setStatus(status) }
         stanzaCount += 1
         if !stanza.isComplete {
             incompleteCount += 1
@@ -86,6 +90,8 @@ private struct Stanza {
     var isComplete: Bool {
         ["package", "version", "architecture"].allSatisfy { fields[$0] != nil }
     }
+
+    mutating func setStatus(_ status: String) { fields["status"] = status }
 
     /// Takes a line that is not blank; false when it is no part of a field.
     mutating func take(_ line: Substring.UTF8View) -> Bool {
