@@ -55,6 +55,11 @@ struct InverseEnds {
         return true
     }
 
+    mutating func addedCount(to target: ObjectID) -> Int {
+        enterMoves()
+        return added[target]?.count ?? 0
+    }
+
     mutating func added(to target: ObjectID) -> Set<Referrer> {
         enterMoves()
         return added[target] ?? []

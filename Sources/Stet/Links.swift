@@ -23,8 +23,12 @@ extension ManagedContext {
         _ entity: Int, from source: ObjectID, to target: ObjectID, mayBeStored: Bool
     ) throws -> [any AnyLink] {
         let table = table(ofEntity: entity)
-        let atTarget = addedSources(of: target, entity, Entity.LinkSlot.target)
-        var ids = Set(atTarget)
+        // One end may have very many.
+        let isAtSource = addedCount(to: source) < addedCount(to: target)
+        var ids = Set(
+            isAtSource
+                ? addedSources(of: source, entity, Entity.LinkSlot.source)
+                : addedSources(of: target, entity, Entity.LinkSlot.target))
         if mayBeStored, let index = uniqueIndex(ofLinks: entity) {
             let values = index.index.parts.map { part in
                 Value.reference(part.slot == Entity.LinkSlot.source ? source : target)

@@ -60,6 +60,11 @@ extension ManagedContext {
             .filter { $0.entity == entity && $0.slot == slot }.map(\.source)
     }
 
+    /// How many there are at most, of whatever entity and slot.
+    func addedCount(to target: ObjectID) -> Int {
+        inverseEnds.addedCount(to: target) + (flight?.inverseEnds.addedCount(to: target) ?? 0)
+    }
+
     /// Those that are stored, as of this context's revision.
     private func storedSources(
         of target: ObjectID, _ entity: Int, _ slot: Int
