@@ -87,7 +87,11 @@ final class StetPeer: Peer {
     }
 
     func fetchAll() throws -> Totals {
-        try store.context().fetch(Article.self).reduce(into: Totals()) { $0.add($1) }
+        // Held until all is read, as one does; a context that goes lets go of every live object.
+        let context = store.context()
+        return try withExtendedLifetime(context) {
+            try context.fetch(Article.self).reduce(into: Totals()) { $0.add($1) }
+        }
     }
 
     func update(_ positions: [Int], to range: Range<Int>) throws {
