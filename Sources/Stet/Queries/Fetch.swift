@@ -21,7 +21,8 @@ public struct Fetch<M: Model>: ObjectQuery {
     /// Without regard to pending changes: which objects there are, whether they meet the condition
     /// and in what order, is as saved.
     ///
-    /// The objects themselves keep their pending changes.
+    /// The objects themselves keep their pending changes; `objects` and `first` leave out one that
+    /// is deleted here, which `count` and `ids` have.
     public var ignoringPendingChanges: Fetch {
         var fetch = self
         fetch.seesPendingChanges = false
@@ -120,8 +121,12 @@ public struct Fetch<M: Model>: ObjectQuery {
 extension ManagedContext {
     /// The objects of a model that meet a condition; nothing is read yet.
     ///
-    /// The closure is run once, and gets the properties by name: `context.fetch(Article.self) {
-    /// $0.notebook?.name == "Swift" }`. Several conditions, one per line, must all be met.
+    /// ```swift
+    /// context.fetch(Article.self) { $0.notebook?.name == "Swift" }
+    /// ```
+    ///
+    /// The closure is run once, and gets the properties by name. Several conditions, one per line,
+    /// must all be met.
     public func fetch<M: Model>(
         _ type: M.Type, @QueryBuilder where condition: (M.Fields) -> QueryExpression<Bool>
     ) -> Fetch<M> {

@@ -3,6 +3,7 @@ extension QueryRun {
     package func explanation() throws -> String {
         let entity = state.entity(query.entity)
         var lines: [String] = []
+        var isOrdered = false
         switch try access() {
         case .nothing: return "No \(entity.name) can meet the condition."
         case .ids(let ids, let path, let others):
@@ -10,6 +11,7 @@ extension QueryRun {
             lines += others.map { "also in: \(words($0))" }
         case .exactly(let path): lines.append("\(words(.index(path))), without reading records")
         case .ordered(let index, _):
+            isOrdered = true
             lines.append(
                 "walk \(index.index.description(in: entity)) of \(entity.name) in order, until the "
                     + "limit is reached")
@@ -20,8 +22,6 @@ extension QueryRun {
         if query.condition != .everything {
             lines.append("test: \(query.condition.text(state.schema, entity))")
         }
-        let isOrdered: Bool
-        if case .ordered = try access() { isOrdered = true } else { isOrdered = false }
         if !query.order.isEmpty, !isOrdered {
             let keys = query.order.map { order in
                 order.node.text(state.schema, entity) + (order.isDescending ? " descending" : "")
