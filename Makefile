@@ -5,7 +5,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 
 .PHONY: help setup demo test docs lint fuzz fuzz-keep bench bench-quick format \
-  setup-bench setup-campaigns campaign-build simulate campaign campaigns-small
+  goldens setup-bench setup-campaigns campaign-build simulate campaign campaigns-small
 
 help: ## Lists the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -130,6 +130,11 @@ campaigns-small: campaign-build ## Runs a small dose of each campaign, and of ea
 	@for dose in $(SMALL_DOSES); do \
 	  $(CAMPAIGN) $$dose || [ $$? = 69 ] || exit 1; \
 	done
+
+goldens: setup ## Makes the golden stores anew, after a change of the format
+	STET_FAULTS=1 $(SWIFT) build --build-tests
+	STET_FAULTS=1 STET_WRITE_GOLDENS=$(CURDIR)/Tests/StetStoreTests/Resources $(SWIFT) test \
+	  --skip-build --disable-xctest --filter "[gG]olden"
 
 lint: ## Checks format, documentation rules and comments
 	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Examples Benchmarks

@@ -24,7 +24,7 @@ extension ManagedContext {
             // What has no sources yet may get some from a later hook.
             let isFirst = settled.insert(ObjectIdentifier(target)).inserted
             if isFirst { try cascadeReferences(of: target, &queue) }
-            for (referrer, object) in try referrers(of: target.id, mayBeStored: isFirst) {
+            for (referrer, object) in try referrers(of: target, mayBeStored: isFirst) {
                 // It may refer to the target twice, and be gone by the first of its rules.
                 if object.isDeleted { continue }
                 try applyDeleteRule(of: target, to: referrer, object, &queue)
@@ -173,7 +173,7 @@ extension ManagedContext {
         of object: any Model, _ relationship: MemberRelationship
     ) throws -> [ObjectID] {
         var blocking: [ObjectID] = []
-        let ends = try referrerEnds(of: object.id, mayBeStored: !object._$isNew)
+        let ends = try referrerEnds(of: object, mayBeStored: !object._$isNew)
         for referrer in ends
         where referrer.entity == relationship.source && referrer.slot == relationship.nearSlot {
             guard let source = try table(ofEntity: referrer.entity).load(referrer.source),

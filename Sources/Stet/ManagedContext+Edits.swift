@@ -117,7 +117,7 @@ extension ManagedContext {
     ///
     /// - Throws: `StoreError`.
     package func referrers(of object: some Model) throws -> [any Model] {
-        try referrers(of: object.id).map(\.object)
+        try referrers(of: object, mayBeStored: true).map(\.object)
     }
 
     /// Who refers to a target now: the stored ends of the last commit that this context sees, too,
@@ -125,11 +125,11 @@ extension ManagedContext {
     ///
     /// An end that only an older revision has is not among them: a save needs none of those.
     func referrers(
-        of target: ObjectID, mayBeStored: Bool = true
+        of target: any Model, mayBeStored: Bool
     ) throws -> [(referrer: InverseEnds.Referrer, object: any Model)] {
         try referrerEnds(of: target, mayBeStored: mayBeStored).compactMap { referrer in
             guard let object = try table(ofEntity: referrer.entity).load(referrer.source),
-                !object.isDeleted, object._$refers(to: target, slot: referrer.slot)
+                !object.isDeleted, object._$refers(to: target.id, slot: referrer.slot)
             else { return nil }
             return (referrer, object)
         }
@@ -138,14 +138,16 @@ extension ManagedContext {
     /// The ends without the objects, in ascending order of id: some of these may refer to another
     /// object by now.
     func referrerEnds(
-        of target: ObjectID, mayBeStored: Bool
+        of target: any Model, mayBeStored: Bool
     ) throws -> [InverseEnds.Referrer] {
-        var referrers = inverseEnds.added(to: target)
-        if let flight { referrers.formUnion(flight.inverseEnds.added(to: target)) }
+        var referrers = inverseEnds.added(to: target.id)
+        if let flight { referrers.formUnion(flight.inverseEnds.added(to: target.id)) }
         if mayBeStored {
-            let removed = inverseEnds.removed(from: target)
+            let removed = inverseEnds.removed(from: target.id)
             try store.file.read { reader in
-                try reader.forEachReference(to: target) { key in
+                try reader.forEachReference(
+                    to: target.id, ofEntity: target._$entityNumber
+                ) { key in
                     let referrer = InverseEnds.Referrer(
                         entity: key.sourceEntity, slot: key.slot, source: key.source)
                     if !removed.contains(referrer) { referrers.insert(referrer) }

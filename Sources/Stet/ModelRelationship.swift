@@ -295,7 +295,7 @@ struct MemberRelationship: Sendable {
         slot = schema.entities[owner - 1].properties.count + index
         self.owner = owner
         self.target = target
-        source = end.entity
+        source = end.member
         nearSlot = end.slot
         farSlot =
             switch relationship.members {

@@ -38,7 +38,7 @@ extension StoreOverview {
             "journal     \(journalByteCount) bytes, \(share) % of the size",
             "commits     \(commitCount)\(trimText)",
             "records     \(recordsByteCount) bytes",
-            "references  \(referencesByteCount) bytes",
+            "members     \(membersByteCount) bytes",
             "indexes     \(indexesByteCount) bytes",
             "readers     \(readers.count) of at most \(readerLimit)",
         ]
@@ -99,7 +99,7 @@ extension StoreOverview {
                     ])
                 }),
             "recordsByteCount": .integer(recordsByteCount),
-            "referencesByteCount": .integer(referencesByteCount),
+            "membersByteCount": .integer(membersByteCount),
             "revision": .number(revision.number),
             "schemaRevision": .integer(schema.revision),
             "store": .string(storeID.description),

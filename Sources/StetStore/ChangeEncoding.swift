@@ -118,10 +118,8 @@ package struct NetChanges: ~Copyable {
     }
 }
 
-/// One reference from a property of an object to another object, as the reverse index holds it.
-package struct ReferenceKey: Hashable, Comparable, Sendable {
-    package static let byteCount = 36
-
+/// One reference from a property of an object to another object.
+package struct ReferenceKey: Hashable, Sendable {
     package let target: ObjectID
     package let sourceEntity: Int
     package let slot: Int
@@ -132,33 +130,6 @@ package struct ReferenceKey: Hashable, Comparable, Sendable {
         self.sourceEntity = sourceEntity
         self.slot = slot
         self.source = source
-    }
-
-    /// The order of the keys' bytes.
-    package static func < (one: ReferenceKey, other: ReferenceKey) -> Bool {
-        if one.target != other.target { return one.target < other.target }
-        if one.sourceEntity != other.sourceEntity { return one.sourceEntity < other.sourceEntity }
-        if one.slot != other.slot { return one.slot < other.slot }
-        return one.source < other.source
-    }
-
-    package func store(to pointer: UnsafeMutableRawPointer) {
-        target.store(to: pointer)
-        pointer.storeBytes(
-            of: UInt16(sourceEntity).bigEndian, toByteOffset: 16, as: UInt16.self)
-        pointer.storeBytes(of: UInt16(slot).bigEndian, toByteOffset: 18, as: UInt16.self)
-        source.store(to: pointer + 20)
-    }
-
-    package init(decoding bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
-        guard bytes.count == Self.byteCount else {
-            throw DecodingFailure("a reference key of \(bytes.count) bytes")
-        }
-        target = ObjectID(bytes: bytes)
-        sourceEntity = Int(
-            UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt16.self)))
-        slot = Int(UInt16(bigEndian: bytes.loadUnaligned(fromByteOffset: 18, as: UInt16.self)))
-        source = ObjectID(bytes: UnsafeRawBufferPointer(rebasing: bytes[20...]))
     }
 }
 
@@ -187,10 +158,8 @@ package struct EncodedChangeSet: Sendable {
     package let bodyDigest: Digest
     let attributes: CommitAttributes
     let purpose: CommitPurpose
-    /// Ascending.
-    let removedReferences: [ReferenceKey]
-    /// Ascending.
-    let addedReferences: [ReferenceKey]
+    /// In the order of the tree of members.
+    let members: [MemberEdit]
     package let indexChanges: IndexChanges
     let lookups: Lookups
     let schema: Schema
@@ -217,14 +186,14 @@ extension NetChanges {
         try attributes.checkLimits()
         try checkLimits()
         var journal = ByteBuffer(capacity: bodies.buffer.count + 96 * items.count + 256)
-        var references = ReferenceChanges()
+        var members: [MemberEdit] = []
         var changes: [EncodedChangeSet.Change] = []
         changes.reserveCapacity(items.count)
         attributes.append(to: &journal)
         for item in items {
             let start = journal.count
             try append(item, to: &journal)
-            try collectReferences(of: item, into: &references)
+            try appendMemberEdits(of: item, to: &members)
             changes.append(
                 EncodedChangeSet.Change(
                     kind: item.kind, entity: item.entity, id: item.id, base: item.base,
@@ -234,13 +203,11 @@ extension NetChanges {
         try check("The commit has", journal.count, "bytes", limits.commitByteCount)
         let digest = Self.saltAndDigest(&journal, changes)
         let indexChanges = try indexChanges ?? collectedIndexChanges()
-        references.added.sort()
-        references.removed.sort()
+        members.sort()
         return EncodedChangeSet(
             changes: changes, bodies: bodies.buffer.finish(), journal: journal.finish(),
             bodyDigest: digest, attributes: attributes, purpose: purpose,
-            removedReferences: references.removed, addedReferences: references.added,
-            indexChanges: indexChanges, lookups: lookups, schema: schema, base: base, token: token,
+            members: members, indexChanges: indexChanges, lookups: lookups, schema: schema, base: base, token: token,
             time: time)
     }
 
@@ -313,33 +280,32 @@ extension NetChanges {
         journal.overwrite(count, at: countOffset)
     }
 
-    /// The references that the items take away and add.
-    borrowing func referenceChanges() throws -> ReferenceChanges {
-        var references = ReferenceChanges()
-        for item in items { try collectReferences(of: item, into: &references) }
-        references.added.sort()
-        references.removed.sort()
-        return references
+    /// The edits of lists of members that the items come to, in the order of the tree.
+    borrowing func memberEdits() throws -> [MemberEdit] {
+        var edits: [MemberEdit] = []
+        for item in items { try appendMemberEdits(of: item, to: &edits) }
+        edits.sort()
+        return edits
     }
 
-    private borrowing func collectReferences(
-        of item: Item, into references: inout ReferenceChanges
+    private borrowing func appendMemberEdits(
+        of item: Item, to edits: inout [MemberEdit]
     ) throws {
-        let slots = schema.entities[item.entity - 1].referenceSlots
-        if slots.isEmpty { return }
+        let ends = schema.ends(ofMember: item.entity)
+        if ends.isEmpty { return }
         let entity = schema.entities[item.entity - 1]
         let before = item.kind == .insert ? nil : try RecordBody(body(item.before), of: entity)
         let after = item.kind == .delete ? nil : try RecordBody(body(item.after), of: entity)
-        for slot in slots {
-            let old = try before?.reference(slot)
-            let new = try after?.reference(slot)
+        for end in ends {
+            let old = try before?.reference(end.slot)
+            let new = try after?.reference(end.slot)
             if old == new { continue }
-            func key(_ target: ObjectID) -> ReferenceKey {
-                ReferenceKey(
-                    target: target, sourceEntity: item.entity, slot: slot, source: item.id)
+            if let old {
+                edits.append(MemberEdit(end.number, of: old, item.id, isAddition: false))
             }
-            if let old { references.removed.append(key(old)) }
-            if let new { references.added.append(key(new)) }
+            if let new {
+                edits.append(MemberEdit(end.number, of: new, item.id, isAddition: true))
+            }
         }
     }
 

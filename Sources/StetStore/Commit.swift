@@ -32,7 +32,7 @@ public struct Commit: Sendable, Identifiable {
     /// True when its author can undo it, or redo it when it is an undo.
     ///
     /// `Store.revert` takes back others, too.
-    public var isUndoable: Bool { envelope.format > 1 && envelope.isUndoable && author != nil }
+    public var isUndoable: Bool { envelope.isUndoable && author != nil }
     /// When it was made: the time of the save, and never before that of an earlier commit.
     public var time: Date { Date(timeIntervalSinceReferenceDate: envelope.time) }
     /// The number of objects that it inserted, updated or deleted.

@@ -109,7 +109,7 @@ struct CommitCheck {
 
     private func miscounts(_ reader: borrowing StoreReader) throws -> [Miscount] {
         try reader.miscounts(
-            with: ReferenceChanges(removed: set.removedReferences, added: set.addedReferences),
+            with: set.members,
             inserted: { entity in
                 set.changes.filter { $0.entity == entity && $0.kind == .insert }.map(\.id)
             },
@@ -146,65 +146,48 @@ struct CommitCheck {
         }
     }
 
-    /// Each target once: the added references are sorted by it.
+    /// Each target once: the edits are sorted by it.
     private func checkTargets(into reasons: inout [CommitRefusal.Reason]) throws {
-        var checked: (target: ObjectID, entity: Int)?
-        for reference in set.addedReferences {
-            let property = file.schema.entities[reference.sourceEntity - 1]
-                .properties[reference.slot]
-            guard let target = property.target, let entity = file.schema.number(ofEntity: target)
-            else { throw DecodingFailure("a reference without a target") }
-            if let checked, checked == (reference.target, entity) { continue }
-            checked = (reference.target, entity)
-            if let change = change(of: entity, reference.target) {
-                if change.kind == .delete { reasons.append(.targetMissing(reference)) }
-                continue
+        var end: MemberEnd?
+        var checked: ObjectID?
+        for edit in set.members where edit.isAddition {
+            if end?.number != edit.end {
+                end = file.schema.end(numbered: edit.end)
+                checked = nil
             }
-            let header = try header(entity, reference.target)
-            if header?.isTombstone ?? true { reasons.append(.targetMissing(reference)) }
+            guard let end, end.owner > 0 else {
+                throw DecodingFailure("a reference without a target")
+            }
+            if checked == edit.owner { continue }
+            checked = edit.owner
+            let isMissing: Bool
+            if let change = change(of: end.owner, edit.owner) {
+                isMissing = change.kind == .delete
+            } else {
+                isMissing = try header(end.owner, edit.owner)?.isTombstone ?? true
+            }
+            if isMissing { reasons.append(.targetMissing(end.reference(edit.member, edit.owner))) }
         }
     }
 
     private func change(of entity: Int, _ id: ObjectID) -> EncodedChangeSet.Change? {
-        var lower = 0
-        var upper = set.changes.count
-        while lower < upper {
-            let middle = (lower + upper) / 2
-            let change = set.changes[middle]
-            if (change.entity, change.id) < (entity, id) {
-                lower = middle + 1
-            } else {
-                upper = middle
-            }
-        }
-        guard lower < set.changes.count else { return nil }
-        let change = set.changes[lower]
+        let index = set.changes.partitionPoint { ($0.entity, $0.id) < (entity, id) }
+        guard let change = set.changes.element(at: index) else { return nil }
         return change.entity == entity && change.id == id ? change : nil
     }
 
     private func checkReferrers(
         of change: EncodedChangeSet.Change, into reasons: inout [CommitRefusal.Reason]
     ) throws {
-        let entities = file.schema.entities
-        let deleted = entities[change.entity - 1].name
-        try StoreReader.forEachReference(to: change.id, in: file.references, transaction) {
-            reference in
-            // Ids from elsewhere may be those of objects of several entities.
-            let property = entities.element(at: reference.sourceEntity - 1)?
-                .properties.element(at: reference.slot)
-            if property?.target == deleted, !contains(set.removedReferences, reference) {
-                reasons.append(.stillReferenced(reference))
+        for end in file.schema.ends(ofOwner: change.entity) {
+            let edits = set.members.of(change.id, at: end.number)
+            try file.members.forEachEntry(of: change.id, at: end, in: transaction) { entry in
+                let index = edits.partitionPoint { $0.member < entry.id }
+                if index == edits.endIndex || edits[index].member != entry.id {
+                    reasons.append(.stillReferenced(end.reference(entry.id, change.id)))
+                }
+                return true
             }
         }
-    }
-
-    private func contains(_ sorted: [ReferenceKey], _ key: ReferenceKey) -> Bool {
-        var lower = 0
-        var upper = sorted.count
-        while lower < upper {
-            let middle = (lower + upper) / 2
-            if sorted[middle] < key { lower = middle + 1 } else { upper = middle }
-        }
-        return lower < sorted.count && sorted[lower] == key
     }
 }

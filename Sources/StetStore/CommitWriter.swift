@@ -91,7 +91,7 @@ extension StoreFile {
         }
     }
 
-    /// The one function that changes a store: journal entries, records, reverse references, entries
+    /// The one function that changes a store: journal entries, records, lists of members, entries
     /// of indexes and head of all members that pass their checks, in one transaction, durably.
     ///
     /// A member that is refused has put nothing.
@@ -172,7 +172,7 @@ extension StoreFile {
         envelope.below = try moveStacks(set, envelope, in: transaction)
         let hash = try journal.append(envelope, set, in: transaction)
         try putRecords(set, envelope, in: transaction)
-        try putReferences(set, in: transaction)
+        try putMembers(set, in: transaction)
         try putIndexEntries(set.indexChanges, in: transaction)
         head.follow(envelope, hash)
         return envelope
@@ -218,26 +218,18 @@ extension StoreFile {
         return ObjectID(bytes: entry.key)
     }
 
-    private func putReferences(
+    private func putMembers(
         _ set: EncodedChangeSet, in transaction: borrowing WriteTransaction
     ) throws {
-        let key = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: ReferenceKey.byteCount, alignment: 8)
-        defer { key.deallocate() }
-        for reference in set.removedReferences {
-            reference.store(to: key.baseAddress!)
-            try transaction.delete(UnsafeRawBufferPointer(key), in: references)
-        }
-        for (index, reference) in set.addedReferences.enumerated() {
-            #if STET_FAULTS
-                if index == 0, planted.contains("reverseReferenceNotWritten") { continue }
-            #endif
-            reference.store(to: key.baseAddress!)
-            try transaction.put(
-                UnsafeRawBufferPointer(start: nil, count: 0), for: UnsafeRawBufferPointer(key),
-                in: references)
-            _ = index
-        }
+        var edits = set.members
+        #if STET_FAULTS
+            if planted.contains("reverseReferenceNotWritten"),
+                let index = edits.firstIndex(where: \.isAddition)
+            {
+                edits.remove(at: index)
+            }
+        #endif
+        try members.apply(edits, schema, in: transaction)
     }
 
     private func putIndexEntries(

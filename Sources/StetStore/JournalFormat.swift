@@ -46,15 +46,11 @@ package struct Digest: Hashable, Sendable {
 
 /// The fixed part of an entry, made by the writer.
 package struct Envelope: Hashable, Sendable {
-    /// That of the entries that are written now.
-    ///
-    /// Entries of format 1 are on no stack: nobody knew of stacks then.
-    package static let format: UInt8 = 2
+    package static let format: UInt8 = 1
     package static let byteCount = 176
     /// The hash covers the bytes before it.
     package static let hashedByteCount = 128
 
-    package var format = Self.format
     package var cause: Cause = .edit
     package var isUndoable = true
     package var changeCount = 0
@@ -100,7 +96,7 @@ package struct Envelope: Hashable, Sendable {
     }
 
     private func appendHashedPart(to buffer: inout ByteBuffer) {
-        buffer.append(format)
+        buffer.append(Self.format)
         buffer.append(cause.number)
         buffer.append(UInt16(isUndoable ? 1 : 0))
         buffer.append(UInt32(changeCount))
@@ -120,8 +116,7 @@ package struct Envelope: Hashable, Sendable {
     package init(decoding reader: inout ByteReader) throws(DecodingFailure) {
         let whole = try reader.read(byteCount: Self.byteCount)
         var fields = ByteReader(whole)
-        format = try fields.read()
-        guard (1...Self.format).contains(format) else {
+        guard try fields.read() == Self.format else {
             throw DecodingFailure("a journal entry of an unknown format")
         }
         let cause: UInt8 = try fields.read()

@@ -7,9 +7,8 @@ struct CountedRelationship: Hashable, Sendable {
     let relationship: Relationship
     /// The place of the relationship among the owner's properties, for the order of violations.
     let slot: Int
-    /// A member is a reference to the owner in this slot of an object of this entity.
-    let source: Int
-    let sourceSlot: Int
+    /// Where its members are listed.
+    let end: MemberEnd
 
     func allows(_ count: Int) -> Bool {
         count >= relationship.minimumCount ?? 0 && count <= relationship.maximumCount ?? .max
@@ -33,15 +32,14 @@ extension Schema {
                 counted.append(
                     CountedRelationship(
                         entity: offset + 1, relationship: relationship,
-                        slot: entity.properties.count + index, source: end.entity,
-                        sourceSlot: end.slot))
+                        slot: entity.properties.count + index, end: end))
             }
         }
         return counted
     }
 
-    /// Entity and slot of the references whose number is that of an owner's members.
-    package func membersEnd(of relationship: Relationship) -> (entity: Int, slot: Int)? {
+    /// The end whose lists have as many entries as the relationship has members.
+    package func membersEnd(of relationship: Relationship) -> MemberEnd? {
         let (name, slot): (String, Int?) =
             switch relationship.members {
             case .references(let property):
@@ -50,7 +48,7 @@ extension Schema {
             case .targetOf(let links): (links, Entity.LinkSlot.target)
             }
         guard let slot, let entity = number(ofEntity: name) else { return nil }
-        return (entity, slot)
+        return end(ofEntity: entity, slot: slot)
     }
 
     /// What is reported of owners with too few or too many members.
@@ -71,47 +69,27 @@ extension Schema {
     }
 }
 
-/// The stored references that a change set takes away and adds.
-package struct ReferenceChanges: Sendable {
-    /// Ascending.
-    package internal(set) var removed: [ReferenceKey] = []
-    /// Ascending.
-    package internal(set) var added: [ReferenceKey] = []
-}
-
 extension StoreReader {
     /// The owners that would not have a number of members that is allowed, in the committed state
     /// with what a change set does to it.
     ///
     /// `inserted` and `deleted` say what becomes of the objects of an entity.
     ///
-    /// - Complexity: O(members of the owners whose members change).
+    /// - Complexity: O(chunks of the lists that change).
     func miscounts(
-        with changes: ReferenceChanges, inserted: (Int) -> [ObjectID],
+        with edits: [MemberEdit], inserted: (Int) -> [ObjectID],
         isDeleted: (Int, ObjectID) -> Bool
     ) throws -> [Miscount] {
         var miscounts: [Miscount] = []
         for counted in file.schema.countedRelationships {
-            func isMember(_ key: ReferenceKey) -> Bool {
-                key.sourceEntity == counted.source && key.slot == counted.sourceSlot
-            }
             var differences: [ObjectID: Int] = [:]
-            for key in changes.removed where isMember(key) {
-                differences[key.target, default: 0] -= 1
-            }
-            for key in changes.added where isMember(key) {
-                differences[key.target, default: 0] += 1
+            for edit in edits where edit.end == counted.end.number {
+                differences[edit.owner, default: 0] += edit.isAddition ? 1 : -1
             }
             for owner in inserted(counted.entity) { differences[owner, default: 0] += 0 }
             for (owner, difference) in differences.sorted(by: { $0.key < $1.key })
             where !isDeleted(counted.entity, owner) {
-                var count = difference
-                try forEachReference(
-                    to: owner, fromEntity: counted.source, slot: counted.sourceSlot
-                ) { _ in
-                    count += 1
-                    return true
-                }
+                let count = try memberCount(of: owner, at: counted.end) + difference
                 if counted.allows(count) { continue }
                 miscounts.append(Miscount(relationship: counted, owner: owner, count: count))
             }
@@ -129,7 +107,7 @@ extension StoreReader {
             if item.kind == .delete { deleted.insert(item.id) }
         }
         return try miscounts(
-            with: try net.referenceChanges(), inserted: { inserted[$0] ?? [] },
+            with: try net.memberEdits(), inserted: { inserted[$0] ?? [] },
             isDeleted: { deleted.contains($1) })
     }
 }

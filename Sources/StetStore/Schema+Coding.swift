@@ -5,49 +5,26 @@ import FoundationEssentials
 
 extension Schema {
     private static let format: UInt8 = 1
-    /// Of a schema with an index, which a version that knows none must not open.
-    private static let formatWithIndexes: UInt8 = 2
-    /// Of a schema with a delete rule or a to-many relationship.
-    fileprivate static let formatWithRelationships: UInt8 = 3
-    /// Of a schema with patterns, enumerated values or normalisers that came later.
-    private static let formatWithPatterns: UInt8 = 4
-    /// Of a schema whose indexes a migration has given numbers of their own.
-    private static let formatWithNumbers: UInt8 = 5
-
-    private var smallestFormat: UInt8 {
-        if !indexes.map(\.number).elementsEqual(1..<indexes.count + 1) {
-            return Self.formatWithNumbers
-        }
-        if entities.contains(where: { $0.properties.contains(where: \.needsPatterns) }) {
-            return Self.formatWithPatterns
-        }
-        let isRelated = entities.contains { entity in
-            !entity.relationships.isEmpty || entity.isLink
-                || entity.properties.contains { $0.deleteRule != .nullify }
-        }
-        if isRelated { return Self.formatWithRelationships }
-        return indexes.isEmpty ? Self.format : Self.formatWithIndexes
-    }
 
     package func encoded() -> [UInt8] {
         var buffer = ByteBuffer()
-        let format = smallestFormat
-        buffer.append(format)
-        var numbers = indexes.lazy.map(\.number).makeIterator()
+        buffer.append(Self.format)
+        var indexNumbers = indexes.lazy.map(\.number).makeIterator()
+        var endNumbers = ends.lazy.map(\.number.rawValue).makeIterator()
         buffer.append(UInt32(revision))
         buffer.append(UInt16(entities.count))
         for entity in entities {
             buffer.append(shortString: entity.name)
             buffer.append(UInt16(entity.properties.count))
-            for property in entity.properties { property.encode(into: &buffer, format) }
-            if format < Self.formatWithIndexes { continue }
+            for property in entity.properties {
+                property.encode(into: &buffer)
+                if property.type == .reference { buffer.append(endNumbers.next() ?? 0) }
+            }
             buffer.append(UInt8(entity.indexes.count))
             for index in entity.indexes {
                 index.encode(into: &buffer)
-                let number = numbers.next() ?? 0
-                if format >= Self.formatWithNumbers { buffer.append(UInt16(number)) }
+                buffer.append(UInt16(indexNumbers.next() ?? 0))
             }
-            if format < Self.formatWithRelationships { continue }
             buffer.append(UInt8(entity.isLink ? 1 : 0))
             buffer.append(UInt16(entity.relationships.count))
             for relationship in entity.relationships { relationship.encode(into: &buffer) }
@@ -59,24 +36,24 @@ extension Schema {
     ///   usable.
     package init(decoding bytes: UnsafeRawBufferPointer) throws {
         var reader = ByteReader(bytes)
-        let format: UInt8 = try reader.read()
-        guard (Self.format...Self.formatWithNumbers).contains(format) else {
+        guard try reader.read() == Self.format else {
             throw DecodingFailure("a schema in an unknown format")
         }
-        var numbers: [Int]? = format == Self.formatWithNumbers ? [] : nil
+        var indexNumbers: [Int] = []
+        var endNumbers: [EndNumber] = []
         let revision = Int(try reader.read(UInt32.self))
         let entities = try (0..<(try reader.read(UInt16.self))).map { _ in
             let name = try reader.readShortString()
             let count = try reader.read(UInt16.self)
-            let properties = try (0..<count).map { _ in try Property(decoding: &reader, format) }
-            let indexCount = format == Self.format ? 0 : try reader.read(UInt8.self)
-            let indexes = try (0..<indexCount).map { _ in
-                let index = try EntityIndex(decoding: &reader)
-                if numbers != nil { numbers?.append(Int(try reader.read(UInt16.self))) }
-                return index
+            let properties = try (0..<count).map { _ in
+                let property = try Property(decoding: &reader)
+                if property.type == .reference { endNumbers.append(EndNumber(try reader.read())) }
+                return property
             }
-            if format < Self.formatWithRelationships {
-                return Entity(name: name, properties: properties, indexes: indexes)
+            let indexes = try (0..<(try reader.read(UInt8.self))).map { _ in
+                let index = try EntityIndex(decoding: &reader)
+                indexNumbers.append(Int(try reader.read(UInt16.self)))
+                return index
             }
             let isLink = try reader.read(UInt8.self) != 0
             let relationships = try (0..<(try reader.read(UInt16.self))).map { _ in
@@ -88,7 +65,9 @@ extension Schema {
         }
         try reader.expectEnd()
         do {
-            try self.init(revision: revision, numbered: entities, indexNumbers: numbers)
+            try self.init(
+                revision: revision, numbered: entities, indexNumbers: indexNumbers,
+                endNumbers: endNumbers)
         } catch let error as StoreError {
             throw DecodingFailure(error.message)
         }
@@ -99,18 +78,7 @@ extension Schema {
 }
 
 extension Property {
-    /// True when a version that knows none of this would take the property for another.
-    fileprivate var needsPatterns: Bool {
-        normalizers.contains { $0 != .trimmed }
-            || rules.contains { rule in
-                switch rule {
-                case .matches, .oneOf: true
-                default: false
-                }
-            }
-    }
-
-    fileprivate func encode(into buffer: inout ByteBuffer, _ format: UInt8) {
+    fileprivate func encode(into buffer: inout ByteBuffer) {
         buffer.append(shortString: name)
         buffer.append(type.rawValue)
         for element in elements { buffer.append(element.rawValue) }
@@ -121,10 +89,10 @@ extension Property {
         for normalizer in normalizers { buffer.append(normalizer.rawValue) }
         buffer.append(UInt8(rules.count))
         for rule in rules { rule.encode(into: &buffer) }
-        if format >= Schema.formatWithRelationships { buffer.append(deleteRule.rawValue) }
+        buffer.append(deleteRule.rawValue)
     }
 
-    fileprivate init(decoding reader: inout ByteReader, _ format: UInt8) throws {
+    fileprivate init(decoding reader: inout ByteReader) throws {
         let name = try reader.readShortString()
         func readType() throws -> ValueType {
             guard let type = ValueType(rawValue: try reader.read()) else {
@@ -146,9 +114,7 @@ extension Property {
         let rules = try (0..<(try reader.read(UInt8.self))).map { _ in
             try Rule(decoding: &reader)
         }
-        let deleteRule =
-            format < Schema.formatWithRelationships
-            ? .nullify : try DeleteRule(decoding: &reader)
+        let deleteRule = try DeleteRule(decoding: &reader)
         self.init(
             name: name, type: type, elements: elements, isOptional: isOptional,
             target: target.isEmpty ? nil : target, rules: rules, normalizers: normalizers,

@@ -10,6 +10,13 @@ public struct Schema: Hashable, Sendable {
     public let entities: [Entity]
     /// The indexes of all entities, in the order of these.
     package let indexes: [NumberedIndex]
+    /// The ends of all references, in the order of entities and slots.
+    package let ends: [MemberEnd]
+    let endsByNumber: [MemberEnd]
+    /// By the number of the members' entity.
+    let endsByMember: [[MemberEnd]]
+    /// By the number of the owners' entity.
+    let endsByOwner: [[MemberEnd]]
     /// Those with bounds of their count.
     private(set) var countedRelationships: [CountedRelationship] = []
     /// The numbers of the entities that are not removed, in ascending order of name.
@@ -27,13 +34,21 @@ public struct Schema: Hashable, Sendable {
     }
 
     /// The same for entities in the order of their numbers, and for the numbers that their indexes
-    /// have; nil means from 1 on.
-    package init(revision: Int, numbered entities: [Entity], indexNumbers: [Int]? = nil) throws {
+    /// and the ends of their references have; nil means from 1 on.
+    package init(
+        revision: Int, numbered entities: [Entity], indexNumbers: [Int]? = nil,
+        endNumbers: [EndNumber]? = nil
+    ) throws {
         self.revision = revision
         self.entities = entities
         indexes = Self.numbered(entities, indexNumbers)
         numbersByName = entities.indices.filter { !entities[$0].isRemoved }
             .sorted { entities[$0].name < entities[$1].name }.map { $0 + 1 }
+        let ends = Self.ends(of: entities, numbersByName, endNumbers)
+        self.ends = ends
+        endsByNumber = ends.sorted { $0.number < $1.number }
+        endsByMember = entities.indices.map { offset in ends.filter { $0.member == offset + 1 } }
+        endsByOwner = entities.indices.map { offset in ends.filter { $0.owner == offset + 1 } }
         if let problem = self.problem { throw Self.unusable(problem) }
         countedRelationships = Self.counted(self)
     }
@@ -43,6 +58,10 @@ public struct Schema: Hashable, Sendable {
         revision = 1
         entities = [entity]
         indexes = []
+        ends = []
+        endsByNumber = []
+        endsByMember = []
+        endsByOwner = []
         numbersByName = [1]
     }
 
@@ -61,16 +80,35 @@ public struct Schema: Hashable, Sendable {
     ///
     /// - Complexity: O(log entities).
     package func number(ofEntity name: String) -> Int? {
-        var lower = 0
-        var upper = numbersByName.count
-        while lower < upper {
-            let middle = (lower + upper) / 2
-            let isBefore = entities[numbersByName[middle] - 1].name < name
-            if isBefore { lower = middle + 1 } else { upper = middle }
-        }
-        guard let number = numbersByName.element(at: lower), entities[number - 1].name == name
+        Self.number(ofEntity: name, among: entities, numbersByName)
+    }
+
+    private static func number(
+        ofEntity name: String, among entities: [Entity], _ numbersByName: [Int]
+    ) -> Int? {
+        let index = numbersByName.partitionPoint { entities[$0 - 1].name < name }
+        guard let number = numbersByName.element(at: index), entities[number - 1].name == name
         else { return nil }
         return number
+    }
+
+    private static func ends(
+        of entities: [Entity], _ numbersByName: [Int], _ numbers: [EndNumber]?
+    ) -> [MemberEnd] {
+        var ends: [MemberEnd] = []
+        for (offset, entity) in entities.enumerated() {
+            for slot in entity.referenceSlots {
+                let owner = entity.properties[slot].target
+                    .flatMap { Self.number(ofEntity: $0, among: entities, numbersByName) }
+                let number =
+                    numbers?.element(at: ends.count)
+                    ?? EndNumber(UInt16(truncatingIfNeeded: ends.count + 1))
+                ends.append(
+                    MemberEnd(
+                        number: number, owner: owner ?? 0, member: offset + 1, slot: slot))
+            }
+        }
+        return ends
     }
 
     /// The entity with this number; nil when there is none, or it was removed.
@@ -90,6 +128,9 @@ public struct Schema: Hashable, Sendable {
             return "two entities are called \(entity.name)"
         }
         if Set(indexes.map(\.number)).count < indexes.count { return "two indexes have a number" }
+        if Set(ends.map(\.number)).count < ends.count {
+            return "two references have a number, the limit is \(UInt16.max) references"
+        }
         for entity in entities {
             if let problem = entity.problem ?? problem(ofRelationshipsOf: entity) {
                 return problem

@@ -38,13 +38,12 @@ extension StoreTables {
     static func decode(
         schema value: UnsafeRawBufferPointer, _ checksum: UnsafeRawBufferPointer?
     ) throws -> Schema {
-        if let checksum {
-            var reader = ByteReader(checksum)
-            let expected: UInt64 = try reader.read()
-            try reader.expectEnd()
-            guard expected == Checksum.hash(value, seed: 0) else {
-                throw DecodingFailure("its schema does not match its checksum")
-            }
+        guard let checksum else { throw DecodingFailure("the checksum of its schema is missing") }
+        var reader = ByteReader(checksum)
+        let expected: UInt64 = try reader.read()
+        try reader.expectEnd()
+        guard expected == Checksum.hash(value, seed: 0) else {
+            throw DecodingFailure("its schema does not match its checksum")
         }
         return try Schema(decoding: value)
     }

@@ -30,7 +30,7 @@ package final class StoreFile: Sendable {
     /// LMDB's number of the last commit whose schema was compared with this one's.
     private let checkedTransaction = Atomic(-1)
     let journal: Journal
-    let references: Table
+    let members: MemberTree
     /// nil while the schema has no index.
     let indexes: Table?
     /// One table per entity: number n stands at index n - 1.
@@ -73,7 +73,7 @@ package final class StoreFile: Sendable {
         cause = configuration.isMigration ? .migration : .edit
         self.storeID = storeID
         journal = tables.journal
-        references = tables.references
+        members = tables.members
         indexes = tables.indexes
         records = tables.records
         feed = CommitFeed(head: head.revision)
@@ -202,21 +202,18 @@ package final class StoreFile: Sendable {
 /// The tables of a store, and the keys of the unnamed one.
 struct StoreTables {
     let journal: Journal
-    let references: Table
+    let members: MemberTree
     let indexes: Table?
     let records: [Table]
 
     /// Tables other than those of records, with some to spare for later formats.
     static let fixedCount = 8
-    static let referencesName = "references"
     static let indexesName = "indexes"
     private static let identityKey: StaticString = "stet"
     private static let schemaKey: StaticString = "schema"
     private static let schemaChecksumKey: StaticString = "schema.checksum"
     private static let magic: UInt32 = 0x5445_5453
-    /// The latest format; stores whose history is whole are of format 1.
-    static let format: UInt16 = 2
-    private static let firstFormat: UInt16 = 1
+    static let format: UInt16 = 1
 
     static func recordsName(_ number: Int) -> String { "records.\(number)" }
 
@@ -242,21 +239,19 @@ struct StoreTables {
         guard value.count >= 4, try reader.read(UInt32.self) == magic else { throw notAStore(path) }
         let found: UInt16 = try reader.read()
         let flags: UInt16 = try reader.read()
-        guard found <= format, flags == 0 else {
+        guard found == format, flags == 0 else {
             throw StoreError(
                 .newerFormat, path: path,
-                message: found <= format
+                message: found == format
                     ? "The store has flags (\(flags)) that this version does not know."
-                    : "The store has format \(found); this version reads up to format \(format).",
+                    : "The store has format \(found); this version reads format \(format).",
                 advice: "Open it with the version of Stet that wrote it, or a later one.")
         }
         let identity = try reader.readObjectID()
         // The id stands nowhere else, so that nothing else could show that it was damaged.
-        if reader.remaining > 0 {
-            let checked = UnsafeRawBufferPointer(rebasing: value[..<reader.offset])
-            guard try reader.read() == Checksum.hash(checked, seed: 0) else {
-                throw DecodingFailure("its identity does not match its checksum")
-            }
+        let checked = UnsafeRawBufferPointer(rebasing: value[..<reader.offset])
+        guard try reader.read() == Checksum.hash(checked, seed: 0) else {
+            throw DecodingFailure("its identity does not match its checksum")
         }
         try reader.expectEnd()
         return identity
@@ -276,8 +271,7 @@ struct StoreTables {
         head.schemaRevision = UInt32(schema.revision)
         try head.write(in: transaction)
         _ = try transaction.table(Journal.tableName)
-        _ = try transaction.table(referencesName)
-        // A store without indexes is the same as one of a version that knew none.
+        _ = try transaction.table(MemberTree.tableName)
         if !schema.indexes.isEmpty { _ = try transaction.table(indexesName) }
         for number in 1...max(schema.entities.count, 1) {
             _ = try transaction.table(recordsName(number))
@@ -286,24 +280,11 @@ struct StoreTables {
 
     /// Makes the store another one than any that there is.
     static func putNewIdentity(in transaction: borrowing WriteTransaction) throws {
-        let present = try transaction.reading.get(identityKey, in: .unnamed)
-        let format = present?.dropFirst(4).first.map(UInt16.init) ?? firstFormat
-        try put(identity: ObjectID(), format: format, in: transaction)
-    }
-
-    /// Makes the store one of the latest format, which earlier versions refuse.
-    static func raiseFormat(in transaction: borrowing WriteTransaction) throws {
-        try put(identity: try identity(in: transaction.reading), format: format, in: transaction)
-    }
-
-    private static func put(
-        identity: ObjectID, format: UInt16, in transaction: borrowing WriteTransaction
-    ) throws {
         var buffer = ByteBuffer(capacity: 32)
         buffer.append(magic)
         buffer.append(format)
         buffer.append(UInt16(0))
-        buffer.append(identity)
+        buffer.append(ObjectID())
         buffer.append(Checksum.hash(buffer.bytes, seed: 0))
         try transaction.put(buffer.bytes, for: identityKey, in: .unnamed)
     }
@@ -338,14 +319,14 @@ struct StoreTables {
     }
 
     static func open(_ schema: Schema, in environment: Environment) throws -> StoreTables {
-        let fixed = [Journal.tableName, referencesName]
+        let fixed = [Journal.tableName, MemberTree.tableName]
         let records = schema.entities.indices.map { recordsName($0 + 1) }
         let indexes = schema.indexes.isEmpty ? [] : [indexesName]
         let tables = try environment.tables(fixed + records + indexes)
         guard tables.allSatisfy({ $0 != nil }) else { throw DecodingFailure("a table is missing") }
         let present = tables.compactMap { $0 }
         return StoreTables(
-            journal: Journal(table: present[0]), references: present[1],
+            journal: Journal(table: present[0]), members: MemberTree(table: present[1]),
             indexes: indexes.isEmpty ? nil : present.last,
             records: Array(present[fixed.count..<fixed.count + records.count]))
     }

@@ -28,7 +28,7 @@ package struct StoreOverview: Hashable, Sendable {
     /// Commits that the journal has.
     package var commitCount: Int { Int(revision.number - (floor?.revision ?? .zero).number) }
     package let recordsByteCount: Int
-    package let referencesByteCount: Int
+    package let membersByteCount: Int
     package let indexesByteCount: Int
     package let readers: [Reader]
     package let readerLimit: Int
@@ -57,7 +57,7 @@ extension StoreFile {
                     recordsByteCount: try records.reduce(0) {
                         $0 + (try transaction.pageCount(of: $1)) * page
                     },
-                    referencesByteCount: try transaction.pageCount(of: references) * page,
+                    membersByteCount: try transaction.pageCount(of: members.table) * page,
                     indexesByteCount: try indexes.map {
                         try transaction.pageCount(of: $0) * page
                     } ?? 0,

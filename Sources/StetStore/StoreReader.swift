@@ -164,44 +164,44 @@ package struct StoreReader: ~Copyable {
         }
     }
 
-    // MARK: References
+    // MARK: Members
 
-    /// Calls `body` for every stored reference to an object, in ascending order, as of the last
-    /// commit.
+    /// Calls `body` with every stored reference to an object of an entity, as of the last commit.
     package func forEachReference(
-        to target: ObjectID, _ body: (ReferenceKey) throws -> Void
+        to target: ObjectID, ofEntity entity: Int, _ body: (ReferenceKey) throws -> Void
     ) throws {
-        try Self.forEachReference(to: target, in: file.references, transaction, body)
-    }
-
-    static func forEachReference(
-        to target: ObjectID, in table: Table, _ transaction: ReadTransaction,
-        _ body: (ReferenceKey) throws -> Void
-    ) throws {
-        var prefix = [UInt8](repeating: 0, count: 16)
-        prefix.withUnsafeMutableBytes { target.store(to: $0.baseAddress!) }
-        try transaction.scan(table, KeyRange(prefix: prefix)) { key, _ in
-            try body(try ReferenceKey(decoding: key))
-            return true
+        for end in file.schema.ends(ofOwner: entity) {
+            try file.members.forEachEntry(of: target, at: end, in: transaction) { entry in
+                try body(end.reference(entry.id, target))
+                return true
+            }
         }
     }
 
-    /// Calls `body` with the source of every stored reference to an object that stands in one slot
-    /// of the objects of an entity, in ascending order, as of the last commit, until it answers
-    /// false.
-    package func forEachReference(
-        to target: ObjectID, fromEntity entity: Int, slot: Int,
-        _ body: (ObjectID) throws -> Bool
+    /// Calls `body` with each member of an owner at an end, in order, as of the last commit, until
+    /// it answers false.
+    package func forEachMember(
+        of owner: ObjectID, at end: MemberEnd, _ body: (ObjectID) throws -> Bool
     ) throws {
-        var prefix = [UInt8](repeating: 0, count: ReferenceKey.byteCount)
-        prefix.withUnsafeMutableBytes { bytes in
-            ReferenceKey(target: target, sourceEntity: entity, slot: slot, source: .none)
-                .store(to: bytes.baseAddress!)
+        try file.members.forEachEntry(of: owner, at: end, in: transaction) { entry in
+            try body(entry.id)
         }
-        prefix.removeLast(16)
-        try transaction.scan(file.references, KeyRange(prefix: prefix)) { key, _ in
-            try body(try ReferenceKey(decoding: key).source)
-        }
+    }
+
+    /// Calls `body` with each object of an entity that refers to a target in a slot, in order, as of
+    /// the last commit, until it answers false.
+    package func forEachReference(
+        to target: ObjectID, fromEntity entity: Int, slot: Int, _ body: (ObjectID) throws -> Bool
+    ) throws {
+        guard let end = file.schema.end(ofEntity: entity, slot: slot) else { return }
+        try forEachMember(of: target, at: end, body)
+    }
+
+    /// The number of members of an owner at an end, as of the last commit.
+    ///
+    /// - Complexity: a cursor move for each chunk of the list.
+    package func memberCount(of owner: ObjectID, at end: MemberEnd) throws -> Int {
+        try file.members.count(of: owner, at: end, in: transaction)
     }
 
     // MARK: Journal

@@ -15,7 +15,7 @@ extension Verification {
         for (owner, state) in states[counted.entity - 1] where state.body != nil {
             counts[owner] = 0
         }
-        try forEachReference(ofEntity: counted.source, counted.sourceSlot) { _, owner in
+        try forEachReference(ofEntity: counted.end.member, counted.end.slot) { _, owner in
             if let owner { counts[owner]? += 1 }
         }
         let name = file.schema.entities[counted.entity - 1].name
@@ -33,7 +33,7 @@ extension Verification {
             let end = file.schema.membersEnd(of: relationship)
         else { return }
         var owners: [ObjectID: ObjectID] = [:]
-        try forEachReference(ofEntity: end.entity, end.slot) { member, owner in
+        try forEachReference(ofEntity: end.member, end.slot) { member, owner in
             owners[member] = owner
         }
         var placed: [ObjectID: ObjectID] = [:]

@@ -43,7 +43,7 @@ extension VerificationReport: CustomStringConvertible {
 
 extension StoreFile {
     /// Rebuilds the state from the journal alone and compares it with what is stored: hashes and
-    /// digests, records byte for byte, reverse references, indexes, the head.
+    /// digests, records byte for byte, lists of members, indexes, the head.
     ///
     /// - Complexity: O(journal) time; memory for the bodies of all objects.
     /// - Throws: `StoreError` when the store cannot be read at all; damage that was found is in the
@@ -299,17 +299,18 @@ struct Verification {
     }
 
     private mutating func compareReferences() throws {
-        var expected: Set<ReferenceKey> = []
+        var expected: Set<MemberEdit> = []
         for (index, objects) in states.enumerated() {
             let entity = file.schema.entities[index]
             for (id, state) in objects {
                 guard let body = try values(of: state, index + 1, file.history) else { continue }
                 try body.withUnsafeBytes { bytes in
-                    try RecordBody(bytes, of: entity).forEachReference { slot, target in
-                        let key = ReferenceKey(
-                            target: target, sourceEntity: index + 1, slot: slot, source: id)
-                        expected.insert(key)
-                        if !exists(target, entity.properties[slot].target) {
+                    let body = try RecordBody(bytes, of: entity)
+                    for end in file.schema.ends(ofMember: index + 1) {
+                        guard let target = try body.reference(end.slot) else { continue }
+                        expected.insert(
+                            MemberEdit(end.number, of: target, id, isAddition: true))
+                        if !exists(target, entity.properties[end.slot].target) {
                             note("\(entity.name) \(id) refers to \(target), which does not exist.")
                         }
                     }
@@ -317,24 +318,52 @@ struct Verification {
             }
         }
         report.referenceCount = expected.count
-        try transaction.scan(file.references) { key, value in
-            guard let reference = try? ReferenceKey(decoding: key), value.isEmpty else {
-                note("An entry of the reverse index is malformed.")
-                return true
-            }
-            if expected.remove(reference) == nil {
-                note(
-                    "The reverse index names a reference from \(reference.source) "
-                        + "that does not exist."
-                )
+        try compareMembers(&expected)
+        for edit in expected.sorted() {
+            note("The members of \(edit.owner) lack \(edit.member), which refers to it.")
+        }
+    }
+
+    /// Takes what is stored out of what is expected.
+    private mutating func compareMembers(_ expected: inout Set<MemberEdit>) throws {
+        try transaction.scan(file.members.table) { key, value in
+            do {
+                let (number, owner) = try MemberKey.decode(key)
+                guard let end = file.schema.end(numbered: number) else {
+                    note("There are members of \(owner) at an end that does not exist.")
+                    return true
+                }
+                let chunk = try MemberChunk(decoding: value, at: key, end.layout)
+                try compare(chunk, of: owner, end, key, &expected)
+            } catch {
+                note("Members: \(error).")
             }
             return true
         }
-        for reference in expected.sorted() {
-            note(
-                "The reverse index misses the reference from \(reference.source) "
-                    + "to \(reference.target)."
-            )
+    }
+
+    private mutating func compare(
+        _ chunk: MemberChunk, of owner: ObjectID, _ end: MemberEnd, _ key: UnsafeRawBufferPointer,
+        _ expected: inout Set<MemberEdit>
+    ) throws(DecodingFailure) {
+        var entries = chunk.entries
+        var count = 0
+        var last = Array(key)
+        while let entry = try entries.next() {
+            count += 1
+            let edit = MemberEdit(end.number, of: owner, entry.id, isAddition: true)
+            if expected.remove(edit) == nil {
+                note("The members of \(owner) name \(entry.id), which does not refer to it.")
+            }
+            var place = MemberKey.prefix(end.number, owner)
+            MemberKey.appendPlace(entry.id, entry.position, end.layout, to: &place)
+            if place.lexicographicallyPrecedes(last) {
+                note("The members of \(owner) are out of order.")
+            }
+            last = place
+        }
+        if count != chunk.entryCount || count != chunk.presentCount {
+            note("The members of \(owner) are miscounted.")
         }
     }
 

@@ -223,7 +223,7 @@ struct ShowingTests {
             journal     \(overview.journalByteCount) bytes, \(share) % of the size
             commits     3, all that there have been
             records     \(overview.recordsByteCount) bytes
-            references  \(overview.referencesByteCount) bytes
+            members     \(overview.membersByteCount) bytes
             indexes     \(overview.indexesByteCount) bytes
             readers     1 of at most 510
               process \(process), 0 transactions behind

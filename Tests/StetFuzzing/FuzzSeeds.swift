@@ -193,13 +193,12 @@ private enum FuzzSeeds {
     }()
 
     static var keys: [[UInt8]] {
-        var key = [UInt8](repeating: 0, count: ReferenceKey.byteCount)
-        key.withUnsafeMutableBytes { bytes in
-            ReferenceKey(target: id(1), sourceEntity: 2, slot: 3, source: id(4))
-                .store(to: bytes.baseAddress!)
-        }
+        let key = [UInt8](repeating: 7, count: 18)
+        let id = Array(FuzzSchema.object.uuid.uuidString.utf8.prefix(16))
         return [
-            [0] + [UInt8](frame: key) + key, [1] + Array("\(FuzzSchema.object)".utf8),
+            [0] + [UInt8](frame: key) + id + id,
+            [0x30] + [UInt8](frame: key) + id + [2, 0, 0, 0, 0, 0, 0, 0, 3, 128, 0, 1],
+            [1] + Array("\(FuzzSchema.object)".utf8),
             [2] + FuzzSchema.schema.encoded(), [2] + indexedSchema.encoded(),
             [2] + patternedSchema.encoded(),
         ]

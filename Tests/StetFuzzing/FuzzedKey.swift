@@ -1,28 +1,41 @@
 import StetStore
 
-/// Control byte: a pair of keys of the reverse index, an id as text, a schema, or a migration.
+/// Control byte: a chunk of a list of members, an id as text, a schema, or a migration.
 enum FuzzedKey {
     static func decode(_ input: inout HostileInput) throws {
         let control = input.byte()
         switch control % 3 {
-        case 0: try decodeReferences(input.frame(), input.remainder())
+        case 0:
+            var layout = MemberLayout()
+            layout.hasState = control & 0x10 != 0
+            layout.hasPosition = control & 0x20 != 0
+            try decodeMembers(layout, input.frame(), input.remainder())
         case 1: try decodeID(input.remainder())
         case 2 where control >= 0x80: try decodeMigration(input.remainder())
         default: try decodeSchema(input.remainder())
         }
     }
 
-    private static func decodeReferences(_ one: [UInt8], _ other: [UInt8]) throws {
-        let keys = try [one, other].map { bytes in
-            let key = try bytes.withUnsafeBytes { try ReferenceKey(decoding: $0) }
-            var again = [UInt8](repeating: 0, count: ReferenceKey.byteCount)
-            again.withUnsafeMutableBytes { key.store(to: $0.baseAddress!) }
-            try promise(again == bytes, "another key: \(key)")
-            return key
+    /// A chunk of members whose checksum is right.
+    private static func decodeMembers(
+        _ layout: MemberLayout, _ key: [UInt8], _ entries: [UInt8]
+    ) throws {
+        var value = [UInt8](repeating: 0, count: MemberChunk.headerByteCount + entries.count)
+        var count = 0
+        try key.withUnsafeBytes { key in
+            value.withUnsafeMutableBytes { value in
+                entries.withUnsafeBytes {
+                    MemberChunk.store($0, count: 1, presentCount: 1, in: value, at: key)
+                }
+            }
+            try value.withUnsafeBytes { value in
+                let chunk = try MemberChunk(decoding: value, at: key, layout)
+                try promise(chunk.entryCount == 1, "another count")
+                var decoded = chunk.entries
+                while let entry = try decoded.next() { count += entry.bytes.count }
+            }
         }
-        try promise(
-            (keys[0] < keys[1]) == one.lexicographicallyPrecedes(other),
-            "keys are not in the order of their bytes: \(keys)")
+        try promise(count == entries.count, "\(count) bytes of \(entries.count) were decoded")
     }
 
     private static func decodeID(_ bytes: [UInt8]) throws {

@@ -18,7 +18,7 @@ final class HostileStore: Sendable {
     let contents: [[[UInt8]: [UInt8]]]
     private let isDecoding = Mutex(())
 
-    private static let names = ["records.1", "records.3", "references", "journal"]
+    private static let names = ["records.1", "records.3", "members", "journal"]
     private static let identityKeys = ["head", "schema", "schema.checksum", "stet"].map {
         Array($0.utf8)
     }
@@ -147,7 +147,7 @@ final class HostileStore: Sendable {
             if revision == 0 { continue }
             try attempt { _ = try file.read { try $0.commit(revision).changeSet } }
         }
-        try attempt { try file.read { try $0.forEachReference(to: FuzzSchema.object) { _ in } } }
+        try attempt { try file.read { try $0.forEachReference(to: FuzzSchema.object, ofEntity: 1) { _ in } } }
         try attempt {
             let report = try file.verify()
             try promise(report.problems.count <= 200, "a report without an end")

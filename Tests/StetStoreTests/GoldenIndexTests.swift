@@ -3,8 +3,7 @@ import StetStore
 import StetTestSupport
 import Testing
 
-/// Resources/golden-indexes.stet was made by `make(at:)` and is never made again: it shows that the
-/// indexes that an earlier version wrote are read, and kept, by this one.
+/// The indexes that an earlier version wrote are read, and maintained, by this one.
 struct GoldenIndexTests {
     private static let long = String(repeating: "long ", count: 120)
 
@@ -29,8 +28,7 @@ struct GoldenIndexTests {
 
     @Test func theGoldenStoreWithIndexesIsReadAndKept() throws {
         let directory = try StoreDirectory()
-        let url = Bundle.module.bundleURL.appendingPathComponent("Resources/golden-indexes.stet")
-        try directory.write(try Data(contentsOf: url))
+        try GoldenFile.copy("indexes", to: directory.file(), madeBy: Self.make)
         let file = try directory.open(schema: .people)
         func numbers(_ index: EntityIndex) throws -> [UInt64] {
             try file.objects(index).map { $0.low & 0xff }

@@ -3,8 +3,8 @@ import StetStore
 import StetTestSupport
 import Testing
 
-/// Resources/golden-patterns.stet was made by `make(at:)` and is never made again: it shows that a
-/// schema with patterns, enumerated values and later normalisers is read by this version.
+/// A schema with patterns, enumerated values and normalisers that an earlier version wrote is read
+/// by this one.
 struct GoldenPatternTests {
     private static let values: [Value] = [
         .string("a-b"), .string("gr\u{fc}n"), .int(-1), .decimal(1.5), .double(0),
@@ -27,8 +27,7 @@ struct GoldenPatternTests {
 
     @Test func theGoldenStoreWithPatternsIsRead() throws {
         let directory = try StoreDirectory()
-        let url = Bundle.module.bundleURL.appendingPathComponent("Resources/golden-patterns.stet")
-        try directory.write(try Data(contentsOf: url))
+        try GoldenFile.copy("patterns", to: directory.file(), madeBy: Self.make)
         let schema = try Self.schema()
         let file = try directory.open(schema: schema)
         #expect(file.schema == schema)

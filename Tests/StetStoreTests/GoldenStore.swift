@@ -1,12 +1,8 @@
 import Foundation
 import StetStore
 
-/// The contents of the golden store of format 1: every type, nil, references, a tombstone.
-///
-/// Resources/golden-1.stet was made by `make(at:)` and is never made again: it shows that what an
-/// earlier version wrote is read by this one.
+/// The contents of the golden store of records: every type, nil, references, a tombstone.
 enum GoldenStore {
-    static let fileName = "golden-1.stet"
     static let notebook = ObjectKey(Number.notebook, 201)
     static let child = ObjectKey(Number.notebook, 202)
     static let first = ObjectKey(Number.article, 101)

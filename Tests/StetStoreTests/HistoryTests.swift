@@ -35,7 +35,7 @@ struct HistoryTests {
         }
         let absent = ObjectKey(Number.tag, 999_999)
         #expect(try file.object(absent, asOf: library.revision) == nil)
-        let references = try Set(keys.map(\.id)).sorted().flatMap { try file.references(to: $0) }
+        let references = try file.references()
         #expect(references == library.expectedReferences, note)
         let read = try file.read { reader in
             try library.commits.map { try reader.commit($0.revision) }

@@ -90,7 +90,7 @@ extension StoreFile {
     func dump() throws -> [String: [[UInt8]: [UInt8]]] {
         let indexes = schema.entities.allSatisfy(\.indexes.isEmpty) ? [] : ["indexes"]
         let names =
-            ["journal", "references"] + indexes
+            ["journal", "members"] + indexes
             + schema.entities.indices.map { "records.\($0 + 1)" }
         let tables = try names.map { ($0, try table($0)) } + [("", Table.unnamed)]
         return try environment.read { transaction in
@@ -164,7 +164,34 @@ extension StoreFile {
     /// The stored references to an object.
     func references(to id: ObjectID) throws -> [ReferenceKey] {
         var keys: [ReferenceKey] = []
-        try read { reader in try reader.forEachReference(to: id) { keys.append($0) } }
+        try read { reader in
+            for entity in schema.entities.indices {
+                try reader.forEachReference(to: id, ofEntity: entity + 1) { keys.append($0) }
+            }
+        }
+        return keys
+    }
+
+    /// All stored references, from the entries of the tree of members.
+    func references() throws -> Set<ReferenceKey> {
+        var keys: Set<ReferenceKey> = []
+        for (key, value) in try dump()["members"] ?? [:] {
+            try key.withUnsafeBytes { key in
+                try value.withUnsafeBytes { value in
+                    let (number, owner) = try MemberKey.decode(key)
+                    guard let end = schema.end(numbered: number) else {
+                        throw DecodingFailure("no end \(number)")
+                    }
+                    var entries = try MemberChunk(decoding: value, at: key, end.layout).entries
+                    while let entry = try entries.next() {
+                        keys.insert(
+                            ReferenceKey(
+                                target: owner, sourceEntity: end.member, slot: end.slot,
+                                source: entry.id))
+                    }
+                }
+            }
+        }
         return keys
     }
 }
@@ -224,14 +251,15 @@ final class Library {
     }
 
     /// The references that the store must have now.
-    var expectedReferences: [ReferenceKey] {
-        now.values.flatMap { key, values in
-            values.enumerated().compactMap { slot, value in
-                guard case .reference(let target) = value else { return nil }
-                return ReferenceKey(
-                    target: target, sourceEntity: key.entity, slot: slot, source: key.id)
-            }
-        }.sorted()
+    var expectedReferences: Set<ReferenceKey> {
+        Set(
+            now.values.flatMap { key, values in
+                values.enumerated().compactMap { slot, value in
+                    guard case .reference(let target) = value else { return nil }
+                    return ReferenceKey(
+                        target: target, sourceEntity: key.entity, slot: slot, source: key.id)
+                }
+            })
     }
 }
 

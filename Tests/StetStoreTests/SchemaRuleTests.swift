@@ -49,10 +49,4 @@ struct SchemaRuleTests {
                 == "The schema is not usable: .matches(\"(\") is no regular expression for A.p.")
         try Schema(entities: [.patterned]).checkPatterns()
     }
-
-    @Test func aSchemaWithoutPatternsKeepsItsBytes() throws {
-        let schema = try Schema(entities: [.tag, .notebook, .article])
-        let patterned = try Schema(entities: [.tag, .notebook, .article, .patterned])
-        #expect(schema.encoded().first == 1 && patterned.encoded().first == 4)
-    }
 }

@@ -49,7 +49,7 @@ struct VerificationTests {
         var value: [UInt8]
     }
 
-    private static let tables = ["journal", "references", "records.1", "records.2", "records.3"]
+    private static let tables = ["journal", "members", "records.1", "records.2", "records.3"]
 
     @Test func anUndamagedStoreIsClean() throws {
         let library = try library()
@@ -236,7 +236,7 @@ struct VerificationTests {
             values[2] = .reference(.fixed(201))
             try library.commit([library.edit(article, values)])
             let (source, target) = (article.id, ObjectID.fixed(201))
-            let problem = "The reverse index misses the reference from \(source) to \(target)."
+            let problem = "The members of \(target) lack \(source), which refers to it."
             #expect(verify(library) == [problem])
         }
     #endif

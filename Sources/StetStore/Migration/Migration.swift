@@ -33,6 +33,11 @@ package struct Migration: Hashable, Sendable {
         }
     }
 
+    /// The ends whose lists of members are to go.
+    var removedEnds: [EndNumber] {
+        from.ends.map(\.number).filter { to.end(numbered: $0) == nil }
+    }
+
     /// The indexes that are to be built.
     var addedIndexes: [NumberedIndex] {
         to.indexes.filter { from.index(numbered: $0.number) == nil }

@@ -1,14 +1,13 @@
 import StetLMDB
 
 /// Brings a store from one schema to the next inside of a write transaction: the tables, the
-/// reverse references and the indexes change at once; records stay as they are, and are read as
+/// lists of members and the indexes change at once; records stay as they are, and are read as
 /// those of the new schema.
 struct MigrationWriter {
     private let migration: Migration
-    private let before: SchemaHistory
     private let after: SchemaHistory
     private let journal: Journal
-    private let references: Table
+    private let members: MemberTree
     private let indexes: Table?
     /// Those of the entities of the new schema.
     private let records: [Table]
@@ -18,10 +17,9 @@ struct MigrationWriter {
         in transaction: borrowing WriteTransaction
     ) throws {
         self.migration = migration
-        self.before = before
         self.journal = journal
         after = try SchemaHistory(migration.to, before.migrations + [migration])
-        references = try transaction.table(StoreTables.referencesName)
+        members = MemberTree(table: try transaction.table(MemberTree.tableName))
         let hasIndexes = !(migration.from.indexes + migration.to.indexes).isEmpty
         indexes = hasIndexes ? try transaction.table(StoreTables.indexesName) : nil
         var records: [Table] = []
@@ -44,27 +42,32 @@ struct MigrationWriter {
         }
         try append(&head, time: time, in: transaction)
         for index in migration.removedIndexes { try remove(index, in: transaction) }
-        for entity in migration.removedEntities { try remove(entity: entity, in: transaction) }
-        for (offset, upcast) in migration.upcasts.enumerated() {
-            guard let upcast else { continue }
-            let built = isBuilt ? [] : addedIndexes(ofEntity: offset + 1)
-            let movesReferences = upcast.movesReferences
-            if built.isEmpty, !movesReferences { continue }
-            try forEachRecord(ofEntity: offset + 1, in: transaction) { id, old, new in
-                if movesReferences {
-                    let old = try keys(of: id, RecordBody(old, of: upcast.from), offset + 1)
-                    let new = try keys(of: id, RecordBody(new, of: upcast.to), offset + 1)
-                    try replace(old, with: new, in: transaction)
-                }
-                for index in built {
-                    try add(id, try RecordBody(new, of: upcast.to), to: index, in: transaction)
-                }
-                return true
-            }
-        }
+        for entity in migration.removedEntities { try transaction.empty(records[entity - 1]) }
+        for end in migration.removedEnds { try remove(end, in: transaction) }
+        if !isBuilt { try buildIndexes(in: transaction) }
         try renewFloor(head, in: transaction)
         try StoreTables.put(migration.to, in: transaction)
         try head.write(in: transaction)
+    }
+
+    private func remove(_ end: EndNumber, in transaction: borrowing WriteTransaction) throws {
+        #if STET_FAULTS
+            let planted = transaction.reading.environment.faults.planted
+            if planted.contains("removedMembersStay") { return }
+        #endif
+        try members.remove(end: end, in: transaction)
+    }
+
+    private func buildIndexes(in transaction: borrowing WriteTransaction) throws {
+        for (offset, upcast) in migration.upcasts.enumerated() {
+            let built = addedIndexes(ofEntity: offset + 1)
+            guard let upcast, !built.isEmpty else { continue }
+            try forEachRecord(ofEntity: offset + 1, in: transaction) { id, body in
+                let body = try RecordBody(body, of: upcast.to)
+                for index in built { try add(id, body, to: index, in: transaction) }
+                return true
+            }
+        }
     }
 
     /// Brings the digest of the state that a trimmed journal begins with to the new schema: that of
@@ -106,7 +109,7 @@ struct MigrationWriter {
     ) throws -> (count: Int, last: ObjectID, isLast: Bool) {
         let built = addedIndexes(ofEntity: entity)
         var done = (count: 0, last: last, isLast: true)
-        try forEachRecord(ofEntity: entity, from: last, in: transaction) { id, _, new in
+        try forEachRecord(ofEntity: entity, from: last, in: transaction) { id, new in
             if id == last { return true }
             if done.count == limit {
                 done.isLast = false
@@ -137,13 +140,12 @@ struct MigrationWriter {
         try StoreTables.put(migrations: migrations + [envelope.revision], in: transaction)
     }
 
-    /// Calls `body` for each object of an entity, with its body in the old and in the new schema,
-    /// until it answers false.
+    /// Calls `body` for each object of an entity, with its body in the new schema, until it answers
+    /// false.
     private func forEachRecord(
         ofEntity entity: Int, from first: ObjectID = .none,
         in transaction: borrowing WriteTransaction,
-        _ body: (ObjectID, _ old: UnsafeRawBufferPointer, _ new: UnsafeRawBufferPointer) throws
-            -> Bool
+        _ body: (ObjectID, UnsafeRawBufferPointer) throws -> Bool
     ) throws {
         var lower: [UInt8] = []
         if first != .none { first.append(to: &lower) }
@@ -158,62 +160,12 @@ struct MigrationWriter {
             if header.isTombstone { return true }
             let stored = UnsafeRawBufferPointer(
                 rebasing: value[RecordLayout.headerByteCount...])
-            let revision = Int(header.schemaRevision)
-            return try before.withBody(stored, ofEntity: entity, from: revision) { old in
-                guard migration.upcasts[entity - 1] != nil else { return try body(id, old, old) }
-                return try after.withBody(stored, ofEntity: entity, from: revision) { new in
-                    try body(id, old, new)
-                }
+            return try after.withBody(
+                stored, ofEntity: entity, from: Int(header.schemaRevision)
+            ) { new in
+                try body(id, new)
             }
         }
-    }
-
-    // MARK: References
-
-    private func keys(of id: ObjectID, _ body: RecordBody, _ entity: Int) throws
-        -> Set<ReferenceKey>
-    {
-        var keys: Set<ReferenceKey> = []
-        try body.forEachReference { slot, target in
-            keys.insert(
-                ReferenceKey(target: target, sourceEntity: entity, slot: slot, source: id))
-        }
-        return keys
-    }
-
-    private func replace(
-        _ old: Set<ReferenceKey>, with new: Set<ReferenceKey>,
-        in transaction: borrowing WriteTransaction
-    ) throws {
-        let key = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: ReferenceKey.byteCount, alignment: 8)
-        defer { key.deallocate() }
-        #if STET_FAULTS
-            let planted = transaction.reading.environment.faults.planted
-            if planted.contains("migratedReferencesStay") { return }
-        #endif
-        for reference in old.subtracting(new) {
-            reference.store(to: key.baseAddress!)
-            try transaction.delete(UnsafeRawBufferPointer(key), in: references)
-        }
-        for reference in new.subtracting(old) {
-            reference.store(to: key.baseAddress!)
-            try transaction.put(
-                UnsafeRawBufferPointer(start: nil, count: 0), for: UnsafeRawBufferPointer(key),
-                in: references)
-        }
-    }
-
-    private func remove(entity: Int, in transaction: borrowing WriteTransaction) throws {
-        let former = migration.from.entities[entity - 1]
-        if !former.referenceSlots.isEmpty {
-            try forEachRecord(ofEntity: entity, in: transaction) { id, old, _ in
-                let keys = try keys(of: id, RecordBody(old, of: former), entity)
-                try replace(keys, with: [], in: transaction)
-                return true
-            }
-        }
-        try transaction.empty(records[entity - 1])
     }
 
     // MARK: Indexes
@@ -287,15 +239,6 @@ struct MigrationWriter {
         ) { body in
             try index.index.key(
                 of: try RecordBody(body, of: migration.to.entities[index.entity - 1]))
-        }
-    }
-}
-
-extension Upcast {
-    /// True when the keys of references of older records are others now.
-    var movesReferences: Bool {
-        from.referenceSlots.contains { slot in
-            slots.indices.filter { slots[$0] == slot } != [slot]
         }
     }
 }

@@ -40,10 +40,10 @@ package struct SchemaComparison {
             }
             upcasts.append(try upcast(old, entity))
         }
-        let numbers = indexNumbers(entities)
+        let indexNumbers = indexNumbers(entities)
         schema = try Schema(
             revision: stored.revision + (steps.isEmpty ? 0 : 1), numbered: entities,
-            indexNumbers: numbers)
+            indexNumbers: indexNumbers, endNumbers: endNumbers(entities))
     }
 }
 
@@ -247,6 +247,26 @@ extension SchemaComparison {
             for index in old where !kept.contains(index.number) && !entity.isRemoved {
                 guard let former = stored.entity(numbered: offset + 1) else { continue }
                 steps.append("drops the \(index.index.title(in: former))")
+            }
+        }
+        return numbers
+    }
+}
+
+// MARK: - Ends of references
+
+extension SchemaComparison {
+    /// The numbers of the ends of references: those of the store for references that stay.
+    private func endNumbers(_ entities: [Entity]) -> [EndNumber] {
+        var unused = (1...UInt16.max).lazy.map(EndNumber.init).filter { [stored] number in
+            stored.end(numbered: number) == nil
+        }.makeIterator()
+        var numbers: [EndNumber] = []
+        for (offset, entity) in entities.enumerated() {
+            for slot in entity.referenceSlots {
+                let former = upcasts.element(at: offset).flatMap { $0?.slots[slot] }
+                let end = former.flatMap { stored.end(ofEntity: offset + 1, slot: $0) }
+                numbers.append(end?.number ?? unused.next() ?? EndNumber(0))
             }
         }
         return numbers

@@ -39,7 +39,7 @@ extension StoreFile {
     /// This store has another schema then, and must not be used any more.
     ///
     /// - Complexity: O(bytes of these commits, and of the objects that they change, + all
-    ///   references + all entries of indexes).
+    ///   lists of members + all entries of indexes).
     package func adopt(_ copy: StoreFile, _ base: Head) throws -> Bool {
         try StoreError.wrapping(path: path) {
             try copy.environment.read { source in
@@ -74,7 +74,7 @@ private struct CopyAdoption {
         let entries = try transaction.table(Journal.tableName)
         let first = withUnsafeBytes(of: base.revision.next.number.bigEndian) { Array($0) }
         try append(file.journal.table, KeyRange(lower: first), to: entries, transaction)
-        try replace(StoreTables.referencesName, by: file.references, transaction)
+        try replace(MemberTree.tableName, by: file.members.table, transaction)
         if let indexes = file.indexes {
             try replace(StoreTables.indexesName, by: indexes, transaction)
         } else if let former = try transaction.reading.table(StoreTables.indexesName) {

@@ -68,7 +68,7 @@ struct QueryCompiler {
         var inner = self
         inner.members.append((members.scope, target))
         return MemberConditions(
-            owner: place, source: end.entity, nearSlot: end.slot,
+            owner: place, source: end.member, nearSlot: end.slot,
             farSlot: relationship.farSlot, target: target, condition: inner.condition(condition))
     }
 

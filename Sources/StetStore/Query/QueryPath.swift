@@ -68,8 +68,8 @@ indirect enum QueryPath {
                 return try member.reference(end.slot).map(body) ?? true
             }
             // Links that are pending count here: their owner need not have changed.
-            for link in try state.sources(of: member.id, end.entity, slot: farSlot) {
-                guard let owner = try state.target(end.entity, link)?.reference(end.slot) else {
+            for link in try state.sources(of: member.id, end.member, slot: farSlot) {
+                guard let owner = try state.target(end.member, link)?.reference(end.slot) else {
                     continue
                 }
                 guard try body(owner) else { return false }

@@ -272,11 +272,11 @@ package final class QueryState {
             let target = schema.number(ofEntity: relationship.target)
         else { return [] }
         if let farSlot = relationship.farSlot {
-            return try links(of: owner, end.entity, nearSlot: end.slot).compactMap { link in
+            return try links(of: owner, end.member, nearSlot: end.slot).compactMap { link in
                 try link.reference(farSlot).flatMap { try row(target, $0) }
             }
         }
-        let members = try sources(of: owner, end.entity, slot: end.slot)
+        let members = try sources(of: owner, end.member, slot: end.slot)
             .compactMap { try row(target, $0) }
         guard let order = relationship.order.flatMap({ schema.number(ofEntity: $0) }) else {
             return members

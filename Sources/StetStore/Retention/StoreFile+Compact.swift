@@ -49,7 +49,7 @@ extension StoreFile {
                 }
             }
             try Self.append(journal.table, of: source, to: Journal.tableName, of: target)
-            try Self.append(references, of: source, to: StoreTables.referencesName, of: target)
+            try Self.append(members.table, of: source, to: MemberTree.tableName, of: target)
             for (offset, table) in records.enumerated() {
                 let name = StoreTables.recordsName(offset + 1)
                 try Self.append(table, of: source, to: name, of: target)
@@ -88,7 +88,7 @@ extension StoreFile {
 extension StoreTables {
     /// Whether a key of the unnamed table is that of a table.
     fileprivate static func isName(ofTable key: UnsafeRawBufferPointer) -> Bool {
-        [Journal.tableName, referencesName, indexesName].contains { key.elementsEqual($0.utf8) }
+        [Journal.tableName, MemberTree.tableName, indexesName].contains { key.elementsEqual($0.utf8) }
             || key.starts(with: "records.".utf8)
     }
 }

@@ -61,7 +61,6 @@ extension StoreFile {
                     floor.digest += work.lostEffect
                     try floor.write(in: transaction)
                 }
-                try StoreTables.raiseFormat(in: transaction)
                 return work.plan
             }
         }

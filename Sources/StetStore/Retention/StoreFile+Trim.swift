@@ -55,7 +55,6 @@ extension StoreFile {
         }
         floor.retention = retention
         try floor.write(in: transaction)
-        if present == nil { try StoreTables.raiseFormat(in: transaction) }
         return (floor.revision, floor.revision == last)
     }
 

@@ -14,7 +14,7 @@ extension Inversion {
                     let places = relationship.order.flatMap({ schema.number(ofEntity: $0) }),
                     let end = schema.membersEnd(of: relationship)
                 else { continue }
-                try settlePlaces(places, of: end.entity, end.slot)
+                try settlePlaces(places, of: end.member, end.slot)
             }
         }
     }

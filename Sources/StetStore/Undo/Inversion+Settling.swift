@@ -53,13 +53,8 @@ extension Inversion {
 
     /// The references to an object that is deleted, in objects that are not.
     private func referrers(to key: ObjectKey) throws -> [ReferenceKey] {
-        let name = entity(key).name
         var referrers: [ReferenceKey] = []
-        try reader.forEachReference(to: key.id) { reference in
-            guard
-                let property = schema.entities.element(at: reference.sourceEntity - 1)?
-                    .properties.element(at: reference.slot), property.target == name
-            else { return }
+        try reader.forEachReference(to: key.id, ofEntity: key.entity) { reference in
             let source = ObjectKey(entity: reference.sourceEntity, id: reference.source)
             if let known = objects[source], known.values?[reference.slot] != .reference(key.id) {
                 return
@@ -224,7 +219,7 @@ extension Schema {
     /// end of.
     func relationship(of owner: Int, through source: Int, _ slot: Int) -> Relationship? {
         entities[owner - 1].relationships.first { relationship in
-            membersEnd(of: relationship).map { $0 == (source, slot) } ?? false
+            membersEnd(of: relationship).map { $0.member == source && $0.slot == slot } ?? false
         }
     }
 }

@@ -4,7 +4,7 @@ extension Verification {
     /// Lets the stacks of a commit's author follow it.
     mutating func foldStacks(_ commit: Commit) throws {
         let envelope = commit.envelope
-        guard envelope.format > 1, let author = commit.author else {
+        guard let author = commit.author else {
             if envelope.below > .zero {
                 note("Revision \(commit.revision) names what is below it, and is on no stack.")
             }

@@ -96,7 +96,7 @@
         @Test func aPlantedBugIsFoundByTheProof() throws {
             try make()
             let environment = try Environment.open(at: directory.file(), .init())
-            environment.faults.planted = ["migratedReferencesStay"]
+            environment.faults.planted = ["removedMembersStay"]
             let file = try open(new)
             #expect(try file.verify().problems.isEmpty == false)
             environment.close()

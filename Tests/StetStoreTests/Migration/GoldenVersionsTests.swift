@@ -3,9 +3,8 @@ import StetStore
 import StetTestSupport
 import Testing
 
-/// Resources/golden-version-1.stet to -3.stet are stores of three versions of a schema, the later
-/// ones migrated, and made by `make(at:)`, never again: they show that what an earlier version
-/// wrote, before and behind migrations, is read by this one.
+/// Stores of three versions of a schema, the later ones migrated, that an earlier version wrote are
+/// read, and migrated on, by this one.
 struct GoldenVersionsTests {
     private let directory: StoreDirectory
 
@@ -144,9 +143,9 @@ struct GoldenVersionsTests {
 
     @Test(arguments: 1...3)
     func theGoldenStoreOfEachVersionIsReadMigratedAndKept(version: Int) throws {
-        let name = "golden-version-\(version).stet"
-        let url = Bundle.module.bundleURL.appendingPathComponent("Resources/\(name)")
-        try directory.write(try Data(contentsOf: url))
+        try GoldenFile.copy("version-\(version)", to: directory.file()) { path in
+            try make(at: path, version)
+        }
         // As it is, with the schema that it has.
         let file = try StoreFile.open(at: directory.file())
         #expect(file.schema.revision == version)

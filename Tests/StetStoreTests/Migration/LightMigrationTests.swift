@@ -25,13 +25,6 @@ struct LightMigrationTests {
         return file
     }
 
-    private func references(_ file: StoreFile) throws -> Set<ReferenceKey> {
-        Set(
-            try file.dump()["references"]?.keys.map { key in
-                try key.withUnsafeBytes { try ReferenceKey(decoding: $0) }
-            } ?? [])
-    }
-
     @Test(arguments: MigrationCase.all)
     func whatIsStoredIsThereInTheNewVersion(example: MigrationCase) throws {
         let old = try make(example)
@@ -52,7 +45,7 @@ struct LightMigrationTests {
         #expect(try file.objects(asOf: 2) == expected)
         #expect(try file.objects(asOf: 1) == expected)
         #expect(try file.objects(asOf: 0) == [:])
-        #expect(try references(file) == targets)
+        #expect(try file.references() == targets)
         #expect(try file.verify().problems == [])
         let head = try file.read { try $0.head() }
         #expect(head.revision == 2 && head.schemaRevision == 2)

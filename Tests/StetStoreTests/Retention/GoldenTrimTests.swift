@@ -2,8 +2,7 @@ import Foundation
 import StetStore
 import Testing
 
-/// Resources/golden-trimmed.stet was made by `make(at:)` and is never made again: it shows that a
-/// store of format 2, trimmed and redacted by an earlier version, is read by this one.
+/// A trimmed and redacted store of an earlier version is read by this one.
 struct GoldenTrimTests {
     private static let notebook = ObjectKey(Number.notebook, 201)
     private static let other = ObjectKey(Number.notebook, 202)
@@ -36,11 +35,7 @@ struct GoldenTrimTests {
 
     @Test func theGoldenTrimmedAndRedactedStoreIsReadAndGoneOnWith() throws {
         let directory = try StoreDirectory()
-        if let target = ProcessInfo.processInfo.environment["STET_WRITE_GOLDEN_TRIMMED"] {
-            try Self.make(at: target)
-        }
-        let url = Bundle.module.bundleURL.appendingPathComponent("Resources/golden-trimmed.stet")
-        try directory.write(try Data(contentsOf: url))
+        try GoldenFile.copy("trimmed", to: directory.file(), madeBy: Self.make)
         let file = try directory.open()
         #expect(try file.verify().problems == [])
         let floor = try #require(try file.overview().floor)

@@ -2,9 +2,7 @@ import Foundation
 import StetStore
 import Testing
 
-/// Resources/golden-undo.stet was made by `make(at:)` and is never made again: it shows that the
-/// stacks and the entries of format 2 that an earlier version wrote are read, and gone on with, by
-/// this one.
+/// The stacks that an earlier version wrote are read, and continued, by this one.
 struct GoldenUndoTests {
     private static let tag = ObjectKey(Number.tag, 1)
     private static let other = ObjectKey(Number.tag, 2)
@@ -41,11 +39,7 @@ struct GoldenUndoTests {
 
     @Test func theGoldenStoreWithStacksIsReadAndGoneOnWith() throws {
         let directory = try StoreDirectory()
-        if let target = ProcessInfo.processInfo.environment["STET_WRITE_GOLDEN_UNDO"] {
-            try Self.make(at: target)
-        }
-        let url = Bundle.module.bundleURL.appendingPathComponent("Resources/golden-undo.stet")
-        try directory.write(try Data(contentsOf: url))
+        try GoldenFile.copy("undo", to: directory.file(), madeBy: Self.make)
         let file = try directory.open()
         let commits = try (1...8).map { number in
             try file.read { try $0.commit(Revision(UInt64(number))) }

@@ -1,0 +1,90 @@
+/// A part of the list of an owner's members, as one value of the tree of members.
+///
+/// Value: checksum u32, number of present members u16, number of entries u16, then the entries.
+package struct MemberChunk {
+    package static let headerByteCount = 8
+    /// The most bytes of entries in a chunk: three chunks fit a page of 4 KiB.
+    package static let byteLimit = 1_200
+
+    /// The members that are present; entries of removed ones left out.
+    package let presentCount: Int
+    package let entryCount: Int
+    package private(set) var entries: MemberEntries
+
+    /// - Throws: `DecodingFailure` when the value does not match its checksum.
+    package init(
+        decoding value: UnsafeRawBufferPointer, at key: UnsafeRawBufferPointer,
+        _ layout: MemberLayout
+    ) throws(DecodingFailure) {
+        var reader = ByteReader(value)
+        let checksum: UInt32 = try reader.read()
+        guard checksum == Self.checksum(of: value, at: key) else {
+            throw DecodingFailure("a list of members does not match its checksum")
+        }
+        presentCount = Int(try reader.read(UInt16.self))
+        entryCount = Int(try reader.read(UInt16.self))
+        entries = MemberEntries(
+            UnsafeRawBufferPointer(rebasing: value[Self.headerByteCount...]), layout)
+    }
+
+    /// The checksum covers the key, so that a chunk in a wrong place is found.
+    private static func checksum(
+        of value: UnsafeRawBufferPointer, at key: UnsafeRawBufferPointer
+    ) -> UInt32 {
+        let seed = Checksum.hash(key, seed: 0)
+        let bytes = UnsafeRawBufferPointer(rebasing: value[4...])
+        return UInt32(truncatingIfNeeded: Checksum.hash(bytes, seed: seed))
+    }
+
+    /// Fills a value of `headerByteCount` bytes more than the entries.
+    package static func store(
+        _ entries: UnsafeRawBufferPointer, count: Int, presentCount: Int,
+        in value: UnsafeMutableRawBufferPointer, at key: UnsafeRawBufferPointer
+    ) {
+        value.storeBytes(of: UInt16(presentCount).littleEndian, toByteOffset: 4, as: UInt16.self)
+        value.storeBytes(of: UInt16(count).littleEndian, toByteOffset: 6, as: UInt16.self)
+        UnsafeMutableRawBufferPointer(rebasing: value[headerByteCount...])
+            .copyMemory(from: entries)
+        let checksum = checksum(of: UnsafeRawBufferPointer(value), at: key)
+        value.storeBytes(of: checksum.littleEndian, toByteOffset: 0, as: UInt32.self)
+    }
+}
+
+/// One member in a list.
+package struct MemberEntry {
+    package let id: ObjectID
+    /// The revision of the last change of the membership; 0 where the end does not keep it.
+    package let revision: Revision
+    /// True for a member that is no longer one, kept for reads of the past.
+    package let isRemoved: Bool
+    /// The position of the member; empty where there is none.
+    package let position: UnsafeRawBufferPointer
+    /// The entry as it is stored.
+    package let bytes: UnsafeRawBufferPointer
+}
+
+/// The entries of a chunk, one after the other.
+package struct MemberEntries {
+    private var reader: ByteReader
+    private let layout: MemberLayout
+
+    package init(_ bytes: UnsafeRawBufferPointer, _ layout: MemberLayout) {
+        reader = ByteReader(bytes)
+        self.layout = layout
+    }
+
+    /// The next entry; nil at the end.
+    package mutating func next() throws(DecodingFailure) -> MemberEntry? {
+        if reader.remaining == 0 { return nil }
+        let start = reader.offset
+        let id = try reader.readObjectID()
+        let state: UInt64 = layout.hasState ? try reader.read() : 0
+        var position = UnsafeRawBufferPointer(start: nil, count: 0)
+        if layout.hasPosition {
+            position = try reader.read(byteCount: Int(try reader.read(UInt8.self)))
+        }
+        return MemberEntry(
+            id: id, revision: Revision(state >> 1), isRemoved: state & 1 != 0, position: position,
+            bytes: UnsafeRawBufferPointer(rebasing: reader.bytes[start..<reader.offset]))
+    }
+}

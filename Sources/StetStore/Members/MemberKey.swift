@@ -1,0 +1,48 @@
+/// The keys of the tree of members: number of the end, owner, and the place of the first entry of
+/// the chunk, which the first chunk of an owner leaves out.
+package enum MemberKey {
+    static let prefixByteCount = 18
+
+    /// The key of an owner's first chunk; all of its keys begin with it.
+    package static func prefix(_ end: EndNumber, _ owner: ObjectID) -> [UInt8] {
+        var bytes = prefix(ofEnd: end)
+        bytes.reserveCapacity(prefixByteCount)
+        owner.append(to: &bytes)
+        return bytes
+    }
+
+    /// What all keys of an end begin with.
+    static func prefix(ofEnd end: EndNumber) -> [UInt8] {
+        withUnsafeBytes(of: end.rawValue.bigEndian) { Array($0) }
+    }
+
+    /// Appends the place of an entry: its id or, where the end is ordered, position and id.
+    static func appendPlace(
+        _ id: ObjectID, _ position: UnsafeRawBufferPointer, _ layout: MemberLayout,
+        to bytes: inout [UInt8]
+    ) {
+        if layout.isOrdered {
+            // No position is the beginning of another one with its end behind it.
+            for byte in position {
+                bytes.append(byte)
+                if byte == 0 { bytes.append(1) }
+            }
+            bytes.append(0)
+            bytes.append(0)
+        }
+        id.append(to: &bytes)
+    }
+
+    /// End and owner of a key.
+    package static func decode(_ key: UnsafeRawBufferPointer) throws(DecodingFailure) -> (
+        end: EndNumber, owner: ObjectID
+    ) {
+        guard key.count >= prefixByteCount else {
+            throw DecodingFailure("a key of members of \(key.count) bytes")
+        }
+        return (
+            EndNumber(UInt16(bigEndian: key.loadUnaligned(as: UInt16.self))),
+            ObjectID(bytes: UnsafeRawBufferPointer(rebasing: key[2..<prefixByteCount]))
+        )
+    }
+}

@@ -1,0 +1,248 @@
+package import StetLMDB
+
+extension MemberTree {
+    /// Carries out edits that are in the order of the tree.
+    ///
+    /// Adding a member that is there replaces its entry; removing one that is not does nothing.
+    package func apply(
+        _ edits: [MemberEdit], _ schema: Schema, in transaction: borrowing WriteTransaction
+    ) throws {
+        if edits.isEmpty { return }
+        var writer = try MemberListWriter(self, transaction.reading)
+        var rest = edits[...]
+        while let first = rest.first {
+            guard let end = schema.end(numbered: first.end) else {
+                throw DecodingFailure("an edit of members of an end that does not exist")
+            }
+            let group = rest.prefix { $0.end == first.end && $0.owner == first.owner }
+            rest = rest[group.endIndex...]
+            try writer.apply(group, end, in: transaction)
+        }
+    }
+
+    /// Removes the lists of an end.
+    package func remove(end number: EndNumber, in transaction: borrowing WriteTransaction) throws {
+        let range = KeyRange(prefix: MemberKey.prefix(ofEnd: number))
+        _ = try transaction.removeEntries(of: table, range)
+    }
+}
+
+/// Edits the lists of owners, chunk by chunk.
+///
+/// A chunk begins at the place that its key names, or at the beginning of the list where the key
+/// names none, and ends where the next one begins; that stays so when its first entry goes.
+private struct MemberListWriter: ~Copyable {
+    private let table: Table
+    private let cursor: Cursor
+    private var merged = MergedEntries()
+
+    init(_ tree: MemberTree, _ transaction: ReadTransaction) throws {
+        table = tree.table
+        cursor = try transaction.cursor(in: tree.table)
+    }
+
+    /// Carries out the edits of one owner's list.
+    mutating func apply(
+        _ edits: ArraySlice<MemberEdit>, _ end: MemberEnd,
+        in transaction: borrowing WriteTransaction
+    ) throws {
+        guard let owner = edits.first?.owner else { return }
+        let layout = end.layout
+        let prefix = MemberKey.prefix(end.number, owner)
+        var rest = edits
+        while let next = rest.first {
+            let chunk = try chunk(holding: next.key(after: prefix, layout), prefix)
+            let follower = try chunk == nil ? cursor.seek(prefix) : cursor.next()
+            let bound = follower.flatMap { $0.key.starts(with: prefix) ? $0 : nil }
+            let taken = rest.prefix { edit in
+                bound.map { edit.key(after: prefix, layout).precedes($0.key) } ?? true
+            }
+            rest = rest[taken.endIndex...]
+            try merge(chunk, taken, layout)
+            let swallowed = try swallow(bound, layout)
+            try write(over: chunk?.key, prefix, layout, in: transaction)
+            if let swallowed { try transaction.delete(swallowed, in: table) }
+        }
+    }
+
+    /// A chunk as it is stored; the buffers are valid until the next change.
+    private typealias Stored = (key: [UInt8], value: UnsafeRawBufferPointer)
+
+    /// The chunk of a list in which an entry stands, or would; nil when the list has none that
+    /// begins so early.
+    private func chunk(holding key: [UInt8], _ prefix: [UInt8]) throws -> Stored? {
+        var found = try cursor.seek(key)
+        if let present = found, !present.key.elementsEqual(key) { found = try cursor.previous() }
+        if found == nil { found = try cursor.last() }
+        guard let found, found.key.starts(with: prefix), !key.precedes(found.key) else {
+            return nil
+        }
+        return (Array(found.key), found.value)
+    }
+
+    /// Makes `merged` the entries of a chunk with the edits carried out.
+    private mutating func merge(
+        _ chunk: Stored?, _ edits: ArraySlice<MemberEdit>, _ layout: MemberLayout
+    ) throws {
+        merged.removeAll()
+        var edits = edits
+        if let chunk {
+            var entries = try chunk.key.withUnsafeBytes { key in
+                try MemberChunk(decoding: chunk.value, at: key, layout)
+            }.entries
+            while let entry = try entries.next() {
+                while let edit = edits.first, edit.precedes(entry, layout) {
+                    merged.append(edit, layout)
+                    edits.removeFirst()
+                }
+                if let edit = edits.first, edit.replaces(entry, layout) {
+                    merged.append(edit, layout)
+                    edits.removeFirst()
+                } else {
+                    merged.append(entry)
+                }
+            }
+        }
+        merged.isAppended = edits.count > 0 && merged.editCount == 0
+        for edit in edits { merged.append(edit, layout) }
+    }
+
+    /// Takes the entries of the next chunk in, where both are small; the key of that chunk.
+    private mutating func swallow(
+        _ next: Cursor.Entry?, _ layout: MemberLayout
+    ) throws -> [UInt8]? {
+        guard let next, !merged.isEmpty,
+            merged.byteCount + next.value.count <= MemberChunk.byteLimit / 2
+        else { return nil }
+        var entries = try MemberChunk(decoding: next.value, at: next.key, layout).entries
+        while let entry = try entries.next() { merged.append(entry) }
+        return Array(next.key)
+    }
+
+    /// Writes the merged entries in the place of a chunk, as one or more.
+    private func write(
+        over key: [UInt8]?, _ prefix: [UInt8], _ layout: MemberLayout,
+        in transaction: borrowing WriteTransaction
+    ) throws {
+        if merged.isEmpty {
+            if let key { try transaction.delete(key, in: table) }
+            return
+        }
+        for (index, part) in merged.parts().enumerated() {
+            let key = index == 0 ? key ?? prefix : prefix + merged.place(at: part.lowerBound, layout)
+            try merged.store(part, at: key, in: table, transaction)
+        }
+    }
+}
+
+/// The entries of chunks to be written, one after the other.
+private struct MergedEntries: ~Copyable {
+    private var buffer = ByteBuffer(capacity: 4_096)
+    private var starts: [Int] = []
+    private var presence: [Bool] = []
+    /// How many of the entries are edits.
+    private(set) var editCount = 0
+    /// True when all edits stand after the entries that were there.
+    var isAppended = false
+
+    var isEmpty: Bool { starts.isEmpty }
+    var byteCount: Int { buffer.count }
+
+    mutating func removeAll() {
+        buffer.count = 0
+        starts.removeAll(keepingCapacity: true)
+        presence.removeAll(keepingCapacity: true)
+        editCount = 0
+        isAppended = false
+    }
+
+    mutating func append(_ entry: MemberEntry) {
+        starts.append(buffer.count)
+        presence.append(!entry.isRemoved)
+        buffer.append(entry.bytes)
+    }
+
+    mutating func append(_ edit: MemberEdit, _ layout: MemberLayout) {
+        editCount += 1
+        guard edit.isAddition else { return }
+        starts.append(buffer.count)
+        presence.append(true)
+        buffer.append(edit.member)
+    }
+
+    private func start(_ index: Int) -> Int { index < starts.count ? starts[index] : buffer.count }
+
+    /// The entries of each chunk: of about the same size, or full where members were appended, as
+    /// more will be.
+    func parts() -> [Range<Int>] {
+        let limit = MemberChunk.byteLimit
+        if buffer.count <= limit { return [0..<starts.count] }
+        let count = (buffer.count + limit - 1) / limit
+        let target = isAppended ? limit : (buffer.count + count - 1) / count
+        var parts: [Range<Int>] = []
+        var first = 0
+        for index in starts.indices
+        where index > first && start(index + 1) - starts[first] > target {
+            parts.append(first..<index)
+            first = index
+        }
+        parts.append(first..<starts.count)
+        return parts
+    }
+
+    /// The place of an entry, as a key names it.
+    func place(at index: Int, _ layout: MemberLayout) -> [UInt8] {
+        var entries = MemberEntries(
+            UnsafeRawBufferPointer(rebasing: buffer.bytes[starts[index]...]), layout)
+        var place: [UInt8] = []
+        if let entry = try? entries.next() {
+            MemberKey.appendPlace(entry.id, entry.position, layout, to: &place)
+        }
+        return place
+    }
+
+    func store(
+        _ part: Range<Int>, at key: [UInt8], in table: Table,
+        _ transaction: borrowing WriteTransaction
+    ) throws {
+        let bytes = UnsafeRawBufferPointer(
+            rebasing: buffer.bytes[starts[part.lowerBound]..<start(part.upperBound)])
+        try key.withUnsafeBytes { key in
+            let value = try transaction.reserve(
+                MemberChunk.headerByteCount + bytes.count, for: key, in: table)
+            MemberChunk.store(
+                bytes, count: part.count, presentCount: presence[part].count { $0 }, in: value,
+                at: key)
+        }
+    }
+}
+
+extension MemberEdit {
+    /// The place of the entry, with the key's prefix before it.
+    fileprivate func key(after prefix: [UInt8], _ layout: MemberLayout) -> [UInt8] {
+        var key = prefix
+        MemberKey.appendPlace(
+            member, UnsafeRawBufferPointer(start: nil, count: 0), layout, to: &key)
+        return key
+    }
+
+    fileprivate func precedes(_ entry: MemberEntry, _ layout: MemberLayout) -> Bool {
+        member < entry.id
+    }
+
+    fileprivate func replaces(_ entry: MemberEntry, _ layout: MemberLayout) -> Bool {
+        member == entry.id
+    }
+}
+
+extension [UInt8] {
+    fileprivate func precedes(_ key: UnsafeRawBufferPointer) -> Bool {
+        withUnsafeBytes { $0.compare(key) < 0 }
+    }
+}
+
+extension WriteTransaction {
+    fileprivate borrowing func delete(_ key: [UInt8], in table: Table) throws {
+        _ = try key.withUnsafeBytes { try delete($0, in: table) }
+    }
+}
