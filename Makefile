@@ -22,6 +22,7 @@ demo: setup ## Builds and runs the example: a catalogue of installed packages
 test: setup ## Builds everything and runs all tests
 	STET_FAULTS=1 $(SWIFT) build --build-tests
 	STET_FAULTS=1 $(SWIFT) test --skip-build --disable-xctest
+	STET_FAULTS=1 STET_TEST_MACROS=1 $(SWIFT) test --disable-xctest
 
 # What a plug-in would do, without the dependency. The build is that of `make test`.
 SYMBOLS := .build/symbol-graphs

@@ -6,6 +6,7 @@ import PackageDescription
 let warningsAreErrors = Context.environment["STET_WERROR"] != nil
 let faultsAreCompiledIn = Context.environment["STET_FAULTS"] != nil
 let isForFuzzing = Context.environment["STET_FUZZ"] != nil
+let testsMacros = Context.environment["STET_TEST_MACROS"] != nil
 
 let package = Package(
     name: "stet",
@@ -133,6 +134,10 @@ let package = Package(
         .testTarget(name: "SourceTests", dependencies: ["StetTestSupport", "stet-readme"]),
     ]
 )
+
+// Tests of the macros make SwiftPM build every test, and all that they use, for the compiler's side
+// as well: they have a test run of their own.
+package.targets.removeAll { $0.type == .test && ($0.name == "StetMacrosTests") != testsMacros }
 
 if isForFuzzing {
     // What the fuzzer watches: every branch, and every access to memory.

@@ -207,7 +207,8 @@ extension NetChanges {
         return EncodedChangeSet(
             changes: changes, bodies: bodies.buffer.finish(), journal: journal.finish(),
             bodyDigest: digest, attributes: attributes, purpose: purpose,
-            members: members, indexChanges: indexChanges, lookups: lookups, schema: schema, base: base, token: token,
+            members: members, indexChanges: indexChanges, lookups: lookups, schema: schema,
+            base: base, token: token,
             time: time)
     }
 

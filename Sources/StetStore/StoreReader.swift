@@ -188,8 +188,8 @@ package struct StoreReader: ~Copyable {
         }
     }
 
-    /// Calls `body` with each object of an entity that refers to a target in a slot, in order, as of
-    /// the last commit, until it answers false.
+    /// Calls `body` with each object of an entity that refers to a target in a slot, in order, as
+    /// of the last commit, until it answers false.
     package func forEachReference(
         to target: ObjectID, fromEntity entity: Int, slot: Int, _ body: (ObjectID) throws -> Bool
     ) throws {

@@ -147,7 +147,9 @@ final class HostileStore: Sendable {
             if revision == 0 { continue }
             try attempt { _ = try file.read { try $0.commit(revision).changeSet } }
         }
-        try attempt { try file.read { try $0.forEachReference(to: FuzzSchema.object, ofEntity: 1) { _ in } } }
+        try attempt {
+            try file.read { try $0.forEachReference(to: FuzzSchema.object, ofEntity: 1) { _ in } }
+        }
         try attempt {
             let report = try file.verify()
             try promise(report.problems.count <= 200, "a report without an end")

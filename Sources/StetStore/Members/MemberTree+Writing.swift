@@ -129,7 +129,8 @@ private struct MemberListWriter: ~Copyable {
             return
         }
         for (index, part) in merged.parts().enumerated() {
-            let key = index == 0 ? key ?? prefix : prefix + merged.place(at: part.lowerBound, layout)
+            let key =
+                index == 0 ? key ?? prefix : prefix + merged.place(at: part.lowerBound, layout)
             try merged.store(part, at: key, in: table, transaction)
         }
     }

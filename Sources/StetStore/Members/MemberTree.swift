@@ -10,8 +10,8 @@ package struct MemberTree: Sendable {
 
     package init(table: Table) { self.table = table }
 
-    /// Calls `body` with each entry of an owner's list, in order, until it answers false; entries of
-    /// removed members are among them.
+    /// Calls `body` with each entry of an owner's list, in order, until it answers false; entries
+    /// of removed members are among them.
     ///
     /// - Complexity: O(members), a cursor move for each chunk.
     package func forEachEntry(

@@ -88,7 +88,9 @@ extension StoreFile {
 extension StoreTables {
     /// Whether a key of the unnamed table is that of a table.
     fileprivate static func isName(ofTable key: UnsafeRawBufferPointer) -> Bool {
-        [Journal.tableName, MemberTree.tableName, indexesName].contains { key.elementsEqual($0.utf8) }
+        [Journal.tableName, MemberTree.tableName, indexesName].contains {
+            key.elementsEqual($0.utf8)
+        }
             || key.starts(with: "records.".utf8)
     }
 }

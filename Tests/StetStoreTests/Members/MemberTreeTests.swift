@@ -57,7 +57,8 @@ struct MemberTreeTests {
     private func chunkSizes(of owner: ObjectID, at end: MemberEnd) throws -> [Int] {
         try environment.read { transaction in
             var sizes: [Int] = []
-            try transaction.scan(tree.table, KeyRange(prefix: MemberKey.prefix(end.number, owner))) {
+            try transaction.scan(tree.table, KeyRange(prefix: MemberKey.prefix(end.number, owner)))
+            {
                 key, value in
                 #expect(value.count <= MemberChunk.headerByteCount + MemberChunk.byteLimit)
                 sizes.append(try MemberChunk(decoding: value, at: key, end.layout).entryCount)

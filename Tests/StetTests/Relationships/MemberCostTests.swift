@@ -65,7 +65,9 @@ struct MemberCostTests {
         let few = try lookUps(10, change)
         let many = try lookUps(
             Int(ProcessInfo.processInfo.environment["STET_MEMBERS"] ?? "") ?? 3_000, change)
-        #expect(few == many)
+        // A longer list has several chunks, of which the right one is looked for.
+        #expect(many.reading <= few.reading + 2)
+        #expect(many.all <= few.all + 4)
         #expect(many.reading <= 10)
     }
 }
