@@ -5,7 +5,8 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 
 .PHONY: help setup demo test docs lint fuzz fuzz-keep bench bench-quick format \
-  goldens setup-bench setup-campaigns campaign-build simulate campaign campaigns-small
+  goldens setup-bench setup-campaigns campaign-build simulate campaign campaigns-small \
+  lowest bill-of-materials
 
 help: ## Lists the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -23,6 +24,22 @@ test: setup ## Builds everything and runs all tests
 	STET_FAULTS=1 $(SWIFT) build --build-tests
 	STET_FAULTS=1 $(SWIFT) test --skip-build --disable-xctest
 	STET_FAULTS=1 STET_TEST_MACROS=1 $(SWIFT) test --disable-xctest
+
+# In a package of its own, for Package.resolved lies beside the manifest. A mirror may not have the
+# oldest versions: then this says so, and is no failure.
+LOWEST := STET_LOWEST=1 $(SWIFT)
+lowest: setup ## Builds against the lowest version of each dependency that the manifest allows
+	@rm -rf .build-lowest && mkdir .build-lowest && cp Package.swift .build-lowest && \
+	  ln -s ../Sources ../Tests .build-lowest
+	@if ! $(LOWEST) package --package-path .build-lowest resolve >/dev/null 2>&1; then \
+	  echo "lowest: not possible here: a lowest version cannot be fetched"; \
+	else \
+	  $(LOWEST) build --package-path .build-lowest --product stet && \
+	  $(LOWEST) build --package-path .build-lowest --target StetServiceLifecycle; \
+	fi
+
+bill-of-materials: ## Writes what the package was built from, for the notes of a release
+	@.ci/bill-of-materials
 
 # What a plug-in would do, without the dependency. The build is that of `make test`.
 SYMBOLS := .build/symbol-graphs
@@ -79,8 +96,14 @@ campaign-build: setup-campaigns
 	$(BUILD_CAMPAIGN) --product stet-campaign
 	$(BUILD_CAMPAIGN) --product StetRecorder
 
-campaign: campaign-build ## Runs one fault campaign: NAME=kills SIZE=200 SEED=1 ARGS=…
+campaign: ## Runs one campaign: NAME=kills SIZE=200 SEED=1 ARGS=…
+ifeq ($(NAME),contract)
+	$(BUILD_CAMPAIGN) --product stet-contract
+	.build-campaign/release/stet-contract $(or $(MODE),all) $(or $(SIZE),1000000) $(or $(SEED),1)
+else
+	$(MAKE) campaign-build
 	$(CAMPAIGN) $(NAME) --size $(SIZE) --seed $(or $(SEED),1) $(ARGS)
+endif
 
 # What CI runs: a dose of each campaign, and each planted bug, which must be found.
 SMALL_DOSES := \
@@ -88,6 +111,10 @@ SMALL_DOSES := \
   "damage --size 300" "failures --size 300" "full --size 12" "simulate --size 2000" \
   "queries --size 20000" \
   "simulate-retention --size 100" "trims --size 50000" \
+  "namespaces --size 20" "moved-files --size 28" "forks --size 40" \
+  "namespaces --size 20 --planted namespaceNotClaimed" \
+  "moved-files --size 28 --planted placeNotChecked" \
+  "forks --size 200 --planted locksStayInChild" \
   "simulate-retention --size 100 --planted redactionKeepsFloor" \
   "simulate-retention --size 100 --planted insertionNotRedacted" \
   "simulate-retention --size 100 --planted trimForgetsEffect" \

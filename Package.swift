@@ -6,7 +6,14 @@ import PackageDescription
 let warningsAreErrors = Context.environment["STET_WERROR"] != nil
 let faultsAreCompiledIn = Context.environment["STET_FAULTS"] != nil
 let isForFuzzing = Context.environment["STET_FUZZ"] != nil
+// Each dependency is taken in its lowest version, which CI builds, too.
+let usesLowestVersions = Context.environment["STET_LOWEST"] != nil
 let testsMacros = Context.environment["STET_TEST_MACROS"] != nil
+
+/// A dependency within one major version.
+func dependency(_ url: String, from lowest: Version) -> Package.Dependency {
+    usesLowestVersions ? .package(url: url, exact: lowest) : .package(url: url, from: lowest)
+}
 
 let package = Package(
     name: "stet",
@@ -17,13 +24,13 @@ let package = Package(
         .library(name: "StetRecorder", type: .dynamic, targets: ["CStetRecorder"]),
     ],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-        .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
-        .package(url: "https://github.com/apple/swift-crypto", "3.12.3"..<"5.0.0"),
-        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
-        .package(url: "https://github.com/swiftlang/swift-syntax", "602.0.0"..<"604.0.0"),
+        dependency("https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        dependency("https://github.com/apple/swift-collections", from: "1.1.0"),
+        dependency("https://github.com/apple/swift-crypto", from: "4.0.0"),
+        dependency("https://github.com/apple/swift-log", from: "1.6.0"),
+        dependency("https://github.com/apple/swift-metrics", from: "2.5.0"),
+        dependency("https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+        dependency("https://github.com/swiftlang/swift-syntax", from: "603.0.0"),
     ],
     targets: [
         .systemLibrary(name: "CLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
@@ -89,11 +96,21 @@ let package = Package(
         .executableTarget(
             name: "stet-campaign",
             dependencies: [
-                "StetStore", "StetLMDB", "StetTestSupport",
+                "StetStore", "StetLMDB", "StetTestSupport", "CStetFork",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/StetCampaign"
         ),
+        // The library beside a reference of its whole contract, and the program for large runs.
+        .target(
+            name: "StetContract",
+            dependencies: [
+                "Stet", "StetStore", "StetLMDB", "StetTestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/StetContract"),
+        .executableTarget(
+            name: "stet-contract", dependencies: ["StetContract"], path: "Tests/StetContractTool"),
         // The code of the README, word for word.
         .executableTarget(
             name: "stet-readme", dependencies: ["Stet"], path: "Tests/StetReadme"),
@@ -118,7 +135,7 @@ let package = Package(
             name: "StetTests",
             dependencies: [
                 "Stet", "StetServiceLifecycle", "StetStore", "StetLMDB", "StetTestModels",
-                "StetTestSupport", "stet-test-child",
+                "StetTestSupport", "StetContract", "stet-test-child",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

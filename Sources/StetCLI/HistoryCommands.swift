@@ -40,14 +40,15 @@ struct DiffCommand: StoreCommand {
 struct BlameCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "blame",
-        abstract: "Shows who has given each property of an object its value.")
+        abstract: "Shows who has given each property of an object its value, and who has changed "
+            + "the members of its relationships last.")
 
     @OptionGroup var options: StoreOptions
 
     @Argument(help: "The id of the object.")
     var object: String
 
-    @Argument(help: "The name of the property; all of them without one.")
+    @Argument(help: "The name of the property or relationship; all of them without one.")
     var property: String?
 
     func perform(_ output: Output) throws -> ExitCode {
@@ -55,46 +56,66 @@ struct BlameCommand: StoreCommand {
             throw ValidationError("\(object) is no id of an object.")
         }
         let store = try openStore()
-        let (entity, history, floor) = try store.read { reader in
+        let (shape, history, floor) = try store.read { reader in
             guard let number = try reader.entity(of: id) else {
                 throw Failure(
                     missing: "object \(id)", in: options.path, advice: "See dump for those it has.")
             }
             return (
-                store.schema.entities[number - 1],
+                ObjectShape(store.schema, ofEntity: number),
                 try reader.history(ofEntity: number, id, from: .first), try reader.floor()
             )
         }
-        let names = entity.properties.map(\.name).filter { $0 == property ?? $0 }
+        let names = shape.names.filter { $0 == property ?? $0 }
         if names.isEmpty {
             throw Failure(
-                missing: "property \(property ?? "") of \(entity.name)", in: options.path,
+                missing: "property \(property ?? "") of \(shape.entity.name)", in: options.path,
                 advice: "See info for those it has.")
         }
+        let isWhole = floor == .zero || history.contains { $0.change.kind == .insert }
         for name in names {
-            guard let change = history.first(where: { $0.change[name] != nil }),
-                let cell = change.change[name]
-            else {
-                if floor > .zero {
-                    try output.say(
-                        text: "up to \(floor), trimmed  \(name.visible)",
-                        json: .object([
-                            "property": .string(name), "trimmedThrough": .number(floor.number),
-                        ]))
-                }
-                continue
+            if let (change, cell) = lastChange(of: name, in: history) {
+                try say(change, name, cell, output)
+            } else if !isWhole {
+                try output.say(
+                    text: "up to \(floor), trimmed  \(name.visible)",
+                    json: .object([
+                        "property": .string(name), "trimmedThrough": .number(floor.number),
+                    ]))
             }
-            let who = change.author.map { " by \($0.visible)" } ?? ""
-            let label = change.label.map { " \"\($0.visible)\"" } ?? ""
-            try output.say(
-                text: "\(change.line)\(label)\(who)  \(name.visible): \(cell.newLine)",
-                json: .object([
-                    "author": JSON(change.author), "label": JSON(change.label),
-                    "property": .string(name), "revision": .number(change.revision.number),
-                    "time": .string(timeText(change.time.timeIntervalSinceReferenceDate)),
-                    "value": cell.new.json,
-                ]))
         }
         return .success
+    }
+
+    /// What a change has left in a property, or done to the members of a relationship.
+    private typealias BlamedCell = (line: String, key: String, json: JSON)
+
+    private func lastChange(
+        of name: String, in history: [HistoricChange]
+    ) -> (HistoricChange, BlamedCell)? {
+        for change in history {
+            if let property = change.change[name] {
+                return (change, (property.newLine, "value", property.new.json))
+            }
+            if let members = change.change.relationships.first(where: { $0.name == name }) {
+                return (change, (members.line, "members", members.json))
+            }
+        }
+        return nil
+    }
+
+    private func say(
+        _ change: HistoricChange, _ name: String, _ cell: BlamedCell, _ output: Output
+    ) throws {
+        let who = change.author.map { " by \($0.visible)" } ?? ""
+        let label = change.label.map { " \"\($0.visible)\"" } ?? ""
+        try output.say(
+            text: "\(change.line)\(label)\(who)  \(name.visible): \(cell.line)",
+            json: .object([
+                "author": JSON(change.author), "label": JSON(change.label),
+                "property": .string(name), "revision": .number(change.revision.number),
+                "time": .string(timeText(change.time.timeIntervalSinceReferenceDate)),
+                cell.key: cell.json,
+            ]))
     }
 }

@@ -49,6 +49,7 @@ extension StoreOverview {
         for (entity, count) in entities {
             lines.append("  \(entity.name.visible): \(count) record\(count == 1 ? "" : "s")")
             lines += entity.properties.map { "    \($0.line)" }
+            lines += entity.relationships.map { "    \($0.line)" }
             lines += entity.indexes.map { "    \($0.description(in: entity).visible)" }
         }
         return lines
@@ -81,6 +82,7 @@ extension StoreOverview {
                         "name": .string(entity.name),
                         "properties": .array(entity.properties.map(\.json)),
                         "recordCount": .integer(count),
+                        "relationships": .array(entity.relationships.map(\.json)),
                     ])
                 }),
             "commitCount": .integer(commitCount),
@@ -105,6 +107,18 @@ extension StoreOverview {
             "store": .string(storeID.description),
             "time": time.isFinite ? .string(timeText(time)) : .null,
             "usedByteCount": .integer(usedByteCount),
+        ])
+    }
+}
+
+extension Relationship {
+    fileprivate var line: String {
+        "\(name.visible): [\(target.visible)]\(isOrdered ? " ordered" : "")"
+    }
+
+    fileprivate var json: JSON {
+        .object([
+            "isOrdered": .bool(isOrdered), "name": .string(name), "target": .string(target),
         ])
     }
 }

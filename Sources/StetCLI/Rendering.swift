@@ -45,7 +45,7 @@ extension Value {
         case .string(let value): .string(value)
         case .data(let value): .string(value.base64EncodedString())
         case .uuid(let value): .string(value.uuidString.lowercased())
-        case .reference(let id): .string(id.description)
+        case .reference(let id), .placed(let id, _): .string(id.description)
         case .uint(let value): .number(value)
         // By its own digits: as a double it would have more than it was written with.
         case .float(let value): .double(Double("\(value)") ?? Double(value))
@@ -66,22 +66,24 @@ extension Value {
 }
 
 extension ObjectChange {
-    /// What happened to which object, then a line for each property.
+    /// What happened to which object, then a line for each cell.
     var lines: [String] {
-        ["\(kind) \(entity.visible) \(id)"] + propertyLines
+        ["\(kind) \(entity.visible) \(id)"] + cellLines
     }
 
-    /// A line for each property: the value, or the old and the new one.
-    var propertyLines: [String] {
+    /// A line for each property, with the value, or the old and the new one, and for each
+    /// relationship whose links have changed.
+    var cellLines: [String] {
         properties.map { property in
             let value =
                 switch kind {
                 case .insert: property.newLine
                 case .delete: property.oldLine
+                case .update where property.isMove: "\(property.newLine), moved"
                 case .update: "\(property.oldLine) → \(property.newLine)"
                 }
             return "  \(property.name.visible): \(value)"
-        }
+        } + relationships.map { "  \($0.name.visible): \($0.line)" }
     }
 
     var json: JSON {
@@ -94,16 +96,42 @@ extension ObjectChange {
                 property.redacted.old ? "old" : nil, property.redacted.new ? "new" : nil,
             ].compactMap { $0 }
             if !redacted.isEmpty { sides["redacted"] = .array(redacted.map { .string($0) }) }
+            if property.isMove { sides["isMoved"] = .bool(true) }
             values[property.name] = .object(sides)
         }
-        return .object([
+        var members: [String: JSON] = [
             "entity": .string(entity), "id": .string(id.description),
             "kind": .string("\(kind)"), "properties": .object(values),
-        ])
+        ]
+        if !relationships.isEmpty {
+            members["relationships"] = .object(
+                Dictionary(
+                    relationships.map { ($0.name, $0.json) }, uniquingKeysWith: { one, _ in one }))
+        }
+        return .object(members)
+    }
+}
+
+extension RelationshipChange {
+    /// The members that are added, removed and moved, each with its sign.
+    var line: String {
+        [("+", added), ("−", removed), ("~", moved)]
+            .flatMap { sign, ids in ids.map { "\(sign) \($0)" } }.joined(separator: ", ")
+    }
+
+    /// The same by name, without what is empty.
+    var json: JSON {
+        let changes = [("added", added), ("removed", removed), ("moved", moved)]
+        return .object(
+            Dictionary(
+                changes.filter { !$0.1.isEmpty }.map { ($0, $1.json) },
+                uniquingKeysWith: { one, _ in one }))
     }
 }
 
 extension PropertyChange {
+    /// True where a reference stays, and the object's place among the members changes.
+    var isMove: Bool { old.target != nil && old.target == new.target }
     /// The value before as a person reads it.
     var oldLine: String { redacted.old ? oldText : old.text }
     /// The value after as a person reads it.
@@ -142,27 +170,5 @@ extension HistoricChange {
         members["entity"] = nil
         members["id"] = nil
         return .object(members)
-    }
-}
-
-/// The values of a record, by the names of its properties.
-func values(of body: RecordBody) throws -> [(name: String, value: Value)] {
-    try body.entity.properties.indices.map { slot in
-        (body.entity.properties[slot].name, try body.value(slot))
-    }
-}
-
-extension JSON {
-    /// An object that is there: entity, id, revision of its last change, values.
-    init(
-        _ entity: String, _ id: ObjectID, _ revision: Revision,
-        _ values: [(name: String, value: Value)]
-    ) {
-        let members = Dictionary(
-            values.map { ($0.name, $0.value.json) }, uniquingKeysWith: { first, _ in first })
-        self = .object([
-            "entity": .string(entity), "id": .string(id.description),
-            "revision": .number(revision.number), "values": .object(members),
-        ])
     }
 }

@@ -61,50 +61,51 @@ struct ShowCommand: StoreCommand {
             json: .object(members))
     }
 
-    /// An object as it is now; no values when it is deleted.
+    /// An object as it is now, and what has happened to it.
     private struct Shown {
         let entity: String
-        let values: [(name: String, value: Value)]?
+        /// nil when it is deleted.
+        let object: StoredObject?
         let history: [HistoricChange]
         /// The last commit that was trimmed; 0 when the journal is whole.
         let floor: Revision
     }
 
     private func show(_ id: ObjectID, _ store: StoreFile, _ output: Output) throws {
-        let object = try store.read { reader in
+        let shown = try store.read { reader in
             guard let number = try reader.entity(of: id) else {
                 throw Failure(
                     missing: "object \(id)", in: options.path, advice: "See dump for those it has.")
             }
-            let entity = store.schema.entities[number - 1]
+            let shape = ObjectShape(store.schema, ofEntity: number)
             let last = try reader.head().revision
-            let shown = try reader.withRecord(ofEntity: number, id, asOf: last) { record in
-                try values(of: RecordBody(record.body, of: entity))
+            let object = try reader.withRecord(ofEntity: number, id, asOf: last) { record in
+                try StoredObject(shape, id, record.revision, record.body, reader, at: last)
             }
             return Shown(
-                entity: entity.name, values: shown,
+                entity: shape.entity.name, object: object,
                 history: try reader.history(ofEntity: number, id, from: .first),
                 floor: try reader.floor())
         }
-        try output.say(text: text(id, object), json: json(id, object))
+        try output.say(text: text(id, shown), json: json(id, shown))
     }
 
-    private func text(_ id: ObjectID, _ object: Shown) -> String {
-        let revision = object.history.first?.revision ?? object.floor
-        let state = object.values == nil ? "deleted in" : "last changed in"
-        var lines = ["\(object.entity.visible) \(id), \(state) revision \(revision)"]
-        lines += (object.values ?? []).map { "  \($0.name.visible): \($0.value.text)" }
-        lines.append(object.floor == .zero ? "history" : "history after revision \(object.floor)")
-        for change in object.history { lines += [change.line] + change.change.propertyLines }
+    private func text(_ id: ObjectID, _ shown: Shown) -> String {
+        let revision = shown.history.first?.revision ?? shown.floor
+        let state = shown.object == nil ? "deleted in" : "last changed in"
+        var lines = ["\(shown.entity.visible) \(id), \(state) revision \(revision)"]
+        lines += shown.object?.lines ?? []
+        lines.append(shown.floor == .zero ? "history" : "history after revision \(shown.floor)")
+        for change in shown.history { lines += [change.line] + change.change.cellLines }
         return lines.joined(separator: "\n")
     }
 
-    private func json(_ id: ObjectID, _ object: Shown) -> JSON {
-        let revision = object.history.first?.revision ?? .zero
-        let shown = JSON(object.entity, id, revision, object.values ?? [])
-        guard case .object(var members) = shown else { return .null }
-        if object.values == nil { members["values"] = .null }
-        members["history"] = .array(object.history.map(\.json))
-        return .object(members)
+    private func json(_ id: ObjectID, _ shown: Shown) -> JSON {
+        .object([
+            "entity": .string(shown.entity), "history": .array(shown.history.map(\.json)),
+            "id": .string(id.description),
+            "revision": .number((shown.history.first?.revision ?? .zero).number),
+            "values": shown.object?.cells ?? .null,
+        ])
     }
 }

@@ -102,21 +102,50 @@ extension StoreCommand {
         let store = try openStore()
         if undo.dryRun { return try preview(request, undo, store, output) }
         try checkValidators(areLeftOut: undo.withoutValidators)
-        let outcome = try store.takeBack(
-            request, undo.policy.policy, author: author,
-            metadata: [withoutValidatorsKey: "true"],
-            time: Date().timeIntervalSinceReferenceDate)
-        switch outcome {
-        case .written(let commit):
+        var work = UndoWork(
+            store, request, undo.policy.policy,
+            time: { Date().timeIntervalSinceReferenceDate },
+            violations: { net, _ in try store.violationsOfSchema(&net) })
+        work.author = author
+        work.metadata = [withoutValidatorsKey: "true"]
+        do {
+            guard let commit = try store.commit(&work), commit.changeCount > 0 else {
+                try output.say(text: "nothing to take back", json: .null)
+                return .success
+            }
             var members = commit.members
             members["changes"] = .array(commit.changeSet.changes.map(\.json))
             try output.say(text: commit.line, json: .object(members))
             return .success
-        case .nothing:
+        } catch let refusal as UndoWork.Refusal {
+            return try report(refusal, output)
+        }
+    }
+
+    private func preview(
+        _ request: UndoRequest, _ undo: UndoOptions, _ store: StoreFile, _ output: Output
+    ) throws -> ExitCode {
+        var net = NetChanges(schema: store.schema)
+        let prepared = try store.read { reader in
+            try reader.prepare(request, undo.policy.policy, into: &net)
+        }
+        guard let prepared else {
             try output.say(text: "nothing to take back", json: .null)
             return .success
-        case .conflicts(let conflicts): return try report(conflicts, output)
-        case .violations(let violations):
+        }
+        if !prepared.inverse.conflicts.isEmpty {
+            return try report(prepared.inverse.conflicts, output)
+        }
+        for change in try net.changeSet().changes {
+            try output.say(text: change.lines.joined(separator: "\n"), json: change.json)
+        }
+        return .success
+    }
+
+    private func report(_ refusal: UndoWork.Refusal, _ output: Output) throws -> ExitCode {
+        switch refusal {
+        case .conflicts(let conflicts, _): return try report(conflicts, output)
+        case .violations(let violations, _):
             for violation in violations {
                 try output.say(
                     text: "\(violation.entity.visible): \(violation.message.visible)",
@@ -128,22 +157,6 @@ extension StoreCommand {
                 .inputOutputError, code: "contention", path: options.path,
                 message: "The store kept moving.", advice: "Try again.")
         }
-    }
-
-    private func preview(
-        _ request: UndoRequest, _ undo: UndoOptions, _ store: StoreFile, _ output: Output
-    ) throws -> ExitCode {
-        guard let prepared = try store.read({ try $0.prepare(request, undo.policy.policy) }) else {
-            try output.say(text: "nothing to take back", json: .null)
-            return .success
-        }
-        if !prepared.inverse.conflicts.isEmpty {
-            return try report(prepared.inverse.conflicts, output)
-        }
-        for change in try prepared.inverse.netChanges(store.schema).changeSet().changes {
-            try output.say(text: change.lines.joined(separator: "\n"), json: change.json)
-        }
-        return .success
     }
 
     private func report(_ conflicts: [UndoConflict], _ output: Output) throws -> ExitCode {

@@ -19,7 +19,7 @@ extension Environment {
         let seen = try read { transaction in transaction.number }
         if try lastTransaction() <= seen { return }
         mdb_txn_abort(try beginWrite())
-        endUse()
+        endWrite()
     }
 
     /// Gives the meta page of an abandoned commit back the number that it had before.

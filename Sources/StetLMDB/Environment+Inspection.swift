@@ -13,7 +13,7 @@ extension Environment {
         let transaction = try beginWrite()
         defer {
             mdb_txn_abort(transaction)
-            endUse()
+            endWrite()
         }
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(mdb_txn_env(transaction), &descriptor), .inspect, path)

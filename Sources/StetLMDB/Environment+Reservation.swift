@@ -39,7 +39,7 @@ extension Environment {
                 return Self.takeHandle(&state)
             }
             state.notify()
-            if let last { EnvironmentRegistry.shared.close(last, identity) }
+            if let last { EnvironmentRegistry.shared.close(last, locks) }
         }
         try body(&current)
     }

@@ -24,6 +24,14 @@ extension Environment {
             let processID: Int32
             let thread: UInt
             let transaction: Int
+
+            /// Nil where no read is open in the slot.
+            init?(_ slot: ReaderTable.Slot) {
+                guard let transaction = slot.transaction else { return nil }
+                processID = slot.process
+                thread = slot.thread
+                self.transaction = transaction
+            }
         }
 
         package let processID: Int32
@@ -64,11 +72,11 @@ extension Environment {
 
     /// The reads that are open now, in any process, the oldest first.
     package func readers() throws(LMDBError) -> [Reader] {
-        let use = try beginUse(.checkReaders)
+        _ = try beginUse(.checkReaders)
         defer { endUse() }
         let now = configuration.uptime()
         let own = getpid()
-        let found = try Self.readerTable(use.handle, path).sorted {
+        let found = locks.readers.slots.compactMap(Reader.Identity.init).sorted {
             $0.transaction < $1.transaction
         }
         return state.withLock { state in
@@ -89,33 +97,6 @@ extension Environment {
             }
             state.sightings = sightings
             return readers
-        }
-    }
-
-    /// The lines of LMDB's list of readers: process, thread, and the transaction or a dash.
-    private static func readerTable(
-        _ handle: OpaquePointer, _ path: String
-    ) throws(LMDBError) -> [Reader.Identity] {
-        var text = ""
-        let code = withUnsafeMutablePointer(to: &text) { text in
-            mdb_reader_list(
-                handle,
-                { line, context in
-                    if let line {
-                        context?.assumingMemoryBound(to: String.self).pointee += String(
-                            cString: line)
-                    }
-                    return 0
-                }, text)
-        }
-        if code < 0 { throw LMDBError(.checkReaders, code: code, path: path) }
-        return text.split(separator: "\n").compactMap { line in
-            let fields = line.split(separator: " ")
-            guard fields.count == 3, let processID = Int32(fields[0]),
-                let thread = UInt(fields[1], radix: 16), let transaction = Int(fields[2])
-            else { return nil }
-            return Reader.Identity(
-                processID: processID, thread: thread, transaction: transaction)
         }
     }
 
@@ -140,10 +121,26 @@ extension Environment {
     /// Frees the reader slots of processes that have died; returns how many.
     @discardableResult
     package func removeStaleReaders() throws(LMDBError) -> Int {
-        let use = try beginUse(.checkReaders)
+        _ = try beginUse(.checkReaders)
         defer { endUse() }
-        var dead: Int32 = 0
-        try check(mdb_reader_check(use.handle, &dead), .checkReaders, path)
-        return Int(dead)
+        return try locks.removeStaleReaders()
+    }
+
+    /// The slots of the reader table that are taken, by open and by idle reads of all processes.
+    package func takenSlotCount() throws(LMDBError) -> Int {
+        _ = try beginUse(.checkReaders)
+        defer { endUse() }
+        return locks.readers.slots.count
+    }
+
+    /// Keeps reads that have ended for the next one from now on, or gives them back and keeps none.
+    ///
+    /// Each takes a slot of the table that all processes share: who lets them be kept gives them
+    /// back now and then.
+    package func keepIdleReads(_ keeps: Bool) {
+        state.withLock { state in
+            state.keepsIdleReads = keeps
+            Self.abortIdleReads(&state)
+        }
     }
 }

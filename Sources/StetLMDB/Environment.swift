@@ -30,6 +30,8 @@ package final class Environment: Sendable {
         package var skipsSync = false
         /// Where the age of readers is taken from: any monotonic clock.
         package var uptime: @Sendable () -> Duration = systemUptime
+        /// Is told of a process that has the right to write while this one waits for long.
+        package var longWait: @Sendable (_ holder: Int32?, Duration) -> Void = { _, _ in }
 
         package init() {}
     }
@@ -59,6 +61,10 @@ package final class Environment: Sendable {
         var tableNames: [UInt32: String] = [:]
         /// Those that the write transaction has opened, which its end keeps or closes.
         var newTableNames: [UInt32: String] = [:]
+        /// The threads of this process that have the right to write; LMDB lets them write in turn.
+        var writerCount = 0
+        /// Whether idle reads are kept, for there is somebody who gives them back.
+        var keepsIdleReads = false
         /// When readers of other processes were seen first.
         var sightings: [Reader.Identity: Duration] = [:]
     }
@@ -68,7 +74,7 @@ package final class Environment: Sendable {
     }
 
     package let path: String
-    let identity: FileIdentity
+    let locks: FileLocks
     package let configuration: Configuration
     let state: Monitor<State>
     private let forkGeneration = ProcessFork.generation
@@ -80,10 +86,10 @@ package final class Environment: Sendable {
     #endif
 
     init(
-        handle: OpaquePointer, path: String, identity: FileIdentity, configuration: Configuration
+        handle: OpaquePointer, path: String, locks: FileLocks, configuration: Configuration
     ) {
         self.path = path
-        self.identity = identity
+        self.locks = locks
         self.configuration = configuration
         state = Monitor(State(handle: handle))
     }
@@ -101,7 +107,7 @@ package final class Environment: Sendable {
             return Self.takeHandle(&state)
         }
         state.notify()
-        if let handle { EnvironmentRegistry.shared.close(handle, identity) }
+        if let handle { EnvironmentRegistry.shared.close(handle, locks) }
     }
 
     /// The handle of a closed environment that nobody uses any more, once.
@@ -179,8 +185,10 @@ package final class Environment: Sendable {
         let thread = pthread_self()
         let (isKept, isAwaited) = state.withLock { state in
             let isKept =
-                idle != nil && !state.isClosed && !state.isReserved
+                idle != nil && !state.isClosed && !state.isReserved && state.keepsIdleReads
                 && state.idleReads.count < Self.idleReadLimit
+                // The other half of the table is for reads that are open.
+                && locks.readers.usedCount <= locks.readers.capacity / 2
             if let idle, isKept {
                 mdb_txn_reset(idle)
                 state.idleReads.append(idle)
@@ -198,7 +206,7 @@ package final class Environment: Sendable {
             return Self.takeHandle(&state)
         }
         state.notify()
-        if let handle { EnvironmentRegistry.shared.close(handle, identity) }
+        if let handle { EnvironmentRegistry.shared.close(handle, locks) }
     }
 
     private static func removeUse(of thread: pthread_t, _ state: inout State) {
@@ -216,7 +224,7 @@ package final class Environment: Sendable {
             var code = Self.begin(&transaction, use.handle)
             if code == MDB_READERS_FULL {
                 // Slots of processes that died are freed only when somebody looks.
-                _ = mdb_reader_check(use.handle, nil)
+                _ = try? locks.removeStaleReaders()
                 code = Self.begin(&transaction, use.handle)
             }
             if code == 0, let transaction { return transaction }
@@ -241,29 +249,42 @@ package final class Environment: Sendable {
 
     func beginWrite() throws(LMDBError) -> OpaquePointer {
         while true {
-            let use = try beginUse(.begin)
+            try beginWriting()
+            let use: Use
             var transaction: OpaquePointer?
-            var code = mdb_txn_begin(use.handle, nil, 0, &transaction)
-            #if STET_FAULTS
-                let injected = faults.code(for: .begin)
-                if code == 0, injected != 0 {
-                    mdb_txn_abort(transaction)
-                    code = injected
+            var code: Int32 = 0
+            do throws(LMDBError) {
+                try locks.checkPlace(.begin)
+                use = try beginUse(.begin)
+                defer { if transaction == nil { endUse() } }
+                code = mdb_txn_begin(use.handle, nil, 0, &transaction)
+                #if STET_FAULTS
+                    let injected = faults.code(for: .begin)
+                    if code == 0, injected != 0 {
+                        mdb_txn_abort(transaction)
+                        transaction = nil
+                        code = injected
+                    }
+                #endif
+                if code == 0, let begun = transaction {
+                    transaction = nil
+                    try withdrawAbandonedCommit(use.handle, begun)
+                    transaction = begun
+                    return begun
                 }
-            #endif
-            if code == 0, let transaction {
-                do throws(LMDBError) {
-                    try withdrawAbandonedCommit(use.handle, transaction)
-                    return transaction
-                } catch {
-                    mdb_txn_abort(transaction)
-                    endUse()
-                    throw error
-                }
+            } catch {
+                endWriting()
+                throw error
             }
-            endUse()
+            endWriting()
             try recover(from: code, use)
         }
+    }
+
+    /// Ends what `beginWrite` began, when its transaction has ended.
+    func endWrite() {
+        endUse()
+        endWriting()
     }
 
     /// Makes a transaction possible that could not begin; throws where that is not in our power.

@@ -24,8 +24,9 @@ final class EnvironmentRegistry: Sendable {
     /// What stands in the way of opening a file, or the environment that is open.
     private enum Found {
         case environment(Environment)
-        /// The last user has let go, and is about to close it on another thread.
-        case closing
+        /// The last user has let go, and is about to close it on another thread; or another process
+        /// has put another file in its place while this one waited.
+        case nothingYet
     }
 
     func environment(
@@ -37,7 +38,7 @@ final class EnvironmentRegistry: Sendable {
             }
             switch found {
             case .environment(let environment): return environment
-            case .closing: sched_yield()
+            case .nothingYet: sched_yield()
             }
         }
     }
@@ -50,27 +51,72 @@ final class EnvironmentRegistry: Sendable {
             $0.value.forkGeneration == ProcessFork.generation
         }
         if let identity = FileIdentity(path: path), let present = state.registrations[identity] {
-            guard let environment = present.environment else { return .closing }
-            if !environment.isClosed { return .environment(environment) }
+            guard let environment = present.environment else { return .nothingYet }
             // Closed, with a transaction still open: the file must not be opened a second time.
-            throw LMDBError(.openEnvironment, code: EBUSY, path: path)
+            if environment.isClosed {
+                throw LMDBError(.openEnvironment, code: EBUSY, path: path)
+            }
+            try environment.locks.checkPlace(.openEnvironment)
+            return .environment(environment)
         }
+        // Closing a lock file that is open in this process would take LMDB's locks away.
+        try refuseInUse(lockFileOf: path, state)
+        let locks = try FileLocks(
+            at: path, readerCount: configuration.readerCount,
+            createsFile: configuration.createsFile)
+        try locks.takeOpening(openingLimit)
+        defer { locks.release(.opening) }
+        guard locks.isInPlace else { return .nothingYet }
+        try locks.claim()
         let handle = try open(path, configuration)
-        // Of the file that was opened, whatever the path names by now.
-        guard let identity = FileIdentity(handle) else {
-            defer { mdb_env_close(handle) }
-            throw LMDBError(.openEnvironment, code: errno, path: path)
+        do throws(LMDBError) {
+            try locks.holdOpen(true)
+            try locks.watchReaders()
+            try check(prepareUnnamedTable(handle), .openEnvironment, path)
+            try locks.checkPlace(.openEnvironment)
+        } catch {
+            mdb_env_close(handle)
+            throw error
         }
         let environment = Environment(
-            handle: handle, path: path, identity: identity, configuration: configuration)
-        state.registrations[identity] = Registration(environment: environment)
+            handle: handle, path: path, locks: locks, configuration: configuration)
+        state.registrations[locks.identity] = Registration(environment: environment)
         return .environment(environment)
     }
 
-    func close(_ handle: OpaquePointer, _ identity: FileIdentity) {
+    /// How long opening waits for a process that opens or replaces the file.
+    private static let openingLimit = Duration.seconds(5)
+
+    /// Refuses a lock file that belongs to another data file that is open in this process.
+    private static func refuseInUse(
+        lockFileOf path: String, _ state: borrowing State
+    ) throws(LMDBError) {
+        guard let lock = FileIdentity(path: "\(path)-lock") else { return }
+        for registration in state.registrations.values
+        where registration.environment?.locks.lockIdentity == lock {
+            throw LMDBError(movedAwayFrom: path)
+        }
+    }
+
+    /// Refuses to make a file at `path` where processes have another one open that was there.
+    func refuseInUse(lockFileOf path: String) throws(LMDBError) {
+        do {
+            try open.withLock { (state) throws(LMDBError) in
+                try Self.refuseInUse(lockFileOf: path, state)
+                try FileLocks.refuseInUse(lockFileOf: path)
+            }
+        } catch {
+            // Somebody has made one and opened it since the caller looked.
+            if error.code == LMDBError.moved, access(path, F_OK) == 0 { return }
+            throw error
+        }
+    }
+
+    func close(_ handle: OpaquePointer, _ locks: FileLocks) {
         open.withLock { state in
             mdb_env_close(handle)
-            state.registrations[identity] = nil
+            locks.close()
+            state.registrations[locks.identity] = nil
         }
     }
 
@@ -80,7 +126,11 @@ final class EnvironmentRegistry: Sendable {
     ) throws(LMDBError) -> OpaquePointer {
         try open.withLock { (state) throws(LMDBError) -> OpaquePointer in
             // Whoever opens the file after a failure begins anew.
-            let registration = state.registrations.removeValue(forKey: environment.identity)
+            let registration = state.registrations.removeValue(forKey: environment.locks.identity)
+            var isOpen = false
+            defer { if !isOpen { environment.locks.close() } }
+            // LMDB reads the state anew only where nobody else has the file open.
+            try environment.locks.holdOpen(false)
             mdb_env_close(handle)
             #if STET_FAULTS
                 let injected = environment.faults.code(for: .openEnvironment)
@@ -89,14 +139,16 @@ final class EnvironmentRegistry: Sendable {
             var configuration = environment.configuration
             configuration.createsFile = false
             let path = environment.path
+            try environment.locks.checkPlace(.openEnvironment)
             let handle = try Self.open(path, configuration)
             do throws(LMDBError) {
-                guard FileIdentity(handle) == environment.identity else {
-                    throw LMDBError(.openEnvironment, code: ESTALE, path: path)
-                }
+                try environment.locks.checkPlace(.openEnvironment)
+                try environment.locks.holdOpen(true)
+                try check(prepareUnnamedTable(handle), .openEnvironment, path)
                 try Table.open(tableNames, handle, path)
                 try check(mdb_env_sync(handle, 1), .commit, path)
-                state.registrations[environment.identity] = registration
+                state.registrations[environment.locks.identity] = registration
+                isOpen = true
                 return handle
             } catch {
                 mdb_env_close(handle)
@@ -109,13 +161,10 @@ final class EnvironmentRegistry: Sendable {
     private static func open(
         _ path: String, _ configuration: Environment.Configuration
     ) throws(LMDBError) -> OpaquePointer {
-        if !configuration.createsFile, access(path, F_OK) != 0 {
-            throw LMDBError(.openEnvironment, code: errno, path: path)
-        }
-        try LockFile.reserve(besides: path, readerCount: configuration.readerCount)
         // A large map costs address space only; sanitizers and resource limits may refuse it.
         let smallestMap = min(configuration.mapByteCount, 1 << 30)
         var mapByteCount = configuration.initialMapByteCount ?? configuration.mapByteCount
+        try checkVersion(path)
         while true {
             var handle: OpaquePointer?
             try check(mdb_env_create(&handle), .openEnvironment, path)
@@ -127,11 +176,7 @@ final class EnvironmentRegistry: Sendable {
             }
             if code == 0 { code = mdb_env_set_maxdbs(handle, UInt32(configuration.tableCount)) }
             if code == 0 { code = mdb_env_open(handle, path, UInt32(flags), 0o600) }
-            if code == 0 { code = prepareUnnamedTable(handle) }
-            if code == 0 {
-                _ = mdb_reader_check(handle, nil)
-                return handle!
-            }
+            if code == 0, let handle { return handle }
             mdb_env_close(handle)
             if code == ENOMEM, mapByteCount / 2 >= smallestMap {
                 mapByteCount /= 2
@@ -142,29 +187,11 @@ final class EnvironmentRegistry: Sendable {
     }
 }
 
-/// The file behind a path or an environment, whatever its name.
-struct FileIdentity: Hashable {
-    let device: UInt
-    let inode: UInt
-
-    init?(path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        self.init(status)
-    }
-
-    init?(_ environment: OpaquePointer) {
-        var descriptor: mdb_filehandle_t = -1
-        var status = stat()
-        guard mdb_env_get_fd(environment, &descriptor) == 0, fstat(descriptor, &status) == 0
-        else { return nil }
-        self.init(status)
-    }
-
-    private init(_ status: stat) {
-        device = UInt(status.st_dev)
-        inode = UInt(status.st_ino)
-    }
+/// Refuses another LMDB than 0.9, whose layout of the lock file and of meta pages this code knows.
+private func checkVersion(_ path: String) throws(LMDBError) {
+    var (major, minor): (Int32, Int32) = (0, 0)
+    mdb_version(&major, &minor, nil)
+    try LMDBError.checkVersion(major, minor, path)
 }
 
 /// LMDB knows how to compare the keys of the unnamed table only after somebody has opened it.
@@ -174,9 +201,8 @@ private func prepareUnnamedTable(_ handle: OpaquePointer?) -> Int32 {
     guard code == 0 else { return code }
     var table: MDB_dbi = 0
     code = mdb_dbi_open(transaction, nil, 0, &table)
-    assert(table == Table.unnamed.handle, "LMDB numbers the unnamed table otherwise")
     mdb_txn_abort(transaction)
-    return code
+    return code == 0 && table != Table.unnamed.handle ? MDB_BAD_DBI : code
 }
 
 extension Environment {
@@ -189,5 +215,11 @@ extension Environment {
         at path: String, _ configuration: Configuration = Configuration()
     ) throws(LMDBError) -> Environment {
         try EnvironmentRegistry.shared.environment(at: path, configuration)
+    }
+
+    /// Refuses a place where a file would be made while processes have another one open that was
+    /// there before.
+    package static func refuseInUse(_ path: String) throws(LMDBError) {
+        try EnvironmentRegistry.shared.refuseInUse(lockFileOf: path)
     }
 }

@@ -1,4 +1,10 @@
 #if STET_FAULTS
+    import Glibc
+
+    /// Whether `STET_PLANTED` plants this bug in the process.
+    func isPlantedInProcess(_ name: String) -> Bool {
+        getenv("STET_PLANTED").map { String(cString: $0) } == name
+    }
 
     /// Makes LMDB calls of one environment fail on request, and carries the planted bugs that the
     /// tests must catch.

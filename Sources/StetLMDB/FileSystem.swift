@@ -71,4 +71,35 @@ extension FileSystem {
         }
         unlink(path)
     }
+
+    /// The path of the directory that a path is in.
+    package static func directory(of path: String) -> String {
+        let end = path.lastIndex(of: "/")
+        return end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    }
+
+    /// The names in a directory; none when it cannot be read.
+    static func names(in directory: String) -> [String] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while let entry = readdir(stream) {
+            withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    names.append(String(cString: $0))
+                }
+            }
+        }
+        return names
+    }
+
+    /// Puts the names in the directory of `path` on the disk.
+    package static func syncDirectory(of path: String) throws(LMDBError) {
+        let descriptor = open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw LMDBError(.openEnvironment, code: errno, path: path) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else {
+            throw LMDBError(.openEnvironment, code: errno, path: path)
+        }
+    }
 }

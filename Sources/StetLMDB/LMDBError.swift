@@ -18,11 +18,29 @@ package struct LMDBError: Error, Hashable, Sendable {
     package let path: String
     /// True when a commit failed in a way that leaves open whether its data are on the disk.
     package var isOutcomeOpen = false
+    /// What was found, where the code alone does not say it.
+    private let detail: String?
 
-    package init(_ operation: Operation, code: Int32, path: String) {
+    package init(_ operation: Operation, code: Int32, path: String, detail: String? = nil) {
         self.operation = operation
         self.code = code
         self.path = path
+        self.detail = detail
+    }
+
+    /// The lock file beside `path` is that of processes that have another data file open.
+    init(movedAwayFrom path: String) {
+        self.init(
+            .openEnvironment, code: Self.moved, path: path,
+            detail: "other processes still have the file open that was here before")
+    }
+
+    /// Another process has the right to write, and does not let go of it.
+    init(writing holder: Int32?, for duration: Duration, path: String) {
+        self.init(
+            .commit, code: Self.busy, path: path,
+            detail: "process \(holder.map(String.init) ?? "?") has been writing to it for "
+                + "\(duration.components.seconds) seconds")
     }
 
     /// What could not be done, in the words of a user of the store: "can't be …".
@@ -38,9 +56,12 @@ package struct LMDBError: Error, Hashable, Sendable {
         }
     }
 
-    /// LMDB's or the system's text for `code`.
+    /// What was found; else LMDB's or the system's text for `code`.
     package var reason: String {
-        String(cString: mdb_strerror(code))
+        if let detail { return detail }
+        return code == Self.otherNamespace
+            ? "processes of another PID namespace (another container) have it open"
+            : String(cString: mdb_strerror(code))
     }
 }
 
@@ -60,6 +81,14 @@ extension LMDBError {
     package static let closed = EBADF
     /// Used by this package in a child process that was forked after the environment was opened.
     package static let forked = ECHILD
+    /// Used by this package when a path no longer names the file that is open.
+    package static let moved = ESTALE
+    /// Used by this package when processes of two PID namespaces would share a file.
+    package static let otherNamespace = EREMOTE
+    /// Used by this package when another process does not let go of a lock.
+    package static let busy = ETIMEDOUT
+    /// Used by this package when a task was cancelled that waited for a lock.
+    package static let cancelled = ECANCELED
     package static let noSpace = ENOSPC
     package static let quotaExceeded = EDQUOT
     package static let fileTooLarge = EFBIG
@@ -100,7 +129,16 @@ extension LMDBError {
         case ECHILD:
             "This process was forked after the store had been opened: open it in the child, or "
                 + "start the child by another program."
-        case ESTALE: "The file was replaced by another: close the store and open it again."
+        case ESTALE:
+            "Nothing was written. End or close every use of the store that began before, then open "
+                + "it again; to put another file in its place, close it everywhere first."
+        case EREMOTE:
+            "Process ids mean nothing across PID namespaces, and LMDB relies on them: let the "
+                + "processes share one (--pid), give each container a store of its own, or "
+                + "hand out copies made by backup."
+        case ETIMEDOUT:
+            "Let that process go on (it may be stopped, or in a debugger), or end it."
+        case ECANCELED: "Nothing was written."
         default: "See the code's meaning in lmdb.h or errno(3)."
         }
     }
@@ -109,6 +147,18 @@ extension LMDBError {
 extension LMDBError: CustomStringConvertible {
     package var description: String {
         "\(operation.rawValue) failed on \(path): \(reason) (code \(code)). \(advice)"
+    }
+}
+
+extension LMDBError {
+    /// Refuses a version of the library other than 0.9.
+    package static func checkVersion(
+        _ major: Int32, _ minor: Int32, _ path: String
+    ) throws(LMDBError) {
+        if (major, minor) == (0, 9) { return }
+        throw LMDBError(
+            .openEnvironment, code: MDB_VERSION_MISMATCH, path: path,
+            detail: "this program has version \(major).\(minor) of LMDB, and knows 0.9 only")
     }
 }
 

@@ -15,8 +15,13 @@ package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached
     /// A monitor of a value that nobody else holds.
     package init(_ value: sending Value) {
         self.value = value
-        let hasMutex = pthread_mutex_init(mutex, nil) == 0
-        precondition(hasMutex && pthread_cond_init(condition, nil) == 0, "no memory for a lock")
+        // Neither allocates memory, so neither can fail.
+        pthread_mutex_init(mutex, nil)
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
     }
 
     deinit {
@@ -52,6 +57,19 @@ package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached
             if let result = body(&value) { return result }
             pthread_cond_wait(condition, mutex)
         }
+    }
+
+    /// Waits for `notify()`, at most for some time, at a moment when nobody is inside.
+    package func wait(atMost limit: Duration) {
+        var end = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &end)
+        let (seconds, attoseconds) = limit.components
+        let nanoseconds = end.tv_nsec + Int(attoseconds / 1_000_000_000)
+        end.tv_sec += Int(seconds) + nanoseconds / 1_000_000_000
+        end.tv_nsec = nanoseconds % 1_000_000_000
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        pthread_cond_timedwait(condition, mutex, &end)
     }
 
     /// Lets everybody who waits look again.

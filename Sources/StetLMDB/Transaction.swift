@@ -246,7 +246,7 @@ extension Environment {
         } catch {
             mdb_txn_abort(handle)
             state.withLock { $0.newTableNames = [:] }
-            endUse()
+            endWrite()
             throw error
         }
         let code = commit(handle)
@@ -257,7 +257,9 @@ extension Environment {
         // The transaction goes on counting as open until it is known whether LMDB can go on.
         let isOutcomeOpen = code != 0 && isOutcomeOpen(after: code)
         let cause = code == 0 ? 0 : causeOfFailure(code)
+        // Until the file was opened again nobody else may write.
         endUse()
+        defer { endWriting() }
         guard code != 0 else { return result }
         #if STET_FAULTS
             if cause == ENOSPC, faults.planted.contains("fullDiskIgnored") { return result }
@@ -292,9 +294,9 @@ extension Environment {
     /// that nothing that the map shows can be relied on until the file is synced.
     private func isOutcomeOpen(after code: Int32) -> Bool {
         if code == EIO || code == MDB_PANIC { return true }
+        // One that writes needs no slot, of which there may be none left.
         var transaction: OpaquePointer?
-        let next = mdb_txn_begin(
-            state.withLock { $0.handle }, nil, UInt32(MDB_RDONLY), &transaction)
+        let next = mdb_txn_begin(state.withLock { $0.handle }, nil, 0, &transaction)
         if next == 0 { mdb_txn_abort(transaction) }
         return next == MDB_PANIC
     }

@@ -91,8 +91,9 @@ struct PropertyDeclaration {
 
     /// The model of the members, for a relationship to many.
     var memberName: String? { WrittenType(type).memberName }
-    /// The type that says what the links of the relationship connect.
-    var linkEnds: String { "_LinksOf_\(name)" }
+
+    /// True where the type may be that of a reference, as far as its name tells.
+    var mayBeReference: Bool { WrittenType(type).kind == nil }
 }
 
 /// The arguments of `@Relationship`, as they are written.

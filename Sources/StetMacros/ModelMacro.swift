@@ -82,7 +82,7 @@ struct ModelMembers {
             snapshotType, fields, snapshotProperty, assignment, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
             "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
-            description, visit, mutate, encode, normalize, stamp,
+            description, reference, setReference, encode, normalize, stamp,
         ]
     }
 
@@ -207,33 +207,36 @@ struct ModelMembers {
             let inverse = relationship.inverseName.map { name in
                 ", inverse: \(relationship.inverse?.trimmedDescription ?? ""), \"\(name)\""
             }
-            return ".toMany(\"\(property.name)\", of: \(name).self, (\(property.typeName)).self, "
-                + "links: \(property.linkEnds).self\(inverse ?? "")\(relationship.written)\(property.writtenOriginalName), "
+            return ".toMany(\"\(property.name)\", of: \(name).self, (\(property.typeName)).self"
+                + "\(inverse ?? "")\(relationship.written)\(property.writtenOriginalName), "
                 + "\(relationship.writtenOptions)),"
         }
         return ", relationships: [\n\(entries.joined(separator: "\n"))\n]"
     }
 
-    /// A statement per relationship that its members take part in.
-    private func memberLines(_ call: (PropertyDeclaration) -> String) -> String {
-        relationships.map { "Stet.MemberStorage<\($0.memberName ?? "")>.\(call($0))" }
-            .joined(separator: "\n")
+    /// One line for each property that may be a reference, joined.
+    private func cases(_ line: (PropertyDeclaration) -> String) -> String {
+        lines { $0.mayBeReference ? "case \($0.slot): \(line($0))" : nil }
     }
 
-    private var visit: DeclSyntax {
+    private var reference: DeclSyntax {
         """
-        \(raw: access)final func _$visitReferences(_ visitor: inout Stet.ReferenceVisitor) {
-        \(raw: lines { "\($0.typeName)._visit(\($0.storage), slot: \($0.slot), &visitor)" })
-        \(raw: memberLines { "_visit(\($0.storage), relationship: \($0.slot), &visitor)" })
+        \(raw: access)final func _$reference(in slot: Int) -> Stet.ObjectID {
+        switch slot {
+        \(raw: cases { "\($0.typeName)._reference(\($0.storage))" })
+        default: Stet._noObject
+        }
         }
         """
     }
 
-    private var mutate: DeclSyntax {
+    private var setReference: DeclSyntax {
         """
-        \(raw: access)final func _$mutateReferences(_ mutation: Stet.ReferenceMutation) {
-        \(raw: lines { shown($0, if: "mutation.isShown(by: \($0.slot))", "\($0.typeName)._mutate(&\($0.storage), slot: \($0.slot), mutation)") })
-        \(raw: memberLines { "_mutate(&\($0.storage), relationship: \($0.slot), mutation)" })
+        \(raw: access)final func _$setReference(in slot: Int, to id: Stet.ObjectID) {
+        switch slot {
+        \(raw: cases { shown($0, if: "true", "\($0.typeName)._setReference(&\($0.storage), id)") })
+        default: break
+        }
         }
         """
     }

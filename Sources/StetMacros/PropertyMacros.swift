@@ -18,14 +18,14 @@ struct StoredMacro: AccessorMacro, PeerMacro {
         let storage = property.storage
         return [
             """
-            @storageRestrictions(initializes: \(raw: storage))
+            @storageRestrictions(initializes: \(raw: storage), accesses: _$state)
             init(initialValue) {
-            \(raw: storage) = \(raw: type)._initialStorage(initialValue)
+            \(raw: storage) = \(raw: type)._initialStorage(initialValue, slot: \(raw: slot), &_$state)
             }
             """,
             """
             get {
-            \(raw: isObserved ? "_$registrar.access(self, \\.\(property.reference))\nreturn " : "")\(raw: type)._value(of: \(raw: storage), in: self)
+            \(raw: isObserved ? "_$registrar.access(self, \\.\(property.reference))\nreturn " : "")\(raw: type)._value(of: \(raw: storage), in: self, slot: \(raw: slot))
             }
             """,
             """
@@ -46,9 +46,9 @@ struct StoredMacro: AccessorMacro, PeerMacro {
         var initialValue = ""
         if property.initializer == nil {
             if property.hasOption("stamped") {
-                initialValue = " = \(type)._initialStorage(\(type)._unstamped)"
+                initialValue = " = \(type)._storage(from: \(type)._unstamped)"
             } else if property.isOptional {
-                initialValue = " = \(type)._initialStorage(nil)"
+                initialValue = " = \(type)._storage(from: nil)"
             }
         }
         return [

@@ -2,8 +2,8 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@_Members(index)`, which `@Model` adds to each relationship to many: its accessors, the storage
-/// behind them, and the type that says what its links connect.
+/// `@_Members(index)`, which `@Model` adds to each relationship to many: its accessors, and the cache
+/// of its members.
 struct MembersMacro: AccessorMacro, PeerMacro {
     static func expansion(
         of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
@@ -16,9 +16,10 @@ struct MembersMacro: AccessorMacro, PeerMacro {
         let members = "Stet.MembersOfObject(self, \(index), &\(property.storage))"
         return [
             """
-            @storageRestrictions(initializes: \(raw: property.storage))
+            @storageRestrictions(initializes: \(raw: property.storage), accesses: _$state)
             init(initialValue) {
-            \(raw: property.storage) = initialValue._members.initialStorage()
+            \(raw: property.storage) = nil
+            initialValue._members.attach(to: &_$state, \(raw: index))
             }
             """,
             """
@@ -38,23 +39,11 @@ struct MembersMacro: AccessorMacro, PeerMacro {
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-        guard let property = PropertyDeclaration(attached: declaration),
-            let member = property.memberName,
-            let owner = context.lexicalContext.first?.as(ClassDeclSyntax.self)?.name.text
+        guard let property = PropertyDeclaration(attached: declaration), property.memberName != nil
         else { return [] }
         let initialValue = property.initializer == nil ? " = nil" : ""
-        let isOrdered = WrittenType(property.type).isOrdered
         return [
-            "private final var \(raw: property.storage): Stet.MemberStorage<\(raw: member)>?\(raw: initialValue)",
-            """
-            fileprivate enum \(raw: property.linkEnds): Stet._LinkEnds {
-            typealias Source = \(raw: owner)
-            typealias Target = \(raw: member)
-            static var _name: String { "\(raw: owner).\(raw: property.name)" }
-            static var _isOrdered: Bool { \(raw: isOrdered) }
-            static let _description = Stet.ModelDescription<Stet._Link<Self>>(linksOf: Self.self)
-            }
-            """,
+            "private final var \(raw: property.storage): Stet.MemberCache?\(raw: initialValue)"
         ]
     }
 }

@@ -22,7 +22,7 @@ package struct ByteBuffer: ~Copyable {
         _ memory: UnsafeMutableRawPointer?, to byteCount: Int
     ) -> UnsafeMutableRawPointer {
         guard let base = realloc(memory, byteCount) else {
-            preconditionFailure("no memory for \(byteCount) bytes")
+            trap("no memory for \(byteCount) bytes")
         }
         if byteCount >= 1 << 22 {
             let page = 4_096
@@ -171,7 +171,7 @@ package struct ByteReader {
 
 extension ByteBuffer {
     package mutating func append(shortString text: String) {
-        precondition(text.utf8.count <= UInt16.max, "a name or label longer than its limit")
+        trap(unless: text.utf8.count <= UInt16.max, "a name or label longer than its limit")
         append(UInt16(text.utf8.count))
         var text = text
         text.withUTF8 { append(UnsafeRawBufferPointer($0)) }

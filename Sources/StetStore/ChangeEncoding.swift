@@ -40,6 +40,7 @@ package struct NetChanges: ~Copyable {
 
     package var limits = SizeLimits()
     package private(set) var items: [Item] = []
+    package private(set) var links: [LinkChange] = []
     /// What becomes of the entries of indexes; nil until it is collected.
     package private(set) var indexChanges: IndexChanges?
     /// What the validators have looked up.
@@ -64,7 +65,8 @@ package struct NetChanges: ~Copyable {
         entity: Int, _ write: (inout RecordWriter) -> Void
     ) -> Range<Int> {
         let start = bodies.buffer.count
-        bodies.begin(propertyCount: schema.entities[entity - 1].properties.count)
+        let entity = schema.entities[entity - 1]
+        bodies.begin(propertyCount: entity.properties.count, placedSlots: entity.placedSlots)
         write(&bodies)
         return start..<bodies.buffer.count
     }
@@ -89,6 +91,52 @@ package struct NetChanges: ~Copyable {
         items.append(item)
     }
 
+    package mutating func append(_ link: LinkChange) {
+        links.append(link)
+    }
+
+    /// True when there is nothing to write.
+    package var isEmpty: Bool { items.isEmpty && links.isEmpty }
+
+    /// What happens to one object: to its record, and to the links whose source it is.
+    struct Block {
+        let entity: Int
+        let id: ObjectID
+        /// The index of its item; nil where only links change.
+        let item: Int?
+        /// The indices of its links.
+        let links: Range<Int>
+    }
+
+    /// The sorted items and links, by object.
+    var blocks: [Block] {
+        var blocks: [Block] = []
+        blocks.reserveCapacity(items.count)
+        var next = 0
+        func append(_ entity: Int, _ id: ObjectID, _ item: Int?) {
+            let start = next
+            while next < links.count, place(links[next]) == (entity, id) { next += 1 }
+            blocks.append(Block(entity: entity, id: id, item: item, links: start..<next))
+        }
+        func appendLinks(before end: (Int, ObjectID)?) {
+            while next < links.count, end.map({ place(links[next]) < $0 }) ?? true {
+                let (entity, id) = place(links[next])
+                append(entity, id, nil)
+            }
+        }
+        for (index, item) in items.enumerated() {
+            appendLinks(before: (item.entity, item.id))
+            append(item.entity, item.id, index)
+        }
+        appendLinks(before: nil)
+        return blocks
+    }
+
+    /// Entity and id of the source of a link.
+    private func place(_ link: LinkChange) -> (Int, ObjectID) {
+        (schema.ends(ofLink: link.key.link)?.targets.owner ?? 0, link.key.source)
+    }
+
     /// Gives a date attribute of an encoded body a value.
     package mutating func overwrite(date word: UInt64, slot: Int, in item: Item) {
         let count = schema.entities[item.entity - 1].properties.count
@@ -105,6 +153,10 @@ package struct NetChanges: ~Copyable {
         // Objects inserted one after the other are in order already.
         let isSorted = zip(items, items.dropFirst()).allSatisfy { !Self.precedes($1, $0) }
         if !isSorted { items.sort(by: Self.precedes) }
+        links = links.sorted { one, other in
+            let (left, right) = (place(one).0, place(other).0)
+            return left != right ? left < right : one.key < other.key
+        }
     }
 
     /// Finds out what becomes of the entries of indexes, when the items are sorted and their values
@@ -118,27 +170,13 @@ package struct NetChanges: ~Copyable {
     }
 }
 
-/// One reference from a property of an object to another object.
-package struct ReferenceKey: Hashable, Sendable {
-    package let target: ObjectID
-    package let sourceEntity: Int
-    package let slot: Int
-    package let source: ObjectID
-
-    package init(target: ObjectID, sourceEntity: Int, slot: Int, source: ObjectID) {
-        self.target = target
-        self.sourceEntity = sourceEntity
-        self.slot = slot
-        self.source = source
-    }
-}
-
 /// A change set as the writer takes it: data only, everything encoded and digested by the task that
 /// saves.
 package struct EncodedChangeSet: Sendable {
     /// One object's change, with what the writer needs to check and apply it.
     struct Change: Sendable {
-        let kind: ChangeKind
+        /// nil where only links whose source the object is are changed.
+        let kind: ChangeKind?
         let entity: Int
         let id: ObjectID
         let base: Revision
@@ -158,6 +196,8 @@ package struct EncodedChangeSet: Sendable {
     package let bodyDigest: Digest
     let attributes: CommitAttributes
     let purpose: CommitPurpose
+    /// In the order of the changes.
+    let links: [LinkChange]
     /// In the order of the tree of members.
     let members: [MemberEdit]
     package let indexChanges: IndexChanges
@@ -180,8 +220,8 @@ extension NetChanges {
         attributes: CommitAttributes, base: Revision, token: UInt64, time: Double,
         for purpose: CommitPurpose = CommitPurpose()
     ) throws -> EncodedChangeSet {
-        precondition(
-            zip(items, items.dropFirst()).allSatisfy(Self.precedes),
+        trap(
+            unless: zip(items, items.dropFirst()).allSatisfy(Self.precedes),
             "a change set is sorted and changes each object once")
         try attributes.checkLimits()
         try checkLimits()
@@ -190,16 +230,19 @@ extension NetChanges {
         var changes: [EncodedChangeSet.Change] = []
         changes.reserveCapacity(items.count)
         attributes.append(to: &journal)
-        for item in items {
+        for block in blocks {
             let start = journal.count
-            try append(item, to: &journal)
-            try appendMemberEdits(of: item, to: &members)
+            let item = block.item.map { items[$0] }
+            try append(block, item, to: &journal)
+            if let item { try appendMemberEdits(of: item, to: &members) }
+            let after = item?.after ?? 0..<0
             changes.append(
                 EncodedChangeSet.Change(
-                    kind: item.kind, entity: item.entity, id: item.id, base: item.base,
-                    bodyHash: RecordHeader.bodyHash(body(item.after), of: item.id),
-                    body: item.after, journal: start..<journal.count))
+                    kind: item?.kind, entity: block.entity, id: block.id, base: item?.base ?? .zero,
+                    bodyHash: RecordHeader.bodyHash(body(after), of: block.id), body: after,
+                    journal: start..<journal.count))
         }
+        for link in links { try appendMemberEdits(of: link, to: &members) }
         try check("The commit has", journal.count, "bytes", limits.commitByteCount)
         let digest = Self.saltAndDigest(&journal, changes)
         let indexChanges = try indexChanges ?? collectedIndexChanges()
@@ -207,13 +250,15 @@ extension NetChanges {
         return EncodedChangeSet(
             changes: changes, bodies: bodies.buffer.finish(), journal: journal.finish(),
             bodyDigest: digest, attributes: attributes, purpose: purpose,
-            members: members, indexChanges: indexChanges, lookups: lookups, schema: schema,
+            links: links, members: members, indexChanges: indexChanges, lookups: lookups,
+            schema: schema,
             base: base, token: token,
             time: time)
     }
 
     private borrowing func checkLimits() throws {
         try check("The commit changes", items.count, "objects", limits.changesPerCommit)
+        try check("The commit changes", links.count, "links", limits.changesPerCommit)
         // First: within this limit every offset and count of a record fits its field.
         try check(
             "The records of the commit have", bodies.buffer.count, "bytes", limits.commitByteCount)
@@ -245,19 +290,19 @@ extension NetChanges {
         }
     }
 
-    private borrowing func append(_ item: Item, to journal: inout ByteBuffer) throws {
+    private borrowing func append(
+        _ block: Block, _ item: Item?, to journal: inout ByteBuffer
+    ) throws {
         let start = journal.count
-        journal.append(UInt32(0))
-        journal.appendZeros(JournalChange.saltByteCount)
-        journal.append(item.kind.rawValue)
-        journal.append(UInt8(0))
-        journal.append(UInt16(item.entity))
-        journal.append(item.id)
-        journal.append(item.base.number)
-        switch item.kind {
-        case .insert: journal.append(body(item.after))
-        case .delete: journal.append(body(item.before))
-        case .update: try appendCells(of: item, to: &journal)
+        JournalChange.appendHeader(
+            item?.kind, block.entity, block.id, item?.base ?? .zero, links: links[block.links],
+            to: &journal)
+        if let item {
+            switch item.kind {
+            case .insert: journal.append(body(item.after))
+            case .delete: journal.append(body(item.before))
+            case .update: try appendCells(of: item, to: &journal)
+            }
         }
         journal.overwrite(UInt32(journal.count - start), at: start)
     }
@@ -285,6 +330,7 @@ extension NetChanges {
     borrowing func memberEdits() throws -> [MemberEdit] {
         var edits: [MemberEdit] = []
         for item in items { try appendMemberEdits(of: item, to: &edits) }
+        for link in links { try appendMemberEdits(of: link, to: &edits) }
         edits.sort()
         return edits
     }
@@ -292,7 +338,7 @@ extension NetChanges {
     private borrowing func appendMemberEdits(
         of item: Item, to edits: inout [MemberEdit]
     ) throws {
-        let ends = schema.ends(ofMember: item.entity)
+        let ends = schema.referenceEnds(ofMember: item.entity)
         if ends.isEmpty { return }
         let entity = schema.entities[item.entity - 1]
         let before = item.kind == .insert ? nil : try RecordBody(body(item.before), of: entity)
@@ -300,14 +346,44 @@ extension NetChanges {
         for end in ends {
             let old = try before?.reference(end.slot)
             let new = try after?.reference(end.slot)
-            if old == new { continue }
+            let oldPosition = end.isOrdered ? try before?.position(end.slot) : nil
+            let newPosition = end.isOrdered ? try after?.position(end.slot) : nil
+            if old == new, oldPosition == newPosition { continue }
             if let old {
-                edits.append(MemberEdit(end.number, of: old, item.id, isAddition: false))
+                edits.append(
+                    MemberEdit(
+                        end.number, of: old, item.id, oldPosition, .erase, difference: -1))
             }
             if let new {
-                edits.append(MemberEdit(end.number, of: new, item.id, isAddition: true))
+                edits.append(
+                    MemberEdit(end.number, of: new, item.id, newPosition, .put, difference: 1))
             }
         }
+    }
+
+    private borrowing func appendMemberEdits(
+        of link: LinkChange, to edits: inout [MemberEdit]
+    ) throws {
+        guard let ends = schema.ends(ofLink: link.key.link) else {
+            throw DecodingFailure("a change of links that do not exist")
+        }
+        let (targets, sources) = (ends.targets, ends.sources)
+        let action: MemberEdit.Action = link.after.isPresent ? .put : .bury
+        let difference = (link.after.isPresent ? 1 : 0) - (link.before.isPresent ? 1 : 0)
+        edits.append(
+            MemberEdit(
+                sources.number, of: link.key.target, link.key.source, link.after.position, action,
+                difference: difference))
+        // The entry of a removed member stands before those that have positions.
+        let (old, new) = (link.before.position, link.after.position)
+        if targets.isOrdered, old != new, link.previous > .zero || link.before.isPresent {
+            edits.append(
+                MemberEdit(targets.number, of: link.key.source, link.key.target, old, .erase))
+        }
+        edits.append(
+            MemberEdit(
+                targets.number, of: link.key.source, link.key.target, new, action,
+                difference: difference))
     }
 
     /// Gives every block of the body its salt, then digests the digests of all blocks.

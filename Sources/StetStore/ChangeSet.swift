@@ -28,16 +28,22 @@ public struct ObjectChange: Sendable, Hashable, Codable {
     public var kind: ChangeKind
     /// For an update the properties that change; for an insert and a delete all of them.
     public var properties: [PropertyChange]
+    /// What happens to the members of its relationships, as far as links show them.
+    public var relationships: [RelationshipChange] = []
     /// The relationship whose delete rule has made the change, "Notebook.articles"; nil for what
     /// was edited otherwise, and in commits, which do not say it.
     public var via: String?
 
     /// A change of one object.
-    public init(entity: String, id: ObjectID, kind: ChangeKind, properties: [PropertyChange]) {
+    public init(
+        entity: String, id: ObjectID, kind: ChangeKind, properties: [PropertyChange],
+        relationships: [RelationshipChange] = []
+    ) {
         self.entity = entity
         self.id = id
         self.kind = kind
         self.properties = properties
+        self.relationships = relationships
     }
 
     /// The change of the property with this name.
@@ -68,14 +74,24 @@ public struct PropertyChange: Sendable, Hashable, Codable {
 extension ObjectChange: CustomStringConvertible {
     /// One line: kind, entity, the changed values.
     public var description: String {
-        let values = properties.map { property in
-            switch kind {
-            case .insert: "\(property.name): \(property.newText)"
-            case .delete: "\(property.name): \(property.oldText)"
-            case .update: "\(property.name): \(property.oldText) → \(property.newText)"
-            }
-        }
+        let values =
+            properties.map { property in
+                switch kind {
+                case .insert: "\(property.name): \(property.newText)"
+                case .delete: "\(property.name): \(property.oldText)"
+                case .update: "\(property.name): \(property.oldText) → \(property.newText)"
+                }
+            } + relationships.map(\.description)
         return "\(kind) \(entity) (\(values.joined(separator: ", ")))"
+    }
+}
+
+extension RelationshipChange: CustomStringConvertible {
+    /// The members that are added, removed and moved: "tags: +2 −1".
+    public var description: String {
+        let counts = [("+", added.count), ("−", removed.count), ("~", moved.count)]
+        let parts = counts.filter { $0.1 > 0 }.map { "\($0)\($1)" }
+        return "\(name): \(parts.joined(separator: " "))"
     }
 }
 
@@ -103,6 +119,7 @@ extension ObjectChange {
                 properties[slot].markRedacted(change.kind)
             }
         }
+        relationships = try schema.relationships(of: entity, try change.links(), change.entity)
     }
 
     /// A change of an earlier schema in the names and types of the present one: what that cannot
@@ -116,6 +133,10 @@ extension ObjectChange {
         try history.forEachCell(of: change, from: revision) { cell in
             properties.append(try PropertyChange(cell, of: upcast.to.properties[cell.slot]))
         }
+        let links = try change.links().compactMap { link in
+            history.current.link(numbered: link.key.link).flatMap { link.upcast(to: $0) }
+        }
+        relationships = try history.current.relationships(of: upcast.to, links, change.entity)
     }
 
     fileprivate static func properties(
@@ -127,6 +148,44 @@ extension ObjectChange {
                 name: property.name, old: kind == .insert ? .null : value,
                 new: kind == .insert ? value : .null)
         }
+    }
+}
+
+extension Schema {
+    /// Changed links by the names of the relationships of their source.
+    ///
+    /// - Throws: `DecodingFailure` when they are not links of such an object.
+    func relationships(
+        of entity: Entity, _ links: some Collection<LinkChange>, _ number: Int
+    ) throws(DecodingFailure) -> [RelationshipChange] {
+        var changes: [RelationshipChange] = []
+        var rest = links[...]
+        while let link = rest.first?.key.link {
+            let group = rest.prefix { $0.key.link == link }
+            rest = rest[group.endIndex...]
+            guard let type = self.link(numbered: link), ends(ofLink: link)?.targets.owner == number,
+                let relationship = entity.relationships.first(where: {
+                    $0.members == .targets(ofLinks: type.name)
+                })
+            else { throw DecodingFailure("changed links that \(entity.name) does not have") }
+            var members: [MemberChange] = []
+            for change in group {
+                guard change.fits(type) else {
+                    throw DecodingFailure("changed links of \(type.name) in another order")
+                }
+                members.append(
+                    MemberChange(id: change.key.target, old: change.before, new: change.after))
+            }
+            changes.append(RelationshipChange(name: relationship.name, members: members))
+        }
+        return changes
+    }
+}
+
+extension LinkChange {
+    /// True when the members have positions exactly if the links are ordered.
+    fileprivate func fits(_ type: LinkType) -> Bool {
+        [before, after].allSatisfy { !$0.isPresent || ($0.position != nil) == type.isOrdered }
     }
 }
 
@@ -146,23 +205,31 @@ extension NetChanges {
     /// The same changes as plain values.
     package borrowing func changeSet() throws -> ChangeSet {
         var changes: [ObjectChange] = []
-        for item in items {
-            let entity = schema.entities[item.entity - 1]
-            let properties =
-                switch item.kind {
-                case .insert:
-                    try ObjectChange.properties(
-                        of: RecordBody(body(item.after), of: entity), kind: .insert)
-                case .delete:
-                    try ObjectChange.properties(
-                        of: RecordBody(body(item.before), of: entity), kind: .delete)
-                case .update: try changedProperties(item, entity)
-                }
+        for block in blocks {
+            let entity = schema.entities[block.entity - 1]
+            let item = block.item.map { items[$0] }
             changes.append(
                 ObjectChange(
-                    entity: entity.name, id: item.id, kind: item.kind, properties: properties))
+                    entity: entity.name, id: block.id, kind: item?.kind ?? .update,
+                    properties: try item.map { try properties(of: $0, entity) } ?? [],
+                    relationships: try schema.relationships(
+                        of: entity, links[block.links], block.entity)))
         }
         return ChangeSet(changes: changes)
+    }
+
+    private borrowing func properties(
+        of item: Item, _ entity: Entity
+    ) throws -> [PropertyChange] {
+        switch item.kind {
+        case .insert:
+            try ObjectChange.properties(
+                of: RecordBody(body(item.after), of: entity), kind: .insert)
+        case .delete:
+            try ObjectChange.properties(
+                of: RecordBody(body(item.before), of: entity), kind: .delete)
+        case .update: try changedProperties(item, entity)
+        }
     }
 
     private borrowing func changedProperties(

@@ -62,6 +62,10 @@ public struct Commit: Sendable, Identifiable {
         metadata = attributes.metadata
     }
 
+    /// The bytes that it takes in memory, about: those of its changes, and of this value with what
+    /// it refers to.
+    var memoryByteCount: Int { body.count + 1_024 }
+
     /// True when values of it were redacted: it cannot be undone, redone or reverted.
     public var isRedacted: Bool { envelope.isRedacted }
 

@@ -9,10 +9,12 @@ package struct CommitRefusal: Error, Sendable {
         /// The object was changed by another commit; its record's revision now, nil when it is
         /// gone.
         case objectChanged(entity: Int, ObjectID, base: Revision, now: Revision?)
-        /// A reference points to an object that does not exist.
-        case targetMissing(ReferenceKey)
-        /// A deleted object is still referred to by an object outside of the change set.
-        case stillReferenced(ReferenceKey)
+        /// An object is made a member of an owner that does not exist.
+        case ownerMissing(MembershipKey)
+        /// A deleted object still has a member: an object outside of the change set refers to it.
+        case stillReferenced(MembershipKey)
+        /// A link was changed by another commit.
+        case linkChanged(LinkKey)
         /// Another object has values that must be unique.
         case notUnique(UniquenessConflict)
         /// An owner would have another number of members than its relationship allows.
@@ -50,10 +52,11 @@ struct CommitCheck {
         if let heads = try movedHeads() { reasons.append(.stackMoved(heads)) }
         if let erased = try erasedSubject() { reasons.append(.erased(erased)) }
         try checkBases(into: &reasons)
-        try checkTargets(into: &reasons)
+        try checkOwners(into: &reasons)
         for change in set.changes where change.kind == .delete {
             try checkReferrers(of: change, into: &reasons)
         }
+        try checkLinks(into: &reasons)
         let reader = StoreReader(transaction, file)
         reasons += try reader.conflicts(with: set.indexChanges).map { .notUnique($0) }
         if !file.schema.countedRelationships.isEmpty {
@@ -127,7 +130,7 @@ struct CommitCheck {
     private func checkBases(into reasons: inout [CommitRefusal.Reason]) throws {
         var entity = 0
         var lastID: ObjectID?
-        for change in set.changes {
+        for change in set.changes where change.kind != nil {
             if change.entity != entity {
                 entity = change.entity
                 lastID = try file.lastKey(of: file.records[entity - 1], in: transaction)
@@ -146,27 +149,29 @@ struct CommitCheck {
         }
     }
 
-    /// Each target once: the edits are sorted by it.
-    private func checkTargets(into reasons: inout [CommitRefusal.Reason]) throws {
+    /// Each owner once: the edits are sorted by it.
+    private func checkOwners(into reasons: inout [CommitRefusal.Reason]) throws {
         var end: MemberEnd?
         var checked: ObjectID?
-        for edit in set.members where edit.isAddition {
+        for edit in set.members where edit.action == .put {
             if end?.number != edit.end {
                 end = file.schema.end(numbered: edit.end)
                 checked = nil
             }
             guard let end, end.owner > 0 else {
-                throw DecodingFailure("a reference without a target")
+                throw DecodingFailure("a member without an owner")
             }
             if checked == edit.owner { continue }
             checked = edit.owner
             let isMissing: Bool
-            if let change = change(of: end.owner, edit.owner) {
-                isMissing = change.kind == .delete
+            if let kind = change(of: end.owner, edit.owner)?.kind {
+                isMissing = kind == .delete
             } else {
                 isMissing = try header(end.owner, edit.owner)?.isTombstone ?? true
             }
-            if isMissing { reasons.append(.targetMissing(end.reference(edit.member, edit.owner))) }
+            if isMissing {
+                reasons.append(.ownerMissing(MembershipKey(end, edit.owner, edit.member)))
+            }
         }
     }
 
@@ -182,11 +187,36 @@ struct CommitCheck {
         for end in file.schema.ends(ofOwner: change.entity) {
             let edits = set.members.of(change.id, at: end.number)
             try file.members.forEachEntry(of: change.id, at: end, in: transaction) { entry in
-                let index = edits.partitionPoint { $0.member < entry.id }
-                if index == edits.endIndex || edits[index].member != entry.id {
-                    reasons.append(.stillReferenced(end.reference(entry.id, change.id)))
+                if !entry.isRemoved, !edits.removes(entry.id) {
+                    reasons.append(.stillReferenced(MembershipKey(end, change.id, entry.id)))
                 }
                 return true
+            }
+        }
+    }
+
+    /// Links that are not as they were when the change set was prepared.
+    private func checkLinks(into reasons: inout [CommitRefusal.Reason]) throws {
+        func isNew(_ entity: Int, _ id: ObjectID) -> Bool {
+            change(of: entity, id).map { $0.kind == .insert && $0.base == .zero } ?? false
+        }
+        for link in set.links {
+            guard let ends = file.schema.ends(ofLink: link.key.link) else {
+                throw DecodingFailure("a change of links that do not exist")
+            }
+            // An object that never had a record had no links.
+            if link.previous == .zero, !link.before.isPresent,
+                isNew(ends.targets.owner, link.key.source)
+                    || isNew(ends.sources.owner, link.key.target)
+            {
+                continue
+            }
+            let entry = try file.members.entry(
+                of: link.key.source, link.key.target, at: ends.sources, in: transaction)
+            if try entry?.membership ?? .absent != link.before
+                || entry?.revision ?? .zero != link.previous
+            {
+                reasons.append(.linkChanged(link.key))
             }
         }
     }

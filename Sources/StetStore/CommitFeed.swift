@@ -9,7 +9,7 @@ import StetLMDB
 ///
 /// State: the ring and the waiting observers, guarded by the mutex.
 package final class CommitFeed: Sendable {
-    /// The bytes of journal that the ring holds at most.
+    /// The bytes of memory that the ring holds at most, about.
     static let ringByteCount = 16 << 20
     /// The waiting observers that are woken by the one who publishes; more are woken by a task.
     private static let wakeLimit = 2
@@ -39,7 +39,7 @@ package final class CommitFeed: Sendable {
     /// The observers that are waiting now.
     package var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-    /// The bytes of journal that the ring holds.
+    /// The bytes of memory that the ring holds, about.
     package var byteCount: Int { state.withLock { $0.byteCount } }
 
     /// Makes commits known.
@@ -53,10 +53,10 @@ package final class CommitFeed: Sendable {
                 state.head = commit.revision
                 if state.observerCount == 0 { continue }
                 state.ring.append(commit)
-                state.byteCount += commit.body.count
+                state.byteCount += commit.memoryByteCount
             }
             while state.byteCount > Self.ringByteCount, let first = state.ring.popFirst() {
-                state.byteCount -= first.body.count
+                state.byteCount -= first.memoryByteCount
             }
             return Self.takeWaiters(&state)
         }
@@ -185,7 +185,7 @@ public struct Commits: AsyncSequence, Sendable {
         let iterator = Iterator(
             file: file, observer: CommitFeed.Observer(file.feed), seen: start)
         // The thread begins to look for the commits of other processes.
-        file.writer.attend()
+        try? file.writer.attend()
         return iterator
     }
 
@@ -198,7 +198,7 @@ public struct Commits: AsyncSequence, Sendable {
         /// The next commit; nil when the store was closed or the task cancelled.
         ///
         /// - Throws: `StoreError` when the journal cannot be read; `.historyTrimmed` for one that
-        ///   is so far behind that what it has not seen was trimmed.
+        ///   is so far behind that what it has not seen was trimmed; `.noThread`.
         public mutating func next() async throws -> Commit? {
             try await next(isolation: nil)
         }
@@ -206,12 +206,14 @@ public struct Commits: AsyncSequence, Sendable {
         /// The next commit; nil when the store was closed or the task cancelled.
         ///
         /// - Throws: `StoreError` when the journal cannot be read; `.historyTrimmed` for one that
-        ///   is so far behind that what it has not seen was trimmed.
+        ///   is so far behind that what it has not seen was trimmed; `.noThread`.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Commit? {
             while !Task.isCancelled {
                 switch file.feed.step(after: seen) {
                 case .end: return nil
-                case .wait: await file.feed.wait(after: seen)
+                case .wait:
+                    try file.writer.begin()
+                    await file.feed.wait(after: seen)
                 case .deliver(let commit): return deliver(commit)
                 case .readJournal:
                     let next = seen.next

@@ -172,7 +172,7 @@ extension StoreFile {
         envelope.below = try moveStacks(set, envelope, in: transaction)
         let hash = try journal.append(envelope, set, in: transaction)
         try putRecords(set, envelope, in: transaction)
-        try putMembers(set, in: transaction)
+        try putMembers(set, envelope.revision, in: transaction)
         try putIndexEntries(set.indexChanges, in: transaction)
         head.follow(envelope, hash)
         return envelope
@@ -187,6 +187,7 @@ extension StoreFile {
         let key = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 8)
         defer { key.deallocate() }
         for change in set.changes {
+            guard let kind = change.kind else { continue }
             if change.entity != entity {
                 entity = change.entity
                 lastID = try lastKey(of: records[entity - 1], in: transaction.reading)
@@ -198,7 +199,7 @@ extension StoreFile {
                 in: records[entity - 1], appending: isLast)
             if isLast { lastID = change.id }
             let header = RecordHeader(
-                isTombstone: change.kind == .delete,
+                isTombstone: kind == .delete,
                 schemaRevision: UInt16(truncatingIfNeeded: envelope.schemaRevision),
                 revision: envelope.revision)
             header.store(bodyHash: change.bodyHash, to: value.baseAddress!)
@@ -219,17 +220,18 @@ extension StoreFile {
     }
 
     private func putMembers(
-        _ set: EncodedChangeSet, in transaction: borrowing WriteTransaction
+        _ set: EncodedChangeSet, _ revision: Revision,
+        in transaction: borrowing WriteTransaction
     ) throws {
         var edits = set.members
         #if STET_FAULTS
             if planted.contains("reverseReferenceNotWritten"),
-                let index = edits.firstIndex(where: \.isAddition)
+                let index = edits.firstIndex(where: { $0.action == .put })
             {
                 edits.remove(at: index)
             }
         #endif
-        try members.apply(edits, schema, in: transaction)
+        try members.apply(edits, at: revision, schema, in: transaction)
     }
 
     private func putIndexEntries(

@@ -4,8 +4,14 @@ package struct JournalChange {
     package static let saltByteCount = 16
     package static let headerByteCount = 48
     private static let redactedFlag: UInt8 = 1
+    private static let linksFlag: UInt8 = 2
+    /// Stands for the kind of a change that leaves the object's record as it is.
+    private static let linksOnly: UInt8 = 4
 
+    /// An update where only links are changed.
     package let kind: ChangeKind
+    /// False where only links of the object are changed, and its record is not.
+    package let changesRecord: Bool
     package let entity: Int
     package let id: ObjectID
     /// The revision of the change of this object before this one; 0 when there was none.
@@ -14,6 +20,8 @@ package struct JournalChange {
     package let redaction: Redaction?
     /// For an insert and a delete the whole body of the record; for an update the changed cells.
     package let payload: UnsafeRawBufferPointer
+    /// The changed links whose source the object is, encoded.
+    package let linkBytes: UnsafeRawBufferPointer
     /// All of its bytes, length and salt included.
     package let bytes: UnsafeRawBufferPointer
 
@@ -22,19 +30,60 @@ package struct JournalChange {
         bytes = try Self.readBlock(&reader, minimum: Self.headerByteCount)
         var fields = ByteReader(bytes)
         _ = try fields.read(byteCount: Self.saltOffset + Self.saltByteCount)
-        guard let kind = ChangeKind(rawValue: try fields.read()) else {
+        let number: UInt8 = try fields.read()
+        changesRecord = number != Self.linksOnly
+        guard let kind = changesRecord ? ChangeKind(rawValue: number) : .update else {
             throw DecodingFailure("a change of an unknown kind")
         }
         self.kind = kind
         let flags: UInt8 = try fields.read()
-        guard flags & ~Self.redactedFlag == 0 else {
-            throw DecodingFailure("a change of a later format")
-        }
+        guard flags & ~(Self.redactedFlag | Self.linksFlag) == 0,
+            changesRecord || flags == Self.linksFlag
+        else { throw DecodingFailure("a change of a later format") }
         entity = Int(try fields.read(UInt16.self))
         id = try fields.readObjectID()
         previous = Revision(try fields.read())
-        redaction = flags == 0 ? nil : try Redaction(decoding: &fields, of: bytes, kind)
+        redaction =
+            flags & Self.redactedFlag == 0
+            ? nil : try Redaction(decoding: &fields, of: bytes, kind)
+        linkBytes =
+            flags & Self.linksFlag == 0
+            ? UnsafeRawBufferPointer(start: nil, count: 0)
+            : try fields.read(byteCount: Int(try fields.read(UInt32.self)))
         payload = try fields.read(byteCount: fields.remaining)
+        guard changesRecord || (payload.isEmpty && previous == .zero) else {
+            throw DecodingFailure("a change of links with values")
+        }
+    }
+
+    /// True when links are changed whose source the object is.
+    package var changesLinks: Bool { !linkBytes.isEmpty }
+
+    /// The changed links whose source the object is, in ascending order.
+    package func links() throws(DecodingFailure) -> [LinkChange] {
+        linkBytes.isEmpty ? [] : try LinkChange.decode(linkBytes, from: id)
+    }
+
+    /// Appends what precedes the payload: a length, to be filled in, and a salt of zeros first.
+    static func appendHeader(
+        _ kind: ChangeKind?, _ entity: Int, _ id: ObjectID, _ previous: Revision,
+        redaction: ByteStorage? = nil, links: some Collection<LinkChange>,
+        to buffer: inout ByteBuffer
+    ) {
+        buffer.append(UInt32(0))
+        buffer.appendZeros(saltByteCount)
+        buffer.append(kind?.rawValue ?? linksOnly)
+        buffer.append(
+            (redaction == nil ? 0 : redactedFlag) | (links.isEmpty ? 0 : linksFlag))
+        buffer.append(UInt16(entity))
+        buffer.append(id)
+        buffer.append(previous.number)
+        if let redaction { buffer.append(redaction.bytes) }
+        if links.isEmpty { return }
+        let start = buffer.count
+        buffer.append(UInt32(0))
+        LinkChange.append(links, to: &buffer)
+        buffer.overwrite(UInt32(buffer.count - start - 4), at: start)
     }
 
     /// Reads a block that begins with its own length.
@@ -69,6 +118,7 @@ package struct JournalChange {
 
     /// The changed cells of an update, in ascending order of slot.
     package func changedCells() throws(DecodingFailure) -> [ChangedCell] {
+        if !changesRecord { return [] }
         var reader = ByteReader(payload)
         let count = try reader.read(UInt16.self)
         var cells: [ChangedCell] = []

@@ -21,6 +21,13 @@ package struct Lookups: Sendable {
         objects.insert(Key(entity: entity, id: id))
     }
 
+    /// Adds what was looked up at the same revision.
+    package mutating func formUnion(_ other: Lookups) {
+        revision = max(revision, other.revision)
+        objects.formUnion(other.objects)
+        entities.formUnion(other.entities)
+    }
+
     package mutating func note(entity: Int) {
         entities.insert(entity)
     }

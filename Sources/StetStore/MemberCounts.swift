@@ -40,15 +40,15 @@ extension Schema {
 
     /// The end whose lists have as many entries as the relationship has members.
     package func membersEnd(of relationship: Relationship) -> MemberEnd? {
-        let (name, slot): (String, Int?) =
-            switch relationship.members {
-            case .references(let property):
-                (relationship.target, entity(named: relationship.target)?.slot(of: property))
-            case .sourceOf(let links): (links, Entity.LinkSlot.source)
-            case .targetOf(let links): (links, Entity.LinkSlot.target)
-            }
-        guard let slot, let entity = number(ofEntity: name) else { return nil }
-        return end(ofEntity: entity, slot: slot)
+        switch relationship.members {
+        case .references(let property):
+            guard let entity = number(ofEntity: relationship.target),
+                let slot = entities[entity - 1].slot(of: property)
+            else { return nil }
+            return end(ofEntity: entity, slot: slot)
+        case .targets(let links): return number(ofLink: links).flatMap { ends(ofLink: $0)?.targets }
+        case .sources(let links): return number(ofLink: links).flatMap { ends(ofLink: $0)?.sources }
+        }
     }
 
     /// What is reported of owners with too few or too many members.
@@ -84,7 +84,7 @@ extension StoreReader {
         for counted in file.schema.countedRelationships {
             var differences: [ObjectID: Int] = [:]
             for edit in edits where edit.end == counted.end.number {
-                differences[edit.owner, default: 0] += edit.isAddition ? 1 : -1
+                differences[edit.owner, default: 0] += edit.difference
             }
             for owner in inserted(counted.entity) { differences[owner, default: 0] += 0 }
             for (owner, difference) in differences.sorted(by: { $0.key < $1.key })
@@ -97,17 +97,20 @@ extension StoreReader {
         return miscounts
     }
 
-    /// The owners of the net changes with a number of members that is not allowed.
-    package func miscounts(of net: borrowing NetChanges) throws -> [Miscount] {
+    /// The owners of the net changes with a number of members that is not allowed; those that are
+    /// deleted, in the changes or before they were ever saved, have none.
+    package func miscounts(
+        of net: borrowing NetChanges, deleted: Set<ObjectKey> = []
+    ) throws -> [Miscount] {
         if net.schema.countedRelationships.isEmpty { return [] }
         var inserted: [Int: [ObjectID]] = [:]
-        var deleted: Set<ObjectID> = []
+        var deleted = deleted
         for item in net.items {
             if item.kind == .insert { inserted[item.entity, default: []].append(item.id) }
-            if item.kind == .delete { deleted.insert(item.id) }
+            if item.kind == .delete { deleted.insert(ObjectKey(item.entity, item.id)) }
         }
         return try miscounts(
             with: try net.memberEdits(), inserted: { inserted[$0] ?? [] },
-            isDeleted: { deleted.contains($1) })
+            isDeleted: { deleted.contains(ObjectKey($0, $1)) })
     }
 }

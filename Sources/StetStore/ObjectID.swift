@@ -28,7 +28,7 @@ public struct ObjectID: Hashable, Sendable {
 
     /// The same 16 bytes as a UUID.
     public var uuid: UUID {
-        var value = UUID().uuid
+        var value: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         withUnsafeMutableBytes(of: &value) { store(to: $0.baseAddress!) }
         return UUID(uuid: value)
     }
@@ -59,14 +59,51 @@ extension ObjectID: Comparable {
 
 extension ObjectID: CustomStringConvertible, LosslessStringConvertible {
     /// The UUID in lower-case hexadecimal digits with hyphens.
-    public var description: String { uuid.uuidString.lowercased() }
+    public var description: String {
+        String(unsafeUninitializedCapacity: 36) { text in
+            var shift = 128
+            for index in 0..<36 {
+                if Self.isHyphen(index) {
+                    text[index] = UInt8(ascii: "-")
+                    continue
+                }
+                shift -= 4
+                let digit = UInt8((shift < 64 ? low >> shift : high >> (shift - 64)) & 0xf)
+                text[index] = digit < 10 ? 0x30 + digit : 0x57 + digit
+            }
+            return 36
+        }
+    }
 
     /// Reads a UUID; nil when `description` is not one, or is the nil UUID.
     public init?(_ description: String) {
-        guard let uuid = UUID(uuidString: description) else { return nil }
-        self.init(uuid)
-        // Foundation lets hyphens stand in the place of digits.
-        if self == .none || self.description != description.lowercased() { return nil }
+        guard description.utf8.count == 36 else { return nil }
+        var (high, low): (UInt64, UInt64) = (0, 0)
+        for (index, byte) in description.utf8.enumerated() {
+            if Self.isHyphen(index) {
+                guard byte == UInt8(ascii: "-") else { return nil }
+                continue
+            }
+            guard let digit = Self.digit(byte) else { return nil }
+            high = high << 4 | low >> 60
+            low = low << 4 | digit
+        }
+        self.init(high: high, low: low)
+        if self == .none { return nil }
+    }
+
+    /// Where the text of a UUID has hyphens.
+    private static func isHyphen(_ index: Int) -> Bool {
+        index == 8 || index == 13 || index == 18 || index == 23
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt64? {
+        switch byte {
+        case 0x30...0x39: UInt64(byte - 0x30)
+        case 0x41...0x46: UInt64(byte - 0x37)
+        case 0x61...0x66: UInt64(byte - 0x57)
+        default: nil
+        }
     }
 }
 
@@ -158,7 +195,7 @@ package func fillWithEntropy(_ buffer: UnsafeMutableRawBufferPointer) {
         // getentropy gives at most 256 bytes at a time.
         let count = min(256, buffer.count - filled)
         let result = getentropy(buffer.baseAddress! + filled, count)
-        precondition(result == 0, "The system has no source of random numbers (errno \(errno))")
+        trap(unless: result == 0, "The system has no source of random numbers (errno \(errno))")
         filled += count
     }
 }

@@ -59,8 +59,9 @@ package struct OrderedKey: Hashable, Sendable {
             bytes.append(Tag.value)
             return append(escaped: text, to: &bytes)
         case (.bytes(let id)?, .uuid), (.bytes(let id)?, .reference):
+            // The position of a member has no part in the order of objects.
             bytes.append(Tag.value)
-            return bytes.append(contentsOf: id)
+            return bytes.append(contentsOf: id.prefix(16))
         default: break
         }
         guard append(try Value(cell, type: type).folded(folding), to: &bytes) else {
@@ -84,7 +85,8 @@ package struct OrderedKey: Hashable, Sendable {
         case .url(let url): append(escaped: url.absoluteString.utf8, to: &bytes)
         case .data(let data): append(escaped: data, to: &bytes)
         case .uuid(let uuid): withUnsafeBytes(of: uuid.uuid) { bytes.append(contentsOf: $0) }
-        case .reference(let id): withUnsafeBytes(of: id.uuid.uuid) { bytes.append(contentsOf: $0) }
+        case .reference(let id), .placed(let id, _):
+            withUnsafeBytes(of: id.uuid.uuid) { bytes.append(contentsOf: $0) }
         case .list(let values):
             for value in values where !append(value, to: &bytes) { return false }
             bytes.append(Tag.end)

@@ -37,7 +37,7 @@ package struct RecordBody {
         let type = entity.properties[slot].type
         if type.isInline { return .word(reader.word(slot: slot)) }
         let bytes = reader.bytes(slot: slot)
-        guard !reader.isDamaged, !type.isSixteenBytes || bytes.count == 16 else {
+        guard !reader.isDamaged, entity.properties[slot].hasSize(bytes.count) else {
             throw DecodingFailure("\(entity.name).\(entity.properties[slot].name) is damaged")
         }
         return .bytes(bytes)
@@ -48,10 +48,29 @@ package struct RecordBody {
         try Value(try cell(slot), type: entity.properties[slot].type)
     }
 
+    /// The values of all properties.
+    package func values() throws(DecodingFailure) -> [Value] {
+        var values: [Value] = []
+        values.reserveCapacity(entity.properties.count)
+        for (property, cell) in zip(entity.properties, try cells()) {
+            values.append(try Value(cell, type: property.type))
+        }
+        return values
+    }
+
     /// The object that a reference points to.
     package func reference(_ slot: Int) throws(DecodingFailure) -> ObjectID? {
-        guard case .bytes(let bytes)? = try cell(slot), bytes.count == 16 else { return nil }
+        guard case .bytes(let bytes)? = try cell(slot), bytes.count >= 16 else { return nil }
         return ObjectID(bytes: bytes)
+    }
+
+    /// The position of the object among the members that it belongs to by a reference.
+    package func position(_ slot: Int) throws(DecodingFailure) -> ListPosition? {
+        guard case .bytes(let bytes)? = try cell(slot), bytes.count > 16 else { return nil }
+        guard let position = ListPosition(bytes: bytes[16...]) else {
+            throw DecodingFailure("\(entity.name).\(entity.properties[slot].name) has no position")
+        }
+        return position
     }
 
     /// Calls `body` for each reference that has a value.
@@ -60,6 +79,17 @@ package struct RecordBody {
     ) throws {
         for slot in entity.referenceSlots {
             if let target = try reference(slot) { try body(slot, target) }
+        }
+    }
+}
+
+extension Property {
+    /// Whether a value can have a size in the tail of a body.
+    fileprivate func hasSize(_ byteCount: Int) -> Bool {
+        switch type {
+        case .uuid: byteCount == 16
+        case .reference: hasPosition ? byteCount > 16 : byteCount == 16
+        default: true
         }
     }
 }

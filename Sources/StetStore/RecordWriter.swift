@@ -11,6 +11,10 @@ public struct RecordWriter: ~Copyable {
     @usableFromInline package var slots = 0
     /// The values that could not be written.
     package private(set) var failures: [Failure] = []
+    /// The positions of the references of the body that is being written, by slot.
+    @usableFromInline package var positions: [(slot: Int, position: ListPosition)] = []
+    /// The slots of the references that have positions: without another one the first of a list.
+    @usableFromInline package var placedSlots: [Int] = []
 
     /// A value that cannot be stored.
     package struct Failure: Sendable {
@@ -25,7 +29,11 @@ public struct RecordWriter: ~Copyable {
     }
 
     /// Begins a body with this many properties; every slot is 0 and not null until it is written.
-    package mutating func begin(propertyCount: Int) {
+    ///
+    /// References in `placedSlots` have positions.
+    package mutating func begin(propertyCount: Int, placedSlots: [Int] = []) {
+        positions = []
+        self.placedSlots = placedSlots
         start = buffer.count
         slots = start + RecordLayout.bitmapByteCount(propertyCount)
         buffer.appendZeros(RecordLayout.fixedByteCount(propertyCount))
@@ -95,14 +103,34 @@ public struct RecordWriter: ~Copyable {
         return seen & 0x8080_8080_8080_8080 == 0
     }
 
-    /// Writes an id to the tail.
+    /// Writes an id to the tail, with the position of a reference that has one.
     @inlinable
     public mutating func write(id: ObjectID, slot: Int) {
+        if !(positions.isEmpty && placedSlots.isEmpty), let position = position(in: slot) {
+            return write(id: id, at: position, slot: slot)
+        }
         write(
             word: RecordLayout.tailSlot(
                 offset: buffer.count &- start, byteCount: 16, isNormalized: false),
             slot: slot)
         buffer.append(id)
+    }
+
+    @usableFromInline
+    func position(in slot: Int) -> ListPosition? {
+        positions.first { $0.slot == slot }?.position
+            ?? (placedSlots.contains(slot) ? ListPosition.first : nil)
+    }
+
+    @usableFromInline
+    mutating func write(id: ObjectID, at position: ListPosition, slot: Int) {
+        write(
+            word: RecordLayout.tailSlot(
+                offset: buffer.count - start, byteCount: 16 + position.bytes.count,
+                isNormalized: false),
+            slot: slot)
+        buffer.append(id)
+        position.bytes.withUnsafeBytes { buffer.append($0) }
     }
 }
 
@@ -195,7 +223,7 @@ public struct RecordReader {
     @inlinable
     public mutating func id(slot: Int) -> ObjectID {
         let bytes = bytes(slot: slot)
-        guard bytes.count == 16 else {
+        guard bytes.count >= 16 else {
             markDamaged()
             return .none
         }
@@ -217,6 +245,7 @@ extension RecordWriter {
         case .data(let data): data.withUnsafeBytes { write(bytes: $0, slot: slot) }
         case .uuid(let uuid): write(id: ObjectID(uuid), slot: slot)
         case .reference(let id): write(id: id, slot: slot)
+        case .placed(let id, let position): write(id: id, at: position, slot: slot)
         default:
             if let word = value.inlineWord { return write(word: word, slot: slot) }
             do throws(EncodingFailure) {

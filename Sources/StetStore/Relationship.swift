@@ -15,16 +15,16 @@ public enum DeleteRule: UInt8, Hashable, Sendable {
 /// The description of a to-many relationship: where its members are found, and what is asked of
 /// them.
 ///
-/// Members are no part of the owner's record: adding one changes the member, or a link, only.
+/// Members are no part of the owner's record: adding one changes the member's reference or a link.
 public struct Relationship: Hashable, Sendable {
     /// Where the members of an owner are found.
     public enum Members: Hashable, Sendable {
         /// They are the objects whose property of this name refers to the owner.
         case references(property: String)
-        /// They stand at the other end of the links of this entity whose source is the owner.
-        case sourceOf(links: String)
-        /// They stand at the other end of the links of this entity whose target is the owner.
-        case targetOf(links: String)
+        /// They are the targets of the owner's links of this type.
+        case targets(ofLinks: String)
+        /// They are the sources of the owner's links of this type.
+        case sources(ofLinks: String)
     }
 
     /// The name in the model.
@@ -33,28 +33,27 @@ public struct Relationship: Hashable, Sendable {
     public let target: String
     /// Where the members are found.
     public let members: Members
-    /// The entity of the links that hold the order of the members; nil when they have none of their
-    /// own.
-    public let order: String?
+    /// True when the members have an order of their own.
+    public let isOrdered: Bool
     /// What becomes of the members when the owner is deleted.
     public let deleteRule: DeleteRule
-    /// An owner has at least so many members when it is saved; nil for no bound.
+    /// The least number of members that an owner has when it is saved; nil for no bound.
     public let minimumCount: Int?
-    /// An owner has at most so many members when it is saved; nil for no bound.
+    /// The largest number of members that an owner has when it is saved; nil for no bound.
     public let maximumCount: Int?
     /// True when a member that is taken from its owner, and given to no other, is deleted.
     public let removesOrphans: Bool
 
     /// A to-many relationship.
     public init(
-        name: String, target: String, members: Members, order: String? = nil,
+        name: String, target: String, members: Members, isOrdered: Bool = false,
         deleteRule: DeleteRule = .nullify, minimumCount: Int? = nil, maximumCount: Int? = nil,
         removesOrphans: Bool = false
     ) {
         self.name = name
         self.target = target
         self.members = members
-        self.order = order
+        self.isOrdered = isOrdered
         self.deleteRule = deleteRule
         self.minimumCount = minimumCount
         self.maximumCount = maximumCount
@@ -62,51 +61,38 @@ public struct Relationship: Hashable, Sendable {
     }
 }
 
-extension Entity {
-    /// The slots of an entity of links: its two ends, and where the target stands among the members
-    /// of the source.
-    package enum LinkSlot {
-        package static let source = 0
-        package static let target = 1
-        package static let position = 2
+/// The description of links: the pairs of a relationship between many and many, or of one that has
+/// no inverse.
+///
+/// A link is a pair of objects, present or absent; it has no identity but the pair.
+public struct LinkType: Hashable, Sendable {
+    /// The name: that of the entity that owns the links and of its relationship, as "Article.tags".
+    public let name: String
+    /// The entity of the sources, which own the links.
+    public let source: String
+    /// The entity of the targets.
+    public let target: String
+    /// True when the targets of a source have an order.
+    public let isOrdered: Bool
+
+    /// A type of links.
+    public init(name: String, source: String, target: String, isOrdered: Bool = false) {
+        self.name = name
+        self.source = source
+        self.target = target
+        self.isOrdered = isOrdered
     }
 
-    /// The entity of the links of a relationship from `source` to `target`.
-    ///
-    /// Two objects have one link at most; with `targetsAreExclusive` a target has one at most.
-    public static func links(
-        _ name: String, from source: String, to target: String, isOrdered: Bool,
-        targetsAreExclusive: Bool = false
-    ) -> Entity {
-        let pair = [LinkSlot.source, LinkSlot.target].map { EntityIndex.Part(slot: $0) }
-        let unique = EntityIndex(
-            targetsAreExclusive ? [pair[1]] : pair, isUnique: true)
-        let order = EntityIndex([pair[0], EntityIndex.Part(slot: LinkSlot.position)])
-        return Entity(
-            name: name,
-            properties: [
-                Property(name: "source", type: .reference, target: source),
-                Property(name: "target", type: .reference, target: target),
-            ] + (isOrdered ? [Property(name: "position", type: .data)] : []),
-            indexes: isOrdered ? [unique, order] : [unique], isLink: true)
-    }
+    /// A placeholder for a type that a migration has removed: its number is never used again.
+    package static let removed = LinkType(name: "", source: "", target: "")
 
-    /// True when the properties are those of `links`.
-    var hasPropertiesOfLinks: Bool {
-        let names = ["source", "target", "position"]
-        return (2...3).contains(properties.count)
-            && zip(properties, names).allSatisfy { $0.name == $1 }
-            && properties.prefix(2).allSatisfy { $0.type == .reference && !$0.isOptional }
-            && properties.dropFirst(2).allSatisfy { $0.type == .data }
-    }
+    /// True for a placeholder of a removed type.
+    package var isRemoved: Bool { name.isEmpty }
 }
 
 extension Schema {
     /// Why an entity cannot have one of its relationships; nil when it can have all of them.
     func problem(ofRelationshipsOf entity: Entity) -> String? {
-        if entity.isLink, !entity.hasPropertiesOfLinks || !entity.relationships.isEmpty {
-            return "\(entity.name) has other properties than links have"
-        }
         var names = Set(entity.properties.map(\.name))
         for relationship in entity.relationships {
             let label = "\(entity.name).\(relationship.name)"
@@ -128,15 +114,55 @@ extension Schema {
         return nil
     }
 
+    /// Why the schema cannot have its links; nil when it can.
+    var problemOfLinks: String? {
+        if links.count > Limits.entityCount {
+            return "\(links.count) types of links, the limit is \(Limits.entityCount)"
+        }
+        var names: Set<String> = []
+        for link in links where !link.isRemoved {
+            if link.name.utf8.count > 2 * Limits.nameByteCount + 1 {
+                return "the name of the links \(link.name) is too long"
+            }
+            if !names.insert(link.name).inserted {
+                return "two types of links are called \(link.name)"
+            }
+            for end in [link.source, link.target] where entity(named: end) == nil {
+                return "the links \(link.name) connect \(end), which is not in the schema"
+            }
+            let members = Relationship.Members.targets(ofLinks: link.name)
+            if entity(named: link.source)?.relationships.contains(where: { $0.members == members })
+                != true
+            {
+                return "no relationship of \(link.source) has the links \(link.name)"
+            }
+        }
+        return problemOfPositions
+    }
+
+    /// A reference has positions exactly where one ordered relationship is its inverse.
+    private var problemOfPositions: String? {
+        var ordered: [MemberEnd: Int] = [:]
+        for entity in entities {
+            for relationship in entity.relationships where relationship.isOrdered {
+                if let end = membersEnd(of: relationship) { ordered[end, default: 0] += 1 }
+            }
+        }
+        for end in ends where end.isReference {
+            let property = entities[end.member - 1].properties[end.slot]
+            if ordered[end, default: 0] == (property.hasPosition ? 1 : 0) { continue }
+            return "\(entities[end.member - 1].name).\(property.name) has positions exactly if one "
+                + "ordered relationship is its inverse"
+        }
+        return nil
+    }
+
     private func problem(
         of relationship: Relationship, _ owner: Entity, _ target: Entity
     ) -> String? {
         let (minimum, maximum) = (relationship.minimumCount, relationship.maximumCount)
         if minimum.map({ $0 < 0 }) ?? false || maximum.map({ $0 < (minimum ?? 0) }) ?? false {
             return "has bounds of its count that no count can have"
-        }
-        func links(_ name: String) -> Entity? {
-            entity(named: name).flatMap { $0.isLink ? $0 : nil }
         }
         switch relationship.members {
         case .references(let name):
@@ -145,20 +171,19 @@ extension Schema {
             if relationship.removesOrphans, !target.properties[slot].isOptional {
                 return "removes orphans, which there cannot be"
             }
-        case .sourceOf(let name), .targetOf(let name):
-            let isSource = relationship.members == .sourceOf(links: name)
+        case .targets(let name), .sources(let name):
+            let isSource = relationship.members == .targets(ofLinks: name)
             let ends = isSource ? [owner.name, target.name] : [target.name, owner.name]
-            guard let entity = links(name), entity.properties.prefix(2).map(\.target) == ends else {
-                return "has links of \(name), which are none between such objects"
+            guard let link = links.first(where: { $0.name == name }),
+                [link.source, link.target] == ends
+            else { return "has links of \(name), which do not connect such objects" }
+            if relationship.isOrdered != (link.isOrdered && isSource) {
+                return "has another order than its links of \(name)"
             }
             if relationship.removesOrphans {
                 return "removes orphans, but members may have several owners"
             }
         }
-        guard let order = relationship.order else { return nil }
-        guard let places = links(order), places.properties.count == 3,
-            places.properties.prefix(2).map(\.target) == [owner.name, target.name]
-        else { return "has its order in \(order), which is none of such objects" }
         return nil
     }
 }
@@ -167,6 +192,7 @@ extension Schema {
 
 extension Relationship {
     private static let removesOrphansFlag: UInt8 = 1
+    private static let isOrderedFlag: UInt8 = 2
 
     func encode(into buffer: inout ByteBuffer) {
         buffer.append(shortString: name)
@@ -175,16 +201,16 @@ extension Relationship {
         case .references(let property):
             buffer.append(UInt8(0))
             buffer.append(shortString: property)
-        case .sourceOf(let links):
+        case .targets(let links):
             buffer.append(UInt8(1))
             buffer.append(shortString: links)
-        case .targetOf(let links):
+        case .sources(let links):
             buffer.append(UInt8(2))
             buffer.append(shortString: links)
         }
-        buffer.append(shortString: order ?? "")
         buffer.append(deleteRule.rawValue)
-        buffer.append(removesOrphans ? Self.removesOrphansFlag : 0)
+        buffer.append(
+            (removesOrphans ? Self.removesOrphansFlag : 0) | (isOrdered ? Self.isOrderedFlag : 0))
         for bound in [minimumCount, maximumCount] {
             buffer.append(bound.map(UInt64.init) ?? .max)
         }
@@ -198,14 +224,13 @@ extension Relationship {
         let members: Members
         switch kind {
         case 0: members = .references(property: place)
-        case 1: members = .sourceOf(links: place)
-        case 2: members = .targetOf(links: place)
+        case 1: members = .targets(ofLinks: place)
+        case 2: members = .sources(ofLinks: place)
         default: throw DecodingFailure("a relationship of an unknown kind")
         }
-        let order = try reader.readShortString()
         let deleteRule = try DeleteRule(decoding: &reader)
         let flags: UInt8 = try reader.read()
-        guard flags & ~Self.removesOrphansFlag == 0 else {
+        guard flags & ~(Self.removesOrphansFlag | Self.isOrderedFlag) == 0 else {
             throw DecodingFailure("a relationship of a later format")
         }
         func bound() throws -> Int? {
@@ -217,9 +242,26 @@ extension Relationship {
             return count
         }
         self.init(
-            name: name, target: target, members: members, order: order.isEmpty ? nil : order,
-            deleteRule: deleteRule, minimumCount: try bound(), maximumCount: try bound(),
-            removesOrphans: flags == Self.removesOrphansFlag)
+            name: name, target: target, members: members,
+            isOrdered: flags & Self.isOrderedFlag != 0, deleteRule: deleteRule,
+            minimumCount: try bound(), maximumCount: try bound(),
+            removesOrphans: flags & Self.removesOrphansFlag != 0)
+    }
+}
+
+extension LinkType {
+    func encode(into buffer: inout ByteBuffer) {
+        for text in [name, source, target] { buffer.append(shortString: text) }
+        buffer.append(UInt8(isOrdered ? 1 : 0))
+    }
+
+    init(decoding reader: inout ByteReader) throws {
+        let name = try reader.readShortString()
+        let source = try reader.readShortString()
+        let target = try reader.readShortString()
+        let isOrdered: UInt8 = try reader.read()
+        guard isOrdered <= 1 else { throw DecodingFailure("links in an unknown order") }
+        self.init(name: name, source: source, target: target, isOrdered: isOrdered == 1)
     }
 }
 

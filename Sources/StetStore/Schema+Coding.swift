@@ -25,9 +25,14 @@ extension Schema {
                 index.encode(into: &buffer)
                 buffer.append(UInt16(indexNumbers.next() ?? 0))
             }
-            buffer.append(UInt8(entity.isLink ? 1 : 0))
             buffer.append(UInt16(entity.relationships.count))
             for relationship in entity.relationships { relationship.encode(into: &buffer) }
+        }
+        buffer.append(UInt16(links.count))
+        for link in links {
+            link.encode(into: &buffer)
+            if link.isRemoved { continue }
+            for _ in 0..<2 { buffer.append(endNumbers.next() ?? 0) }
         }
         return Array(buffer.bytes)
     }
@@ -55,19 +60,25 @@ extension Schema {
                 indexNumbers.append(Int(try reader.read(UInt16.self)))
                 return index
             }
-            let isLink = try reader.read(UInt8.self) != 0
             let relationships = try (0..<(try reader.read(UInt16.self))).map { _ in
                 try Relationship(decoding: &reader)
             }
             return Entity(
                 name: name, properties: properties, indexes: indexes,
-                relationships: relationships, isLink: isLink)
+                relationships: relationships)
+        }
+        let links = try (0..<(try reader.read(UInt16.self))).map { _ in
+            let link = try LinkType(decoding: &reader)
+            for _ in 0..<(link.isRemoved ? 0 : 2) {
+                endNumbers.append(EndNumber(try reader.read()))
+            }
+            return link
         }
         try reader.expectEnd()
         do {
             try self.init(
-                revision: revision, numbered: entities, indexNumbers: indexNumbers,
-                endNumbers: endNumbers)
+                revision: revision, numbered: entities, links: links,
+                indexNumbers: indexNumbers, endNumbers: endNumbers)
         } catch let error as StoreError {
             throw DecodingFailure(error.message)
         }
@@ -78,11 +89,15 @@ extension Schema {
 }
 
 extension Property {
+    private static let isOptionalFlag: UInt8 = 1
+    private static let hasPositionFlag: UInt8 = 2
+
     fileprivate func encode(into buffer: inout ByteBuffer) {
         buffer.append(shortString: name)
         buffer.append(type.rawValue)
         for element in elements { buffer.append(element.rawValue) }
-        buffer.append(UInt8(isOptional ? 1 : 0))
+        buffer.append(
+            (isOptional ? Self.isOptionalFlag : 0) | (hasPosition ? Self.hasPositionFlag : 0))
         buffer.append(shortString: target ?? "")
         buffer.append(stamp?.rawValue ?? 0)
         buffer.append(UInt8(normalizers.count))
@@ -102,7 +117,10 @@ extension Property {
         }
         let type = try readType()
         let elements = try (0..<type.elementTypeCount).map { _ in try readType() }
-        let isOptional = try reader.read(UInt8.self) != 0
+        let flags: UInt8 = try reader.read()
+        guard flags & ~(Self.isOptionalFlag | Self.hasPositionFlag) == 0 else {
+            throw DecodingFailure("a property of a later format")
+        }
         let target = try reader.readShortString()
         let stamp = try reader.read(UInt8.self)
         let normalizers = try (0..<(try reader.read(UInt8.self))).map { _ in
@@ -116,8 +134,9 @@ extension Property {
         }
         let deleteRule = try DeleteRule(decoding: &reader)
         self.init(
-            name: name, type: type, elements: elements, isOptional: isOptional,
-            target: target.isEmpty ? nil : target, rules: rules, normalizers: normalizers,
+            name: name, type: type, elements: elements,
+            isOptional: flags & Self.isOptionalFlag != 0, target: target.isEmpty ? nil : target,
+            hasPosition: flags & Self.hasPositionFlag != 0, rules: rules, normalizers: normalizers,
             stamp: Stamp(rawValue: stamp), deleteRule: deleteRule)
     }
 }

@@ -10,13 +10,19 @@ public struct Schema: Hashable, Sendable {
     public let entities: [Entity]
     /// The indexes of all entities, in the order of these.
     package let indexes: [NumberedIndex]
-    /// The ends of all references, in the order of entities and slots.
+    /// The types of links: number n stands at index n - 1.
+    public let links: [LinkType]
+    /// The ends of all references in the order of entities and slots, then those of all links.
     package let ends: [MemberEnd]
     let endsByNumber: [MemberEnd]
-    /// By the number of the members' entity.
-    let endsByMember: [[MemberEnd]]
+    /// Those of references, by the number of the members' entity.
+    let referenceEndsByMember: [[MemberEnd]]
+    /// By the number of the links.
+    let endsByLink: [LinkEnds?]
     /// By the number of the owners' entity.
     let endsByOwner: [[MemberEnd]]
+    /// The relationships whose members are listed at each end.
+    private(set) var relationshipsByEnd: [EndNumber: Relationship] = [:]
     /// Those with bounds of their count.
     private(set) var countedRelationships: [CountedRelationship] = []
     /// The numbers of the entities that are not removed, in ascending order of name.
@@ -26,8 +32,10 @@ public struct Schema: Hashable, Sendable {
     ///
     /// - Throws: `StoreError` (`.invalidSchema`) when names repeat, exceed their limits, or a
     ///   reference points to an entity that is not there.
-    public init(revision: Int = 1, entities: [Entity]) throws {
-        try self.init(revision: revision, numbered: entities.sorted { $0.name < $1.name })
+    public init(revision: Int = 1, entities: [Entity], links: [LinkType] = []) throws {
+        try self.init(
+            revision: revision, numbered: entities.sorted { $0.name < $1.name },
+            links: links.sorted { $0.name < $1.name })
         if entities.contains(where: \.isRemoved) {
             throw Self.unusable("an entity's name needs 1 to \(Limits.nameByteCount) bytes")
         }
@@ -36,21 +44,35 @@ public struct Schema: Hashable, Sendable {
     /// The same for entities in the order of their numbers, and for the numbers that their indexes
     /// and the ends of their references have; nil means from 1 on.
     package init(
-        revision: Int, numbered entities: [Entity], indexNumbers: [Int]? = nil,
-        endNumbers: [EndNumber]? = nil
+        revision: Int, numbered entities: [Entity], links: [LinkType] = [],
+        indexNumbers: [Int]? = nil, endNumbers: [EndNumber]? = nil
     ) throws {
         self.revision = revision
         self.entities = entities
+        self.links = links
         indexes = Self.numbered(entities, indexNumbers)
         numbersByName = entities.indices.filter { !entities[$0].isRemoved }
             .sorted { entities[$0].name < entities[$1].name }.map { $0 + 1 }
-        let ends = Self.ends(of: entities, numbersByName, endNumbers)
+        let ends = Self.ends(of: entities, links, numbersByName, endNumbers)
         self.ends = ends
         endsByNumber = ends.sorted { $0.number < $1.number }
-        endsByMember = entities.indices.map { offset in ends.filter { $0.member == offset + 1 } }
+        referenceEndsByMember = entities.indices.map { offset in
+            ends.filter { $0.member == offset + 1 && $0.isReference }
+        }
+        endsByLink = links.indices.map { offset in
+            let both = ends.filter { $0.link == offset + 1 }
+            return both.count == 2 ? LinkEnds(targets: both[0], sources: both[1]) : nil
+        }
         endsByOwner = entities.indices.map { offset in ends.filter { $0.owner == offset + 1 } }
         if let problem = self.problem { throw Self.unusable(problem) }
         countedRelationships = Self.counted(self)
+        for entity in entities {
+            for relationship in entity.relationships {
+                guard let end = membersEnd(of: relationship), relationshipsByEnd[end.number] == nil
+                else { continue }
+                relationshipsByEnd[end.number] = relationship
+            }
+        }
     }
 
     /// An entity by itself, whose bodies can be written and read; what it refers to is not there.
@@ -58,9 +80,11 @@ public struct Schema: Hashable, Sendable {
         revision = 1
         entities = [entity]
         indexes = []
+        links = []
         ends = []
         endsByNumber = []
-        endsByMember = []
+        referenceEndsByMember = []
+        endsByLink = []
         endsByOwner = []
         numbersByName = [1]
     }
@@ -93,20 +117,34 @@ public struct Schema: Hashable, Sendable {
     }
 
     private static func ends(
-        of entities: [Entity], _ numbersByName: [Int], _ numbers: [EndNumber]?
+        of entities: [Entity], _ links: [LinkType], _ numbersByName: [Int],
+        _ numbers: [EndNumber]?
     ) -> [MemberEnd] {
+        func entity(_ name: String?) -> Int {
+            name.flatMap { Self.number(ofEntity: $0, among: entities, numbersByName) } ?? 0
+        }
         var ends: [MemberEnd] = []
-        for (offset, entity) in entities.enumerated() {
-            for slot in entity.referenceSlots {
-                let owner = entity.properties[slot].target
-                    .flatMap { Self.number(ofEntity: $0, among: entities, numbersByName) }
-                let number =
-                    numbers?.element(at: ends.count)
-                    ?? EndNumber(UInt16(truncatingIfNeeded: ends.count + 1))
-                ends.append(
-                    MemberEnd(
-                        number: number, owner: owner ?? 0, member: offset + 1, slot: slot))
+        func append(_ owner: Int, _ member: Int, _ source: MemberEnd.Source, _ isOrdered: Bool) {
+            let number =
+                numbers?.element(at: ends.count)
+                ?? EndNumber(UInt16(truncatingIfNeeded: ends.count + 1))
+            ends.append(
+                MemberEnd(
+                    number: number, owner: owner, member: member, source: source,
+                    isOrdered: isOrdered))
+        }
+        for (offset, referring) in entities.enumerated() {
+            for slot in referring.referenceSlots {
+                let property = referring.properties[slot]
+                append(
+                    entity(property.target), offset + 1, .reference(slot: slot),
+                    property.hasPosition)
             }
+        }
+        for (offset, link) in links.enumerated() where !link.isRemoved {
+            let (source, target) = (entity(link.source), entity(link.target))
+            append(source, target, .targets(link: offset + 1), link.isOrdered)
+            append(target, source, .sources(link: offset + 1), link.isOrdered)
         }
         return ends
     }
@@ -129,7 +167,7 @@ public struct Schema: Hashable, Sendable {
         }
         if Set(indexes.map(\.number)).count < indexes.count { return "two indexes have a number" }
         if Set(ends.map(\.number)).count < ends.count {
-            return "two references have a number, the limit is \(UInt16.max) references"
+            return "two ends of relationships have a number, the limit is \(UInt16.max)"
         }
         for entity in entities {
             if let problem = entity.problem ?? problem(ofRelationshipsOf: entity) {
@@ -144,7 +182,7 @@ public struct Schema: Hashable, Sendable {
                 }
             }
         }
-        return nil
+        return problemOfLinks
     }
 }
 
@@ -156,23 +194,25 @@ public struct Entity: Hashable, Sendable {
         let properties: [Property]
         let indexes: [EntityIndex]
         let relationships: [Relationship]
-        let isLink: Bool
         let referenceSlots: [Int]
+        let placedSlots: [Int]
         let rules: [PropertyRules]
         let stampedSlots: [Int]
+        let ruledSlots: [Int]
 
         init(
             name: String, properties: [Property], indexes: [EntityIndex],
-            relationships: [Relationship], isLink: Bool
+            relationships: [Relationship]
         ) {
             self.name = name
             self.properties = properties
             self.indexes = indexes
             self.relationships = relationships
-            self.isLink = isLink
             referenceSlots = properties.indices.filter { properties[$0].type == .reference }
+            placedSlots = properties.indices.filter { properties[$0].hasPosition }
             rules = properties.indices.compactMap { PropertyRules(properties[$0], slot: $0) }
             stampedSlots = properties.indices.filter { properties[$0].stamp != nil }
+            ruledSlots = properties.indices.filter { properties[$0].deleteRule != .nullify }
         }
     }
     private let contents: Contents
@@ -182,18 +222,9 @@ public struct Entity: Hashable, Sendable {
         name: String, properties: [Property], indexes: [EntityIndex] = [],
         relationships: [Relationship] = []
     ) {
-        self.init(
-            name: name, properties: properties, indexes: indexes, relationships: relationships,
-            isLink: false)
-    }
-
-    init(
-        name: String, properties: [Property], indexes: [EntityIndex],
-        relationships: [Relationship] = [], isLink: Bool
-    ) {
         contents = Contents(
             name: name, properties: properties, indexes: indexes.normalized(),
-            relationships: relationships, isLink: isLink)
+            relationships: relationships)
     }
 
     /// The name of the model's class.
@@ -204,12 +235,14 @@ public struct Entity: Hashable, Sendable {
     public var indexes: [EntityIndex] { contents.indexes }
     /// Those to many, in the order of declaration.
     public var relationships: [Relationship] { contents.relationships }
-    /// True when its objects are links between others, which nobody has declared as a model.
-    public var isLink: Bool { contents.isLink }
     /// The slots of the references.
     package var referenceSlots: [Int] { contents.referenceSlots }
+    /// The slots of the references that have positions.
+    package var placedSlots: [Int] { contents.placedSlots }
     /// The rules of those properties that have some.
     var rules: [PropertyRules] { contents.rules }
+    /// The slots of the references with a delete rule.
+    var ruledSlots: [Int] { contents.ruledSlots }
     /// The slots of the properties with a stamp.
     package var stampedSlots: [Int] { contents.stampedSlots }
 
@@ -217,8 +250,7 @@ public struct Entity: Hashable, Sendable {
     public static func == (one: Entity, other: Entity) -> Bool {
         one.contents === other.contents
             || (one.name == other.name && one.properties == other.properties
-                && one.indexes == other.indexes && one.relationships == other.relationships
-                && one.isLink == other.isLink)
+                && one.indexes == other.indexes && one.relationships == other.relationships)
     }
 
     /// By name, properties and indexes.
@@ -273,8 +305,10 @@ public struct Entity: Hashable, Sendable {
             if (property.type == .reference) != (property.target != nil) {
                 return "\(name).\(property.name) must name its target exactly if it is a reference"
             }
-            if property.type != .reference, property.deleteRule != .nullify {
-                return "\(name).\(property.name) has a delete rule, but refers to nothing"
+            if property.type != .reference, property.deleteRule != .nullify || property.hasPosition
+            {
+                return "\(name).\(property.name) has a delete rule or a position, but refers to "
+                    + "nothing"
             }
             if property.elements.count != property.type.elementTypeCount
                 || !property.elements.allSatisfy(\.isElement)
@@ -310,6 +344,9 @@ public struct Property: Hashable, Sendable {
     public let normalizers: [Normalizer]
     /// When the property is given the time of the save.
     public let stamp: Stamp?
+    /// For a reference, true when it has a position among the members of the ordered relationship
+    /// that is its inverse.
+    public let hasPosition: Bool
     /// For a reference, what becomes of the object that it refers to when its owner is deleted;
     /// with `.nullify` nothing.
     public let deleteRule: DeleteRule
@@ -317,7 +354,7 @@ public struct Property: Hashable, Sendable {
     /// A property.
     public init(
         name: String, type: ValueType, elements: [ValueType] = [], isOptional: Bool = false,
-        target: String? = nil,
+        target: String? = nil, hasPosition: Bool = false,
         rules: [Rule] = [], normalizers: [Normalizer] = [], stamp: Stamp? = nil,
         deleteRule: DeleteRule = .nullify
     ) {
@@ -329,6 +366,7 @@ public struct Property: Hashable, Sendable {
         self.rules = rules
         self.normalizers = normalizers
         self.stamp = stamp
+        self.hasPosition = hasPosition
         self.deleteRule = deleteRule
     }
 
@@ -341,8 +379,18 @@ public struct Property: Hashable, Sendable {
         case .dictionary(let values):
             return elements.count == 2 && values.keys.allSatisfy { $0.isStorable(as: elements[0]) }
                 && values.values.allSatisfy { $0.isStorable(as: elements[1]) }
+        case .reference: return type == .reference && !hasPosition
+        case .placed: return type == .reference && hasPosition
         default: return value.isStorable(as: type)
         }
+    }
+
+    /// The property with positions, or without.
+    package func withPosition(_ hasPosition: Bool) -> Property {
+        Property(
+            name: name, type: type, elements: elements, isOptional: isOptional, target: target,
+            hasPosition: hasPosition, rules: rules, normalizers: normalizers, stamp: stamp,
+            deleteRule: deleteRule)
     }
 }
 

@@ -8,27 +8,18 @@ extension StoreCreation {
     /// What somebody writes to it meanwhile is met as damage, because every page is looked at and
     /// the copy verified before it gets its name.
     static func seed(_ path: String, from seed: String, _ declared: DeclaredModels) throws {
-        let temporary = "\(path).new-\(ObjectID())"
-        defer {
-            unlink(temporary)
-            unlink("\(temporary)-lock")
-        }
-        try copyFile(seed, to: temporary, path)
+        let draft = try Draft(of: path)
+        defer { draft.remove() }
+        try copyFile(seed, to: draft.path, path)
         do {
-            try giveIdentity(temporary, declared)
+            try giveIdentity(draft.path, declared)
         } catch let error as StoreError {
             // Told of the file that the caller gave.
             throw StoreError(
                 error.code, path: seed, message: "The seed \(seed) can't be used: \(error.message)",
                 advice: error.advice, systemCode: error.systemCode)
         }
-        // Of two one wins, and the other opens what is there.
-        do {
-            try FileSystem.rename(temporary, toUnused: path)
-        } catch {
-            guard error.code == EEXIST else { throw error }
-        }
-        try syncDirectory(of: path)
+        try publishUnlessThere(draft)
     }
 
     private static func giveIdentity(_ path: String, _ declared: DeclaredModels) throws {
@@ -51,7 +42,7 @@ extension StoreCreation {
         let source = open(seed, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw LMDBError(.openEnvironment, code: errno, path: seed) }
         defer { close(source) }
-        let target = open(copy, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let target = open(copy, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard target >= 0 else { throw LMDBError(.create, code: errno, path: path) }
         defer { close(target) }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4_096)

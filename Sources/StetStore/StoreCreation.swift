@@ -8,31 +8,29 @@ import StetLMDB
 /// nobody can open. So the store is made under another name, and given its own name when it is on
 /// the disk.
 ///
-/// A process that is killed here leaves a small file `PATH.new-ID`, which nobody looks at again. It
-/// is not removed by a later creator, who cannot tell it from that of a process still at work:
-/// asking for the locks on its lock file would take them away from a thread of the same process.
+/// A process that is killed here leaves a small file `PATH.new-ID`, which the next one removes.
 enum StoreCreation {
     static func create(
         at path: String, _ schema: Schema, _ configuration: Environment.Configuration
     ) throws {
-        let temporary = "\(path).new-\(ObjectID())"
-        defer {
-            unlink(temporary)
-            unlink("\(temporary)-lock")
-        }
+        let draft = try Draft(of: path)
+        defer { draft.remove() }
         do {
-            try make(temporary, schema, configuration)
+            try make(draft.path, schema, configuration)
         } catch let error as LMDBError {
             // Told of the name that the caller gave.
             throw LMDBError(error.operation, code: error.code, path: path)
         }
-        // Of two creators one wins, and the other opens what is there.
+        try publishUnlessThere(draft)
+    }
+
+    /// Of two creators one wins, and the other opens what is there.
+    static func publishUnlessThere(_ draft: Draft) throws {
         do {
-            try FileSystem.rename(temporary, toUnused: path)
+            try draft.publish()
         } catch {
             guard error.code == EEXIST else { throw error }
         }
-        try syncDirectory(of: path)
     }
 
     private static func make(
@@ -42,19 +40,6 @@ enum StoreCreation {
         defer { environment.close() }
         try environment.write { transaction in
             try StoreTables.create(schema, in: transaction)
-        }
-    }
-
-    /// Puts the names in the directory of `path` on the disk.
-    static func syncDirectory(of path: String) throws(LMDBError) {
-        let directory = StorePlace.directory(of: path)
-        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw LMDBError(.openEnvironment, code: errno, path: path)
-        }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else {
-            throw LMDBError(.openEnvironment, code: errno, path: path)
         }
     }
 }

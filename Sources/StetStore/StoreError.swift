@@ -23,7 +23,8 @@ public struct StoreError: Error, Hashable, Sendable {
         /// too long.
         public static let invalidPath = Code(rawValue: "invalidPath")
         /// The store would be in danger where it is: others may exchange its files, it has a second
-        /// name, or the file system does not keep what LMDB relies on.
+        /// name, the file system does not keep what LMDB relies on, or processes of another PID
+        /// namespace have it open.
         public static let unsafePlace = Code(rawValue: "unsafePlace")
         /// The file was written by a newer version of Stet, or in another format of LMDB.
         public static let newerFormat = Code(rawValue: "newerFormat")
@@ -54,6 +55,14 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let alreadyExists = Code(rawValue: "alreadyExists")
         /// As many reads are open as the store allows, over all processes.
         public static let readersFull = Code(rawValue: "readersFull")
+        /// The right to write could not be had: another process does not let go of it, or the save
+        /// was called by the store's own writer (a log handler), which would wait for itself.
+        public static let storeBusy = Code(rawValue: "storeBusy")
+        /// The path no longer names the files that are open: they were removed, renamed or
+        /// replaced, or other processes still have those open that were there before.
+        public static let storeMoved = Code(rawValue: "storeMoved")
+        /// The system has no thread left for the store's writer.
+        public static let noThread = Code(rawValue: "noThread")
         /// The store was opened before this process was forked.
         public static let forked = Code(rawValue: "forked")
         /// The commits in question were trimmed: the journal begins later.
@@ -107,6 +116,9 @@ extension StoreError {
             case LMDBError.mapFull: .mapFull
             case LMDBError.readersFull: .readersFull
             case LMDBError.forked: .forked
+            case LMDBError.moved: .storeMoved
+            case LMDBError.busy: .storeBusy
+            case LMDBError.otherNamespace: .unsafePlace
             case LMDBError.corrupted, LMDBError.pageNotFound: .damaged
             case LMDBError.invalidFile: .notAStore
             case LMDBError.versionMismatch: .newerFormat
@@ -134,6 +146,24 @@ extension StoreError {
         StoreError(
             .damaged, path: path, message: "The store is damaged: \(what).",
             advice: "Run verify on a copy, and restore from a backup.")
+    }
+
+    /// A save on the thread that would have to make it.
+    static func waitingForItself(path: String) -> StoreError {
+        StoreError(
+            .storeBusy, path: path,
+            message: "The save would wait for itself: it was called on the store's writer thread.",
+            advice: "Save in a task where a log handler or a metrics backend saves.")
+    }
+
+    /// The system refuses the writer's thread.
+    static func noThread(path: String, systemCode: Int32) -> StoreError {
+        StoreError(
+            .noThread, path: path,
+            message: "The store \(path) can't be written: no thread is left for its writer.",
+            advice: "Nothing was written. Raise the limit of threads (ulimit -u, pids.max), or end "
+                + "some.",
+            systemCode: systemCode)
     }
 
     /// A revision that the journal does not reach back to.
@@ -176,6 +206,7 @@ extension StoreError {
     /// An error of the layers below as this type; any other as it is.
     static func wrapped(_ error: any Error, path: String) -> any Error {
         switch error {
+        case let error as LMDBError where error.code == LMDBError.cancelled: CancellationError()
         case let error as LMDBError: StoreError(error)
         case let failure as DecodingFailure: damaged(failure.description, path: path)
         default: error

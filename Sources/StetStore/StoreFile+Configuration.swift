@@ -44,6 +44,14 @@ extension StoreFile {
             configuration.initialMapByteCount = initialMapByteCount
             configuration.readerCount = readerCount
             configuration.uptime = uptime
+            configuration.longWait = { [logger] holder, waited in
+                logger.warning(
+                    "Another process keeps this one from saving; it may be stopped.",
+                    metadata: [
+                        "process": "\(holder.map(String.init) ?? "unknown")",
+                        "seconds": "\(Int(waited.seconds))",
+                    ])
+            }
             configuration.tableCount = entityCount + StoreTables.fixedCount
             #if STET_FAULTS
                 configuration.skipsSync = StoreFile.plantedByName == "unsyncedCommit"

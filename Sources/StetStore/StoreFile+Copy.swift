@@ -21,9 +21,9 @@ extension StoreFile {
     /// Makes a copy of the last commit's state at `path`, in a file that is not there yet.
     ///
     /// The copy has the store's id, schema and whole journal. It is written under another name
-    /// (`PATH.new-ID`, which a process that is killed here leaves behind), synced, verified, and
-    /// only then given its own, so that there never is half a copy. Its place is not judged: who
-    /// opens it there does.
+    /// (`PATH.new-ID`; what a process that is killed here leaves is removed by the next copy to
+    /// the same path), synced, verified, and only then given its own, so that there never is half
+    /// a copy. Its place is not judged: who opens it there does.
     ///
     /// A read is open while the bytes are copied, not while the copy is verified.
     ///
@@ -39,25 +39,29 @@ extension StoreFile {
     ) throws -> StoreCopy {
         try StoreError.wrapping(path: self.path) {
             try Self.refuseUsed(path)
-            let temporary = "\(path).new-\(ObjectID())"
-            defer {
-                unlink(temporary)
-                unlink("\(temporary)-lock")
-            }
-            let byteCount = try Self.naming(path) {
-                try write(to: temporary, compacting: compacting, progress)
-            }
-            let report = try Self.verify(copy: temporary, of: self)
+            let draft = try Self.naming(path) { try Draft(of: path) }
+            defer { draft.remove() }
+            let copy = try fill(draft, compacting: compacting, progress)
             try Self.naming(path) {
                 do {
-                    try FileSystem.rename(temporary, toUnused: path)
+                    try draft.publish()
                 } catch let error as LMDBError where error.code == EEXIST {
                     throw Self.alreadyExists(path)
                 }
-                try StoreCreation.syncDirectory(of: path)
             }
-            return StoreCopy(report: report, byteCount: byteCount)
+            return copy
         }
+    }
+
+    /// Writes and verifies a copy that has no name of its own yet.
+    func fill(
+        _ draft: Draft, compacting: Bool, _ progress: (StoreCopy.Progress) -> Void
+    ) throws -> StoreCopy {
+        let byteCount = try Self.naming(draft.target) {
+            try write(to: draft.path, compacting: compacting, progress)
+        }
+        return StoreCopy(
+            report: try Self.verify(copy: draft.path, of: self), byteCount: byteCount)
     }
 
     /// Errors of the file system that concern the copy name it as the caller did.
@@ -95,8 +99,7 @@ extension StoreFile {
         let statistics = try environment.statistics()
         let freePageCount = compacting ? try environment.pageCount(heldBackBy: 0) : 0
         let expected = (statistics.usedPageCount - freePageCount) * statistics.pageByteCount
-        let descriptor = Glibc.open(
-            path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let descriptor = Glibc.open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
             throw LMDBError(.openEnvironment, code: errno, path: path)
         }

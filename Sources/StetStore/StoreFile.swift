@@ -99,6 +99,7 @@ package final class StoreFile: Sendable {
             let place = try StorePlace(lookingAt: path)
             try place.check(allowsUnsafe: configuration.allowsUnsafePlace)
             if place.dataFile == nil {
+                try Environment.refuseInUse(path)
                 if let seed {
                     try StoreCreation.seed(path, from: seed, declared)
                 } else {
@@ -119,6 +120,10 @@ package final class StoreFile: Sendable {
                 try connect(environment, declared, configuration)
             }
             try refuseOthers(file, declared)
+            if file.retention != configuration.retention {
+                configuration.logger.warning(
+                    "The store is open in this process with another retention, which stays.")
+            }
             return file
         }
     }
@@ -160,7 +165,7 @@ package final class StoreFile: Sendable {
     package var isClosing: Bool { writer.isEnding }
 
     /// Lets the writer thread look after the store now.
-    package func attend() { writer.attend() }
+    package func attend() { try? writer.attend() }
 
     /// How often the writer thread has looked after the store.
     package var idleRoundCount: Int { writer.roundCount }

@@ -38,12 +38,6 @@ package struct StorePlace: Hashable, Sendable {
     package init(path: String) { self.path = path }
 
     package var lockPath: String { "\(path)-lock" }
-
-    /// The path of the directory that a path is in.
-    static func directory(of path: String) -> String {
-        let end = path.lastIndex(of: "/")
-        return end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    }
 }
 
 // MARK: - Looking
@@ -58,7 +52,7 @@ extension StorePlace {
         try Self.checkName(path)
         dataFile = try entry(path)
         lockFile = try entry(lockPath)
-        let directory = Self.directory(of: path)
+        let directory = FileSystem.directory(of: path)
         var status = stat()
         guard stat(directory, &status) == 0 else { throw failure(errno) }
         isWritableByAll = status.st_mode & S_IWOTH != 0

@@ -46,8 +46,13 @@ extension StoreReader {
     ) throws {
         guard let (header, _) = try stored(entity, id) else { return }
         let first = first == .first ? try floor().next : first
-        var revision = header.revision
-        while revision >= first {
+        var links = try linkRevisions(ofEntity: entity, id)
+        var lastOfRecord = header.revision
+        while true {
+            let revision = max(lastOfRecord, links.last ?? .zero)
+            guard revision >= first else { return }
+            let isOfRecord = revision == lastOfRecord
+            if links.last == revision { links.removeLast() }
             let found: (change: ObjectChange, previous: Revision)? = try file.journal.withChange(
                 ofEntity: entity, id, at: revision, in: transaction
             ) { change, schemaRevision in
@@ -55,17 +60,17 @@ extension StoreReader {
                     try ObjectChange(change, file.history, from: schemaRevision), change.previous
                 )
             }
-            guard let found, found.previous < revision else {
+            guard let found, !isOfRecord || found.previous < revision else {
                 throw DecodingFailure(
                     "the chain of changes of object \(id) breaks at revision \(revision)")
             }
+            if isOfRecord { lastOfRecord = found.previous }
             let (envelope, attributes) = try description(of: revision)
             let change = HistoricChange(
                 revision: revision, time: Date(timeIntervalSinceReferenceDate: envelope.time),
                 author: attributes.author, scope: attributes.scope, label: attributes.label,
                 cause: envelope.cause, change: found.change)
             guard try body(change) else { return }
-            revision = found.previous
         }
     }
 
@@ -87,9 +92,19 @@ extension StoreReader {
             try JournalFloor.refuse(min(first, last).next, in: transaction)
         }
         var touched: [Int: Set<ObjectID>] = [:]
+        var links: [ObjectKey: Set<LinkKey>] = [:]
         var revision = min(first, last).next
         while revision <= max(first, last) {
-            try forEachTouchedObject(of: revision) { entity, id, _ in
+            try forEachTouchedObject(
+                of: revision,
+                links: { link in
+                    guard let entity = file.schema.ends(ofLink: link.link)?.targets.owner else {
+                        return
+                    }
+                    touched[entity, default: []].insert(link.source)
+                    links[ObjectKey(entity, link.source), default: []].insert(link)
+                }
+            ) { entity, id, _ in
                 touched[entity, default: []].insert(id)
             }
             revision = revision.next
@@ -99,12 +114,27 @@ extension StoreReader {
             for id in ids.sorted() {
                 let before = try values(ofEntity: entity, id, asOf: first)
                 let after = try values(ofEntity: entity, id, asOf: last)
-                if let change = change(ofEntity: entity, id, before, after) {
+                let relationships = try relationships(
+                    of: links[ObjectKey(entity, id)] ?? [], from: first, to: last, entity)
+                if let change = change(ofEntity: entity, id, before, after, relationships) {
                     changes.append(change)
                 }
             }
         }
         return ChangeSet(changes: changes)
+    }
+
+    private func relationships(
+        of links: Set<LinkKey>, from first: Revision, to last: Revision, _ entity: Int
+    ) throws -> [RelationshipChange] {
+        let changes = try links.sorted().compactMap { key -> LinkChange? in
+            let before = try link(key, asOf: first).membership
+            let after = try link(key, asOf: last).membership
+            return before == after
+                ? nil : LinkChange(key, before: before, after: after, previous: .zero)
+        }
+        return try file.schema.relationships(
+            of: file.schema.entities[entity - 1], changes, entity)
     }
 
     private func values(
@@ -116,7 +146,8 @@ extension StoreReader {
     }
 
     private func change(
-        ofEntity number: Int, _ id: ObjectID, _ before: [Value]?, _ after: [Value]?
+        ofEntity number: Int, _ id: ObjectID, _ before: [Value]?, _ after: [Value]?,
+        _ relationships: [RelationshipChange]
     ) -> ObjectChange? {
         let entity = file.schema.entities[number - 1]
         let kind: ChangeKind
@@ -131,8 +162,10 @@ extension StoreReader {
                 name: property.name, old: before?[slot] ?? .null, new: after?[slot] ?? .null)
             return kind == .update && cell.old == cell.new ? nil : cell
         }
-        if properties.isEmpty, kind == .update { return nil }
-        return ObjectChange(entity: entity.name, id: id, kind: kind, properties: properties)
+        if properties.isEmpty, relationships.isEmpty, kind == .update { return nil }
+        return ObjectChange(
+            entity: entity.name, id: id, kind: kind, properties: properties,
+            relationships: relationships)
     }
 
     // MARK: Commits

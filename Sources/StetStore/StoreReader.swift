@@ -166,26 +166,45 @@ package struct StoreReader: ~Copyable {
 
     // MARK: Members
 
-    /// Calls `body` with every stored reference to an object of an entity, as of the last commit.
+    /// Calls `body` with every membership in the lists of an object: each object that refers to it,
+    /// and each that is linked with it, as of the last commit.
     package func forEachReference(
-        to target: ObjectID, ofEntity entity: Int, _ body: (ReferenceKey) throws -> Void
+        to target: ObjectID, ofEntity entity: Int, _ body: (MembershipKey) throws -> Void
     ) throws {
         for end in file.schema.ends(ofOwner: entity) {
-            try file.members.forEachEntry(of: target, at: end, in: transaction) { entry in
-                try body(end.reference(entry.id, target))
+            try forEachMember(of: target, at: end) { member, _ in
+                try body(MembershipKey(end, target, member))
                 return true
             }
         }
     }
 
-    /// Calls `body` with each member of an owner at an end, in order, as of the last commit, until
-    /// it answers false.
+    /// Calls `body` with each member of an owner at an end and its position, in order, as of the
+    /// last commit, until it answers false.
     package func forEachMember(
-        of owner: ObjectID, at end: MemberEnd, _ body: (ObjectID) throws -> Bool
+        of owner: ObjectID, at end: MemberEnd, _ body: (ObjectID, ListPosition?) throws -> Bool
     ) throws {
         try file.members.forEachEntry(of: owner, at: end, in: transaction) { entry in
-            try body(entry.id)
+            if entry.isRemoved { return true }
+            return try body(entry.id, entry.membership.position)
         }
+    }
+
+    /// The position of the last member of an owner at an ordered end, as of the last commit; nil
+    /// for an owner without members.
+    package func lastPosition(of owner: ObjectID, at end: MemberEnd) throws -> ListPosition? {
+        // Entries of removed members come before those that have positions.
+        try file.members.lastEntry(of: owner, at: end, in: transaction)?.membership.position
+    }
+
+    /// A link, as of the last commit: whether it is present, and the revision of its last change,
+    /// which is 0 when it has not had one that is still known.
+    package func link(_ key: LinkKey) throws -> (membership: Membership, revision: Revision) {
+        guard let ends = file.schema.ends(ofLink: key.link),
+            let entry = try file.members.entry(
+                of: key.source, key.target, at: ends.sources, in: transaction)
+        else { return (.absent, .zero) }
+        return (try entry.membership, entry.revision)
     }
 
     /// Calls `body` with each object of an entity that refers to a target in a slot, in order, as
@@ -194,7 +213,7 @@ package struct StoreReader: ~Copyable {
         to target: ObjectID, fromEntity entity: Int, slot: Int, _ body: (ObjectID) throws -> Bool
     ) throws {
         guard let end = file.schema.end(ofEntity: entity, slot: slot) else { return }
-        try forEachMember(of: target, at: end, body)
+        try forEachMember(of: target, at: end) { member, _ in try body(member) }
     }
 
     /// The number of members of an owner at an end, as of the last commit.
@@ -206,12 +225,14 @@ package struct StoreReader: ~Copyable {
 
     // MARK: Journal
 
-    /// Calls `body` with the object of each change of a commit, and with its kind.
+    /// Calls `body` with each object whose record a commit has changed, and `links` with each
+    /// link.
     ///
-    /// The entry is not compared with its digest, and no value is decoded: for those who only ask
-    /// which objects were touched, and read these from their records.
+    /// The entry is not compared with its digest, and no value is decoded: for callers who only ask
+    /// what was touched, and read it from where it is stored.
     package func forEachTouchedObject(
-        of revision: Revision, _ body: (_ entity: Int, ObjectID, ChangeKind) throws -> Void
+        of revision: Revision, links: (LinkKey) throws -> Void = { _ in },
+        _ object: (_ entity: Int, ObjectID, ChangeKind) throws -> Void
     ) throws {
         try unverifiedCommit(revision).forEachChange { change in
             guard let entity = file.schema.entities.element(at: change.entity - 1) else {
@@ -219,7 +240,11 @@ package struct StoreReader: ~Copyable {
             }
             // Nobody has objects of what was removed since.
             if entity.isRemoved { return }
-            try body(change.entity, change.id, change.kind)
+            if change.changesRecord { try object(change.entity, change.id, change.kind) }
+            if !change.changesLinks { return }
+            for link in try change.links() where file.schema.link(numbered: link.key.link) != nil {
+                try links(link.key)
+            }
         }
     }
 

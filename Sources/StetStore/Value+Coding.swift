@@ -20,6 +20,7 @@ extension Value: Codable {
         case .uuid(let value): self = .uuid(value)
         case .url(let value): self = .url(value.url)
         case .reference(let id): self = .reference(id)
+        case .placed(let place): self = .placed(place.target, place.position)
         case .list(let values): self = .list(values)
         case .dictionary(let entries):
             self = .dictionary(
@@ -46,6 +47,7 @@ extension Value: Codable {
             case .uuid(let value): .uuid(value)
             case .url(let value): .url(ExactURL(url: value))
             case .reference(let id): .reference(id)
+            case .placed(let id, let position): .placed(Place(target: id, position: position))
             case .list(let values): .list(values)
             case .dictionary(let values):
                 .dictionary(
@@ -71,9 +73,15 @@ private enum Coded: Codable {
     case uuid(UUID)
     case url(ExactURL)
     case reference(ObjectID)
+    case placed(Place)
     case list([Value])
     case dictionary([Entry])
     case codable(String)
+}
+
+private struct Place: Codable {
+    var target: ObjectID
+    var position: ListPosition
 }
 
 private struct Entry: Codable {

@@ -48,7 +48,7 @@ public enum ValueType: UInt8, Sendable, Hashable, Codable, CaseIterable {
     /// True when a value fits the 8 bytes of its slot.
     @inlinable package var isInline: Bool { 0x1_fe1e &>> UInt32(rawValue) & 1 != 0 }
 
-    /// True when a value always has 16 bytes.
+    /// True when a value has 16 bytes, and a reference perhaps a position after them.
     package var isSixteenBytes: Bool { self == .uuid || self == .reference }
 
     /// How many types its elements have: one for a list, two for a dictionary.
@@ -99,6 +99,9 @@ public enum Value: Sendable {
     case url(URL)
     /// the object with this id
     case reference(ObjectID)
+    /// A to-one relationship whose inverse is ordered: the object that it refers to, and the
+    /// position among its members.
+    case placed(ObjectID, ListPosition)
     /// an array; its elements are of one type
     case list([Value])
     /// a dictionary; its keys are of one type, and so are its values
@@ -121,10 +124,20 @@ public enum Value: Sendable {
         case .data: .data
         case .uuid: .uuid
         case .url: .url
-        case .reference: .reference
+        case .reference, .placed: .reference
         case .list: .list
         case .dictionary: .dictionary
         case .codable: .codable
+        }
+    }
+}
+
+extension Value {
+    /// The object that the value refers to; nil for other values.
+    public var target: ObjectID? {
+        switch self {
+        case .reference(let id), .placed(let id, _): id
+        default: nil
         }
     }
 }
@@ -145,7 +158,7 @@ extension Value: CustomStringConvertible {
         case .data(let value): "\(value.count) bytes"
         case .uuid(let value): value.uuidString.lowercased()
         case .url(let value): value.absoluteString
-        case .reference(let id): "\(id)"
+        case .reference(let id), .placed(let id, _): "\(id)"
         case .list(let values): "[\(values.map(\.description).joined(separator: ", "))]"
         case .dictionary(let values): Self.description(of: values)
         case .codable(let text): text
@@ -176,6 +189,8 @@ extension Value: Hashable {
         case (.url(let one), .url(let other)):
             one.storedText.utf8.elementsEqual(other.storedText.utf8)
         case (.reference(let one), .reference(let other)): one == other
+        case (.placed(let one, let place), .placed(let other, let otherPlace)):
+            one == other && place == otherPlace
         case (.list(let one), .list(let other)): one == other
         case (.dictionary(let one), .dictionary(let other)): one == other
         case (.codable(let one), .codable(let other)): one.utf8.elementsEqual(other.utf8)
@@ -200,6 +215,9 @@ extension Value: Hashable {
         case .uuid(let value): hasher.combine(value)
         case .url(let value): hasher.combine(Array(value.storedText.utf8))
         case .reference(let id): hasher.combine(id)
+        case .placed(let id, let position):
+            hasher.combine(id)
+            hasher.combine(position)
         case .list(let values): hasher.combine(values)
         case .dictionary(let values): hasher.combine(values)
         }

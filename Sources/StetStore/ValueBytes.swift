@@ -18,6 +18,8 @@ extension Value {
         case .data(let data): return Array(data)
         case .uuid(let uuid): return withUnsafeBytes(of: uuid.uuid) { Array($0) }
         case .reference(let id): return withUnsafeBytes(of: id.uuid.uuid) { Array($0) }
+        case .placed(let id, let position):
+            return withUnsafeBytes(of: id.uuid.uuid) { Array($0) } + position.bytes
         case .decimal(let decimal): return decimal.storedBytes
         case .url(let url):
             guard URL(storedText: url.storedText)?.storedText == url.storedText else {
@@ -106,6 +108,11 @@ extension Value {
         case .data: self = .data(Data(bytes))
         case .uuid where bytes.count == 16: self = .uuid(ObjectID(bytes: bytes).uuid)
         case .reference where bytes.count == 16: self = .reference(ObjectID(bytes: bytes))
+        case .reference where bytes.count > 16:
+            guard let position = ListPosition(bytes: bytes[16...]) else {
+                throw DecodingFailure("a position of a member that is not one")
+            }
+            self = .placed(ObjectID(bytes: bytes), position)
         case .decimal: self = .decimal(try Decimal(storedBytes: bytes))
         case .url:
             guard let text = String(validating: bytes, as: UTF8.self),

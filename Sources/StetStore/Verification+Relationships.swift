@@ -1,13 +1,9 @@
 // What relationships promise beyond references that are not broken.
 
 extension Verification {
-    /// The numbers of members lie within their bounds, and a member that has a place in an order
-    /// has it with the owner that it refers to.
+    /// The numbers of members lie within their bounds.
     mutating func compareRelationships() throws {
         for counted in file.schema.countedRelationships { try compareCounts(counted) }
-        for entity in file.schema.entities {
-            for relationship in entity.relationships { try comparePlaces(relationship, entity) }
-        }
     }
 
     private mutating func compareCounts(_ counted: CountedRelationship) throws {
@@ -15,8 +11,15 @@ extension Verification {
         for (owner, state) in states[counted.entity - 1] where state.body != nil {
             counts[owner] = 0
         }
-        try forEachReference(ofEntity: counted.end.member, counted.end.slot) { _, owner in
-            if let owner { counts[owner]? += 1 }
+        if counted.end.isReference {
+            try forEachReference(ofEntity: counted.end.member, counted.end.slot) { _, owner in
+                if let owner { counts[owner]? += 1 }
+            }
+        }
+        for (key, state) in links
+        where key.link == counted.end.link && state.membership.isPresent {
+            let isOfSource = counted.end.linkKey(key.source, key.target) == key
+            counts[isOfSource ? key.source : key.target]? += 1
         }
         let name = file.schema.entities[counted.entity - 1].name
         for (owner, count) in counts.sorted(by: { $0.key < $1.key })
@@ -25,29 +28,6 @@ extension Verification {
                 "\(name) \(owner) has \(count) members in \(counted.relationship.name), "
                     + "which allows \(counted.relationship.bounds).")
         }
-    }
-
-    private mutating func comparePlaces(_ relationship: Relationship, _ owner: Entity) throws {
-        guard case .references = relationship.members, let order = relationship.order,
-            let places = file.schema.number(ofEntity: order),
-            let end = file.schema.membersEnd(of: relationship)
-        else { return }
-        var owners: [ObjectID: ObjectID] = [:]
-        try forEachReference(ofEntity: end.member, end.slot) { member, owner in
-            owners[member] = owner
-        }
-        var placed: [ObjectID: ObjectID] = [:]
-        try forEachReference(ofEntity: places, Entity.LinkSlot.target) { place, member in
-            placed[place] = member
-        }
-        var problems: [String] = []
-        try forEachReference(ofEntity: places, Entity.LinkSlot.source) { place, source in
-            guard let member = placed[place], owners[member] != source else { return }
-            problems.append(
-                "\(relationship.target) \(member) has a place in "
-                    + "\(owner.name).\(relationship.name) of an object that it does not refer to.")
-        }
-        for problem in problems.sorted() { note(problem) }
     }
 
     /// Calls `body` with each object of an entity and what it refers to in a slot.

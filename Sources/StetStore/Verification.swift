@@ -12,6 +12,8 @@ public struct VerificationReport: Sendable, Hashable {
     public internal(set) var objectCount = 0
     /// The references between them.
     public internal(set) var referenceCount = 0
+    /// The links between them.
+    public internal(set) var linkCount = 0
     /// The entries of indexes.
     public internal(set) var indexEntryCount = 0
     /// Each thing that is wrong, as a sentence; at most 100.
@@ -31,10 +33,10 @@ extension VerificationReport: CustomStringConvertible {
         let counts = [
             (commitCount, "commit", "commits"), (changeCount, "change", "changes"),
             (objectCount, "object", "objects"), (referenceCount, "reference", "references"),
-            (indexEntryCount, "index entry", "index entries"),
+            (linkCount, "link", "links"), (indexEntryCount, "index entry", "index entries"),
         ]
-        // A store without indexes is not told that it has no entries.
-        let extent = counts.prefix(indexEntryCount == 0 ? 4 : 5)
+        // What not every store can have is named where there is some.
+        let extent = counts.enumerated().filter { $0.offset < 4 || $0.element.0 > 0 }.map(\.element)
             .map { "\($0) \($0 == 1 ? $1 : $2)" }.joined(separator: ", ")
         guard !isClean else { return "verified: state equals journal (\(extent))" }
         return (["NOT VERIFIED (\(extent)):"] + problems).joined(separator: "\n  ")
@@ -70,14 +72,20 @@ struct Verification {
     let transaction: ReadTransaction
     var report = VerificationReport()
     var states: [[ObjectID: State]]
+    /// What the journal says of links.
+    var links: [LinkKey: LinkState] = [:]
     /// The schemas up to that of the entry that is being folded.
     private(set) var era: SchemaHistory
     var stacks: [UndoOwner: UndoHeads] = [:]
     /// Where the journal begins; nil when it is whole.
     let floor: JournalFloor?
+    /// Of the state that records and links lead back to.
+    var reachedDigest = StateDigest()
     private var chunkCount = 0
     /// The changes of entities that are not removed.
     private(set) var presentChangeCount = 0
+    /// The changes of links that are not removed.
+    private(set) var presentLinkChangeCount = 0
 
     /// What the journal says of one object.
     struct State {
@@ -109,7 +117,8 @@ struct Verification {
         } else {
             for entity in states.indices { try compareRecords(ofEntity: entity + 1) }
         }
-        try compareReferences()
+        try compareMembers()
+        if let floor { compareDigest(of: floor) }
         try compareRelationships()
         try compareIndexes()
         try compareStacks()
@@ -176,9 +185,15 @@ struct Verification {
             }
             last = (change.entity, change.id)
             // Where the journal begins later the states are not known: they are walked back to.
-            if floor == nil { return try fold(change, commit.revision) }
+            if floor == nil {
+                try foldLinks(of: change, commit.revision)
+                return try fold(change, commit.revision)
+            }
             report.changeCount += 1
-            if file.schema.entity(numbered: change.entity) != nil { presentChangeCount += 1 }
+            if file.schema.entity(numbered: change.entity) != nil {
+                if change.changesRecord { presentChangeCount += 1 }
+                presentLinkChangeCount += try presentLinks(of: change).count
+            }
         }
         try foldStacks(commit)
     }
@@ -192,10 +207,12 @@ struct Verification {
         }
         era = try SchemaHistory(migration.to, era.migrations + [migration])
         for entity in migration.removedEntities { states[entity - 1] = [:] }
+        migrateLinks(to: migration.to)
     }
 
     private mutating func fold(_ change: JournalChange, _ revision: Revision) throws {
         report.changeCount += 1
+        if !change.changesRecord { return }
         let entity = era.current.entities[change.entity - 1]
         let state = states[change.entity - 1][change.id]
         if change.previous != state?.revision ?? .zero {
@@ -298,76 +315,7 @@ struct Verification {
         report.objectCount += states[entity - 1].values.count { $0.body != nil }
     }
 
-    private mutating func compareReferences() throws {
-        var expected: Set<MemberEdit> = []
-        for (index, objects) in states.enumerated() {
-            let entity = file.schema.entities[index]
-            for (id, state) in objects {
-                guard let body = try values(of: state, index + 1, file.history) else { continue }
-                try body.withUnsafeBytes { bytes in
-                    let body = try RecordBody(bytes, of: entity)
-                    for end in file.schema.ends(ofMember: index + 1) {
-                        guard let target = try body.reference(end.slot) else { continue }
-                        expected.insert(
-                            MemberEdit(end.number, of: target, id, isAddition: true))
-                        if !exists(target, entity.properties[end.slot].target) {
-                            note("\(entity.name) \(id) refers to \(target), which does not exist.")
-                        }
-                    }
-                }
-            }
-        }
-        report.referenceCount = expected.count
-        try compareMembers(&expected)
-        for edit in expected.sorted() {
-            note("The members of \(edit.owner) lack \(edit.member), which refers to it.")
-        }
-    }
-
-    /// Takes what is stored out of what is expected.
-    private mutating func compareMembers(_ expected: inout Set<MemberEdit>) throws {
-        try transaction.scan(file.members.table) { key, value in
-            do {
-                let (number, owner) = try MemberKey.decode(key)
-                guard let end = file.schema.end(numbered: number) else {
-                    note("There are members of \(owner) at an end that does not exist.")
-                    return true
-                }
-                let chunk = try MemberChunk(decoding: value, at: key, end.layout)
-                try compare(chunk, of: owner, end, key, &expected)
-            } catch {
-                note("Members: \(error).")
-            }
-            return true
-        }
-    }
-
-    private mutating func compare(
-        _ chunk: MemberChunk, of owner: ObjectID, _ end: MemberEnd, _ key: UnsafeRawBufferPointer,
-        _ expected: inout Set<MemberEdit>
-    ) throws(DecodingFailure) {
-        var entries = chunk.entries
-        var count = 0
-        var last = Array(key)
-        while let entry = try entries.next() {
-            count += 1
-            let edit = MemberEdit(end.number, of: owner, entry.id, isAddition: true)
-            if expected.remove(edit) == nil {
-                note("The members of \(owner) name \(entry.id), which does not refer to it.")
-            }
-            var place = MemberKey.prefix(end.number, owner)
-            MemberKey.appendPlace(entry.id, entry.position, end.layout, to: &place)
-            if place.lexicographicallyPrecedes(last) {
-                note("The members of \(owner) are out of order.")
-            }
-            last = place
-        }
-        if count != chunk.entryCount || count != chunk.presentCount {
-            note("The members of \(owner) are miscounted.")
-        }
-    }
-
-    private func exists(_ id: ObjectID, _ entity: String?) -> Bool {
+    func exists(_ id: ObjectID, _ entity: String?) -> Bool {
         guard let entity, let number = file.schema.number(ofEntity: entity) else { return false }
         return states[number - 1][id]?.body != nil
     }

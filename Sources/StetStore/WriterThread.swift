@@ -59,10 +59,11 @@ final class WriterThread: Sendable {
 
     /// Puts a change set into the queue.
     ///
-    /// - Throws: `StoreError` (`.storeClosed`).
+    /// - Throws: `StoreError`: `.storeClosed`, `.noThread`; `.storeBusy` on the thread itself.
     func submit(_ submission: Submission) throws {
-        let (isAccepted, wakes) = state.withLock { state in
-            guard Self.start(&state, self) else { return (false, false) }
+        let (isAccepted, wakes) = try state.withLock { state in
+            if state.thread == pthread_self() { throw StoreError.waitingForItself(path: path) }
+            guard try Self.start(&state, self) else { return (false, false) }
             state.queue.append(submission)
             defer { state.isAsleep = false }
             return (true, state.isAsleep)
@@ -74,13 +75,18 @@ final class WriterThread: Sendable {
     }
 
     /// Lets the thread begin, or look at what has changed: observers, the clock.
-    func attend() {
-        let isRunning = state.withLock { state in
+    ///
+    /// - Throws: `StoreError` (`.noThread`).
+    func attend() throws {
+        let isRunning = try state.withLock { state in
             defer { state.isAsleep = false }
-            return Self.start(&state, self)
+            return try Self.start(&state, self)
         }
         if isRunning { watch.wake() }
     }
+
+    /// Lets the thread begin where it could not when it was asked first.
+    func begin() throws { _ = try state.withLock { try Self.start(&$0, self) } }
 
     /// Whether a change set waits or is being written.
     func isWaiting(_ id: CommitID) -> Bool {
@@ -90,7 +96,7 @@ final class WriterThread: Sendable {
     }
 
     /// The change sets that wait.
-    var queueCount: Int { state.withLock { $0.queue.count } }
+    var queueCount: Int { state.withLock { $0.queue.count { !$0.isDecided } } }
 
     /// Whether it takes nothing new.
     var isEnding: Bool { state.withLock { [.ending, .ended].contains($0.phase) } }
@@ -118,7 +124,7 @@ final class WriterThread: Sendable {
     // MARK: The thread
 
     /// Starts the thread when it does not run; false when it has been told to end.
-    private static func start(_ state: inout State, _ writer: WriterThread) -> Bool {
+    private static func start(_ state: inout State, _ writer: WriterThread) throws -> Bool {
         guard case .notStarted = state.phase else {
             return state.phase == .running
         }
@@ -132,7 +138,11 @@ final class WriterThread: Sendable {
                 Unmanaged<WriterThread>.fromOpaque(context).takeRetainedValue().run()
                 return nil
             }, context)
-        precondition(code == 0, "the system has no thread left: the store needs one to commit")
+        guard code == 0 else {
+            Unmanaged<WriterThread>.fromOpaque(context).release()
+            state.phase = .notStarted
+            throw StoreError.noThread(path: writer.path, systemCode: code)
+        }
         pthread_detach(thread)
         return true
     }
@@ -142,17 +152,11 @@ final class WriterThread: Sendable {
         var lastBatchCount = 0
         var duties = WriterDuties(watch)
         while true {
-            let (batch, isEnding) = nextBatch(after: lastBatchCount)
-            lastBatchCount = batch.count
-            if let file = batch.first?.file {
-                let begun = ContinuousClock.now
-                file.metrics.batchSize.record(batch.count)
-                file.metrics.queueDepth.record(queueCount)
-                file.commit(batch)
-                file.metrics.commitDuration.record(duration: begun.duration(to: .now))
-                state.withLock { $0.batch = [] }
+            if let file = state.withLock({ $0.queue.first?.file }) {
+                linger(lastBatchCount)
+                lastBatchCount = commitBatch(of: file, &duties)
                 duties.checkReaders(of: file)
-            } else if isEnding {
+            } else if state.withLock({ $0.phase == .ending && $0.queue.isEmpty }) {
                 break
             } else {
                 // Held for this statement only: the thread does not keep the store open.
@@ -164,6 +168,47 @@ final class WriterThread: Sendable {
         }
         state.withLock { $0.phase = .ended }
         state.notify()
+    }
+
+    /// Commits what waits once no other process writes; until then each can be withdrawn.
+    private func commitBatch(of file: StoreFile, _ duties: inout WriterDuties) -> Int {
+        var failure: (any Error)?
+        do {
+            try file.environment.beginWriting { waited in
+                duties.checkReaders(of: file)
+                return goesOnWaiting(waited)
+            }
+        } catch {
+            failure = StoreError.wrapped(error, path: path)
+        }
+        let batch = nextBatch()
+        if let failure {
+            for submission in batch { submission.decide(.failure(failure)) }
+        } else {
+            if !batch.isEmpty { commit(batch, file) }
+            file.environment.endWriting()
+        }
+        state.withLock { $0.batch = [] }
+        return batch.count
+    }
+
+    private func commit(_ batch: [Submission], _ file: StoreFile) {
+        let begun = ContinuousClock.now
+        file.metrics.batchSize.record(batch.count)
+        file.metrics.queueDepth.record(queueCount)
+        file.commit(batch)
+        file.metrics.commitDuration.record(duration: begun.duration(to: .now))
+    }
+
+    /// How long a store that is being closed waits for another process that writes.
+    private static let endingLimit = Duration.seconds(10)
+
+    /// Whether somebody still waits for the writer, and not for too long.
+    private func goesOnWaiting(_ waited: Duration) -> Bool {
+        state.withLock { state in
+            state.queue.contains { !$0.isDecided }
+                && (state.phase == .running || waited < Self.endingLimit)
+        }
     }
 
     /// True when somebody has written to the file.
@@ -178,9 +223,8 @@ final class WriterThread: Sendable {
     }
 
     /// What waits now, up to the limits of a batch; those that were withdrawn left out.
-    private func nextBatch(after lastCount: Int) -> ([Submission], isEnding: Bool) {
-        linger(lastCount)
-        return state.withLock { state in
+    private func nextBatch() -> [Submission] {
+        state.withLock { state in
             var byteCount = 0
             var count = 0
             for submission in state.queue {
@@ -191,7 +235,7 @@ final class WriterThread: Sendable {
             let batch = state.queue.prefix(count).filter { $0.take() }
             state.queue.removeFirst(count)
             state.batch = batch
-            return (batch, state.phase == .ending && state.queue.isEmpty)
+            return batch
         }
     }
 
@@ -226,12 +270,17 @@ private struct WriterDuties {
         self.watch = watch
     }
 
-    /// Frees the slots of processes that have died, and tells who reads, every 30 seconds.
+    /// Frees the slots of processes that have died, gives back those of idle reads, and tells who
+    /// reads and whether the files are still there, every 30 seconds.
     mutating func checkReaders(of file: StoreFile) {
         let now = file.environment.configuration.uptime()
         if let last = lastReaderCheck, now - last < WriterThread.readerCheckInterval { return }
         lastReaderCheck = now
+        file.environment.keepIdleReads(true)
         _ = try? file.environment.removeStaleReaders()
+        if !file.environment.isInPlace {
+            file.logger.error("The store's files were moved while it was open: nothing is saved.")
+        }
         guard let statistics = try? file.statistics() else { return }
         file.metrics.record(statistics)
         if let oldest = statistics.readers.first, oldest.age >= WriterThread.readerCheckInterval {
@@ -255,6 +304,14 @@ private struct WriterDuties {
         return !isDone
     }
 
+    private func startWatching(_ file: StoreFile) {
+        #if STET_FAULTS
+            // As where the system has no watch left.
+            if file.planted.contains("noWatch") { return }
+        #endif
+        watch.startWatching()
+    }
+
     /// LMDB tells readers of a commit a moment after the write that wakes this thread.
     mutating func noteWrite() { nextLooks = [25, 1] }
 
@@ -263,7 +320,7 @@ private struct WriterDuties {
         guard let file else { return -1 }
         let isObserved = file.feed.observerCount > 0
         if isObserved {
-            watch.startWatching()
+            startWatching(file)
             file.catchUp()
         } else {
             watch.stopWatching()

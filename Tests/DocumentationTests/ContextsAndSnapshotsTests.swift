@@ -31,6 +31,18 @@ import Testing
         #expect(isSame)
     }
 
+    @Test func aContextLivesAsLongAsAnyOfItsObjects() throws {
+        let desk = try Desk()
+        let (store, id) = (desk.store, desk.article.id)
+
+        let held = try store.context(author: "lala").object(Article.self, id: id)
+        held?.rating = 4
+        try held?.context?.save("rate")
+
+        #expect(try desk.stored().rating == 4)
+        #expect(try store.journal().last?.author == "lala")
+    }
+
     @Test func aSnapshotOfAnObjectIsAValue() async throws {
         let desk = try Desk()
         let article = desk.article

@@ -92,7 +92,9 @@ import Testing
     }
 
     @Test func aHookAddsToTheSave() throws {
-        let context = try Desk().store.context()
+        let desk = try Desk()
+        defer { withExtendedLifetime(desk) {} }
+        let context = desk.store.context()
         let tag = Tag(name: "Macros")
         tag.source = Source(site: "swift.org", pages: [1, 2])
         context.insert(tag)

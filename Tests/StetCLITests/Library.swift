@@ -3,8 +3,8 @@ import StetStore
 import StetTestSupport
 import Testing
 
-/// A store of shelves, books and tags: references, ordered members, links, rules, unique values,
-/// stamps and a value of every type.
+/// A store of shelves, books and tags: references, ordered members, links with and without an
+/// order, rules, unique values, stamps and a value of every type.
 final class Library {
     let directory = TemporaryDirectory()
     let file: StoreFile
@@ -24,9 +24,13 @@ final class Library {
         return path
     }
 
+    /// The members that an object gets by links.
+    typealias Links = (name: String, source: Int, targets: [Int])
+
     /// Commits new objects with values by name; what is not named is nil.
     func insert(
-        _ objects: [(entity: String, id: Int, values: [String: Value])], time: Double = 0
+        _ objects: [(entity: String, id: Int, values: [String: Value])], links: [Links] = [],
+        time: Double = 0
     ) throws {
         var changes = NetChanges(schema: file.schema)
         for object in objects {
@@ -40,6 +44,17 @@ final class Library {
                     kind: .insert, entity: number, id: .fixed(object.id), base: .zero,
                     before: 0..<0, after: body))
         }
+        for links in links {
+            let link = try #require(file.schema.number(ofLink: links.name))
+            let isOrdered = file.schema.links[link - 1].isOrdered
+            for (target, position) in zip(links.targets, Self.positions) {
+                let key = LinkKey(link: link, source: .fixed(links.source), target: .fixed(target))
+                changes.append(
+                    LinkChange(
+                        key, before: .absent, after: .present(isOrdered ? position : nil),
+                        previous: .zero))
+            }
+        }
         changes.sort()
         _ = try file.commit(
             changes.encoded(
@@ -47,45 +62,41 @@ final class Library {
                 time: time))
     }
 
+    /// Positions in ascending order.
+    static let positions = ListPosition.spread(8, between: nil, and: nil) ?? []
+
     /// Two shelves with four books and two tags.
     func fill() throws {
         func book(
-            _ id: Int, _ title: String, _ pages: Int?, shelf: Int?, price: Double? = nil,
+            _ id: Int, _ title: String, _ pages: Int?, shelf: (id: Int, place: Int)?,
+            price: Double? = nil,
             isLent: Bool = false, read: Double? = nil
         ) -> (String, Int, [String: Value]) {
             (
                 "Book", id,
                 [
                     "title": .string(title), "pages": pages.map { .int($0) } ?? .null,
-                    "shelf": shelf.map { .reference(.fixed($0)) } ?? .null,
+                    "shelf":
+                        shelf.map { .placed(.fixed($0.id), Self.positions[$0.place]) } ?? .null,
                     "price": price.map { .double($0) } ?? .null, "isLent": .bool(isLent),
                     "read": read.map { .date(Date(timeIntervalSinceReferenceDate: $0)) } ?? .null,
                     "made": .date(Date(timeIntervalSinceReferenceDate: 1)),
                 ]
             )
         }
-        func link(_ id: Int, _ source: Int, _ target: Int, _ place: Int? = nil) -> (
-            String, Int, [String: Value]
-        ) {
-            let ends: [String: Value] = [
-                "source": .reference(.fixed(source)), "target": .reference(.fixed(target)),
-            ]
-            let position = place.map { ["position": Value.data(Data([128, UInt8($0)]))] } ?? [:]
-            return (
-                place == nil ? "Book_tags" : "Shelf_books", id,
-                ends.merging(position) { one, _ in one }
-            )
-        }
-        try insert([
-            ("Shelf", 1, ["name": .string("north")]), ("Shelf", 2, ["name": .string("south")]),
-            ("Tag", 31, ["name": .string("maths")]), ("Tag", 32, ["name": .string("poems")]),
-            book(11, "Élan vital", 100, shelf: 1, price: 9.5, read: 0),
-            book(12, "elan", 250, shelf: 1, price: .nan, isLent: true),
-            book(13, "Zen \"and\" \n so on", nil, shelf: 2, read: 86_400.5),
-            book(14, "loose", -3, shelf: nil, price: -0.0),
-            link(41, 1, 12, 1), link(42, 1, 11, 2), link(43, 2, 13, 1),
-            link(51, 11, 31), link(52, 11, 32), link(53, 12, 32),
-        ])
+        try insert(
+            [
+                ("Shelf", 1, ["name": .string("north")]), ("Shelf", 2, ["name": .string("south")]),
+                ("Tag", 31, ["name": .string("maths")]), ("Tag", 32, ["name": .string("poems")]),
+                book(11, "Élan vital", 100, shelf: (1, 1), price: 9.5, read: 0),
+                book(12, "elan", 250, shelf: (1, 0), price: .nan, isLent: true),
+                book(13, "Zen \"and\" \n so on", nil, shelf: (2, 0), read: 86_400.5),
+                book(14, "loose", -3, shelf: nil, price: -0.0),
+            ],
+            links: [
+                ("Book.tags", 11, [31, 32]), ("Book.tags", 12, [32]),
+                ("Book.sequels", 13, [14, 11, 12]),
+            ])
     }
 
     /// The bodies of all objects, by entity and id.
@@ -103,23 +114,66 @@ final class Library {
     }
 }
 
+extension Library {
+    /// The numbers of the members of an object, in order, as of a revision.
+    func members(
+        _ name: String, of owner: Int, isSource: Bool = true, asOf revision: Revision = .last
+    ) throws -> [UInt64] {
+        let link = try #require(file.schema.number(ofLink: name))
+        let ends = try #require(file.schema.ends(ofLink: link))
+        return try members(isSource ? ends.targets : ends.sources, of: owner, asOf: revision)
+    }
+
+    /// The numbers of the books of a shelf, in order.
+    func books(ofShelf shelf: Int) throws -> [UInt64] {
+        let book = try #require(file.schema.number(ofEntity: "Book"))
+        let slot = try #require(file.schema.entities[book - 1].slot(of: "shelf"))
+        return try members(
+            try #require(file.schema.end(ofEntity: book, slot: slot)), of: shelf, asOf: .last)
+    }
+
+    private func members(
+        _ end: MemberEnd, of owner: Int, asOf revision: Revision
+    ) throws -> [UInt64] {
+        try file.read { reader in
+            let state = WorkingState(file.schema, at: min(revision, try reader.head().revision))
+            return try state.members(of: .fixed(owner), at: end, reader).map { $0.id.low & 0xff }
+        }
+    }
+
+    /// The members of all objects by links, each list in its order.
+    func links() throws -> [String: [ObjectID]] {
+        var links: [String: [ObjectID]] = [:]
+        try file.read { reader in
+            for (index, entity) in file.schema.entities.enumerated() {
+                for end in file.schema.ends(ofOwner: index + 1) where !end.isReference {
+                    try reader.forEachRecord(ofEntity: index + 1, asOf: .last) { id, _ in
+                        let members = try reader.linkedMembers(of: id, at: end, asOf: .last)
+                        if !members.isEmpty {
+                            links["\(entity.name) \(id) \(end.source)"] = members.map(\.id)
+                        }
+                        return true
+                    }
+                }
+            }
+        }
+        return links
+    }
+}
+
 extension Schema {
     /// The entities of the library.
     static let library: Schema = {
         do {
-            return try Schema(entities: [
-                book, shelf, .links("Book_tags", from: "Book", to: "Tag", isOrdered: false),
-                .links("Shelf_books", from: "Shelf", to: "Book", isOrdered: true),
-                Entity(
-                    name: "Tag",
-                    properties: [
-                        Property(
-                            name: "name", type: .string, rules: [.notEmpty],
-                            normalizers: [.trimmed, .lowercased])
-                    ],
-                    indexes: [EntityIndex([EntityIndex.Part(slot: 0)], isUnique: true)]),
-                Entity(name: "Everything", properties: everything),
-            ])
+            return try Schema(
+                entities: [
+                    book, shelf, tag, Entity(name: "Everything", properties: everything),
+                ],
+                links: [
+                    LinkType(name: "Book.tags", source: "Book", target: "Tag"),
+                    LinkType(
+                        name: "Book.sequels", source: "Book", target: "Book", isOrdered: true),
+                ])
         } catch {
             preconditionFailure("the schema of the tests: \(error)")
         }
@@ -136,11 +190,30 @@ extension Schema {
             Property(name: "isLent", type: .bool),
             Property(name: "read", type: .date, isOptional: true),
             Property(name: "made", type: .date, stamp: .insert),
-            Property(name: "shelf", type: .reference, isOptional: true, target: "Shelf"),
+            Property(
+                name: "shelf", type: .reference, isOptional: true, target: "Shelf",
+                hasPosition: true),
         ],
         indexes: [EntityIndex([EntityIndex.Part(slot: 1)], isUnique: false)],
         relationships: [
-            Relationship(name: "tags", target: "Tag", members: .sourceOf(links: "Book_tags"))
+            Relationship(name: "tags", target: "Tag", members: .targets(ofLinks: "Book.tags")),
+            Relationship(
+                name: "sequels", target: "Book", members: .targets(ofLinks: "Book.sequels"),
+                isOrdered: true),
+        ])
+
+    private static let tag = Entity(
+        name: "Tag",
+        properties: [
+            Property(
+                name: "name", type: .string, rules: [.notEmpty],
+                normalizers: [.trimmed, .lowercased])
+        ],
+        indexes: [EntityIndex([EntityIndex.Part(slot: 0)], isUnique: true)],
+        relationships: [
+            Relationship(
+                name: "books", target: "Book", members: .sources(ofLinks: "Book.tags"),
+                maximumCount: 3)
         ])
 
     private static let shelf = Entity(
@@ -148,7 +221,7 @@ extension Schema {
         relationships: [
             Relationship(
                 name: "books", target: "Book", members: .references(property: "shelf"),
-                order: "Shelf_books", maximumCount: 3)
+                isOrdered: true, maximumCount: 3)
         ])
 
     /// An optional property of each type.

@@ -24,7 +24,7 @@ struct PredicateTests {
     private func ids(_ condition: QueryNode) throws -> [String] {
         try library.file.read { reader in
             let view = QueryState.View(
-                revision: try reader.head().revision, later: { _, _ in [] })
+                WorkingState(library.file.schema, at: try reader.head().revision))
             var query = StoreQuery(entity: book)
             query.condition = condition
             return try QueryRun(QueryState(reader, view), query).rows()
@@ -52,6 +52,9 @@ struct PredicateTests {
         ("shelf.books.count == 2", "11 12"), ("tags.count > 1", "11"),
         ("any tags { name == \"poems\" }", "11 12"),
         ("all tags { name == \"poems\" }", "12 13 14"),
+        ("sequels.count > 2 && tags.count == 0", "13"),
+        ("any sequels { any tags { name == \"maths\" } }", "13"),
+        ("any tags { books.count == 2 } && any tags { any books { pages == 250 } }", "11 12"),
         ("any shelf.books { title hasPrefix \"e\" && any tags { name == \"poems\" } }", "11 12"),
         ("`title` == \"loose\"", "14"),
     ])

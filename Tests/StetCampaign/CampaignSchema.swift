@@ -2,10 +2,10 @@ import Foundation
 import StetStore
 
 extension Schema {
-    /// The schema of the stores of all campaigns: a property of each type, and references within
-    /// and between entities.
+    /// The schema of the stores of all campaigns: a property of each type, references within and
+    /// between entities, and links, of both with and without an order.
     static let campaign: Schema = {
-        do { return try Schema(entities: [article, notebook, tag]) } catch {
+        do { return try Schema(entities: [article, notebook, tag], links: links) } catch {
             preconditionFailure("the schema of the campaigns: \(error)")
         }
     }()
@@ -23,13 +23,21 @@ extension Schema {
             Property(name: "cover", type: .data, isOptional: true),
             Property(name: "code", type: .uuid, isOptional: true),
             Property(name: "next", type: .reference, isOptional: true, target: "Article"),
-            Property(name: "tag", type: .reference, isOptional: true, target: "Tag"),
+            Property(
+                name: "tag", type: .reference, isOptional: true, target: "Tag",
+                hasPosition: true),
         ],
         indexes: [
             EntityIndex([.init(slot: 0)]),
             EntityIndex([.init(slot: 2), .init(slot: 1)]),
             // Random: never the same twice.
             EntityIndex([.init(slot: 8)], isUnique: true),
+        ],
+        relationships: [
+            Relationship(
+                name: "steps", target: "Article", members: .targets(ofLinks: "Article.steps"),
+                isOrdered: true),
+            Relationship(name: "tags", target: "Tag", members: .targets(ofLinks: "Article.tags")),
         ])
 
     private static let notebook = Entity(
@@ -39,7 +47,20 @@ extension Schema {
             Property(name: "parent", type: .reference, isOptional: true, target: "Notebook"),
         ])
 
-    private static let tag = Entity(name: "Tag", properties: [Property(name: "mark", type: .data)])
+    private static let tag = Entity(
+        name: "Tag", properties: [Property(name: "mark", type: .data)],
+        relationships: [
+            Relationship(
+                name: "articles", target: "Article", members: .references(property: "tag"),
+                isOrdered: true),
+            Relationship(
+                name: "tagged", target: "Article", members: .sources(ofLinks: "Article.tags")),
+        ])
+
+    private static let links = [
+        LinkType(name: "Article.steps", source: "Article", target: "Article", isOrdered: true),
+        LinkType(name: "Article.tags", source: "Article", target: "Tag"),
+    ]
 }
 
 extension StoreFile {
@@ -48,6 +69,13 @@ extension StoreFile {
         var changes = NetChanges(schema: schema, expectedCount: edits.count)
         for edit in edits {
             let entity = edit.key.entity
+            for link in edit.links {
+                let previous = try read { try $0.link(link.key).revision }
+                changes.append(
+                    LinkChange(link.key, before: link.before, after: link.after, previous: previous)
+                )
+            }
+            if edit.old?.values == edit.new { continue }
             let before = edit.old.map { old in
                 changes.encode(entity: entity) { $0.write(old.values) }
             }

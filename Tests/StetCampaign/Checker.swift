@@ -43,6 +43,7 @@ struct Check: ParsableCommand {
                 answer.problem = report.problems.prefix(3).joined(separator: "; ")
                 return answer
             }
+            _ = try file.read { try $0.comparedLinks(asOf: .last) }
             answer.stage = .acknowledgements
             let promised = try Acknowledgement.read(acknowledgements, count)
             let lost = try file.missing(promised)
@@ -93,7 +94,8 @@ extension Acknowledgement {
 }
 
 extension StoreFile {
-    /// A digest of the store's identity and of every object as readers see it.
+    /// A digest of the store's identity and of every object and its members, at each end,
+    /// as readers see them.
     func stateDigest() throws -> UInt64 {
         var digest = Checksum.combine(0, storeID.high, storeID.low)
         try read { reader in
@@ -103,6 +105,15 @@ extension StoreFile {
                     digest = Checksum.combine(digest, id.high, id.low)
                     digest = Checksum.combine(digest, UInt64(entity), record.revision.number)
                     digest = Checksum.hash(record.body, seed: digest)
+                    for end in schema.ends(ofOwner: entity) {
+                        try reader.forEachMember(of: id, at: end) { member, position in
+                            digest = Checksum.combine(digest, member.high, member.low)
+                            digest = (position?.bytes ?? []).withUnsafeBytes {
+                                Checksum.hash($0, seed: digest)
+                            }
+                            return true
+                        }
+                    }
                     return true
                 }
             }

@@ -80,6 +80,11 @@ final class Child {
         if ending == nil { Glibc.kill(processID, SIGKILL) }
     }
 
+    /// Sends another signal.
+    func send(_ signal: Int32) {
+        if ending == nil { Glibc.kill(processID, signal) }
+    }
+
     /// The whole lines that it has written; a line without its end was cut off by a kill.
     var lines: [String] {
         let end = bytes.lastIndex(of: UInt8(ascii: "\n")) ?? bytes.startIndex

@@ -10,13 +10,14 @@ struct StetCampaign: ParsableCommand {
         subcommands: [
             Kills.self, SystemCalls.self, PowerCuts.self, Shutdowns.self, Failures.self, Full.self,
             Damage.self, Simulate.self, Queries.self, SimulateRetention.self, Trims.self,
+            Namespaces.self, MovedFiles.self, Forks.self,
         ],
         groupedSubcommands: [
             CommandGroup(
                 name: "Children of a campaign",
                 subcommands: [
                     Write.self, Check.self, Hold.self, FailingSession.self, FullSession.self,
-                    CarryOut.self, TrimStep.self,
+                    CarryOut.self, TrimStep.self, CompactInPlace.self,
                 ])
         ])
 }

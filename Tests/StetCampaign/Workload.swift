@@ -5,8 +5,8 @@ import StetTestSupport
 /// Random edits of the objects of a store, several objects in each commit, the same for the same
 /// seed and stream.
 ///
-/// Some values fill several pages. References always point to objects that exist. An id is used
-/// once: a deleted object never comes back.
+/// Some values fill several pages. References and links always connect objects that exist. An id is
+/// used once: a deleted object never comes back; a link does.
 struct Workload {
     /// An object as the store has it.
     struct Object: Hashable {
@@ -24,11 +24,20 @@ struct Workload {
         }
     }
 
-    /// The change of one object; `old` is nil for an insert, `new` for a delete.
+    /// The change of one object and of the links whose source it is; `old` is nil for an insert,
+    /// `new` for a delete.
     struct Edit {
         var key: Key
         var old: Object?
         var new: [Value]?
+        /// The commit finds out when each was changed before.
+        var links: [LinkChange]
+    }
+
+    /// What a commit makes of objects and links, as far as it was decided.
+    private struct Draft {
+        var values: [Key: [Value]?] = [:]
+        var links: [LinkKey: Membership] = [:]
     }
 
     /// Objects from which on deleting is likelier than inserting.
@@ -42,6 +51,8 @@ struct Workload {
     private var objects: [Key: Object] = [:]
     /// The keys of `objects`, in an order that is the same on every run.
     private var keys: [Key] = []
+    /// Those that are present.
+    private var links: [LinkKey: Membership] = [:]
     /// The commit that `objects` was read at.
     private(set) var revision = Revision.zero
 
@@ -58,6 +69,7 @@ struct Workload {
     mutating func load(_ file: StoreFile) throws {
         objects = [:]
         keys = []
+        links = [:]
         try file.read { reader in
             revision = try reader.head().revision
             for entity in 1...file.schema.entities.count {
@@ -71,12 +83,15 @@ struct Workload {
                     return true
                 }
             }
+            links = try reader.links(asOf: revision)
         }
     }
 
     /// Takes over edits that were committed.
     mutating func adopt(_ edits: [Edit], _ revision: Revision) {
         for edit in edits {
+            for link in edit.links { links[link.key] = link.after.isPresent ? link.after : nil }
+            if edit.old?.values == edit.new { continue }
             if edit.old == nil { keys.append(edit.key) }
             objects[edit.key] = edit.new.map { Object(values: $0, revision: revision) }
         }
@@ -91,9 +106,13 @@ struct Workload {
         if present.revision != revision {
             return "the head is \(present.revision) instead of \(revision)"
         }
+        _ = try file.read { try $0.comparedLinks(asOf: revision) }
         let keys = Set(present.objects.keys).union(objects.keys)
         let count = keys.count { present.objects[$0] != objects[$0] }
-        return count == 0 ? nil : "\(count) objects are not as they were committed"
+        if count > 0 { return "\(count) objects are not as they were committed" }
+        let pairs = Set(present.links.keys).union(links.keys)
+        let linkCount = pairs.count { present.links[$0] != links[$0] }
+        return linkCount == 0 ? nil : "\(linkCount) links are not as they were committed"
     }
 
     // MARK: Edits
@@ -111,23 +130,33 @@ struct Workload {
 
     /// The edits of one commit; at least one.
     mutating func edits() -> [Edit] {
-        var draft: [Key: [Value]?] = [:]
+        var draft = Draft()
         for _ in 0..<Int.random(in: 1...changeLimit, using: &random) { step(&draft) }
+        var changed: [Key: [LinkChange]] = [:]
+        for (key, membership) in draft.links where links[key] ?? .absent != membership {
+            // Articles have all links.
+            changed[Key(entity: 1, id: key.source), default: []].append(
+                LinkChange(
+                    key, before: links[key] ?? .absent, after: membership, previous: .zero))
+        }
         // In an order that is the same on every run.
-        let edits = draft.sorted { $0.key < $1.key }.compactMap { key, new -> Edit? in
-            let old = objects[key]
-            return old?.values == new ? nil : Edit(key: key, old: old, new: new)
+        let edits = Set(draft.values.keys).union(changed.keys).sorted().compactMap {
+            key -> Edit? in
+            let (old, new) = (objects[key], values(key, draft))
+            let links = (changed[key] ?? []).sorted { $0.key < $1.key }
+            if old?.values == new, links.isEmpty { return nil }
+            return Edit(key: key, old: old, new: new, links: links)
         }
         return edits.isEmpty ? self.edits() : edits
     }
 
     /// The values of an object with what the draft does to it; nil when it is gone.
-    private func values(_ key: Key, _ draft: [Key: [Value]?]) -> [Value]? {
-        draft[key] ?? objects[key]?.values
+    private func values(_ key: Key, _ draft: Draft) -> [Value]? {
+        draft.values[key] ?? objects[key]?.values
     }
 
     /// An object that is there, three times of four one of its own.
-    private mutating func present(_ entity: Int, _ draft: [Key: [Value]?]) -> Key? {
+    private mutating func present(_ entity: Int, _ draft: Draft) -> Key? {
         let prefersOwn = !isTrue(oneIn: 4)
         var found: Key?
         for _ in 0..<8 {
@@ -139,41 +168,74 @@ struct Workload {
         return found
     }
 
-    private mutating func step(_ draft: inout [Key: [Value]?]) {
+    private mutating func step(_ draft: inout Draft) {
         let entity = [1, 1, 1, 1, 2, 2, 3].randomElement(using: &random) ?? 1
         let isCrowded = objects.count > Self.objectLimit
         guard let key = present(entity, draft), !isTrue(oneIn: isCrowded ? 6 : 3) else {
             insertedCount += 1
             let id = ObjectID(high: ownHigh, low: 1 << 63 | insertedCount)
-            draft[Key(entity: entity, id: id)] = freshValues(entity, draft)
+            let key = Key(entity: entity, id: id)
+            draft.values[key] = freshValues(entity, draft)
+            if entity == 1, isTrue(oneIn: 2) { link(key, &draft) }
             return
         }
         if isTrue(oneIn: isCrowded ? 2 : 6) { return delete(key, &draft) }
+        if entity == 1, isTrue(oneIn: 2) { return link(key, &draft) }
         let fresh = freshValues(entity, draft)
         guard var changed = values(key, draft) else { return }
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             let slot = Int.random(in: 0..<changed.count, using: &random)
             changed[slot] = fresh[slot]
         }
-        draft[key] = changed
+        draft.values[key] = changed
     }
 
-    private func delete(_ key: Key, _ draft: inout [Key: [Value]?]) {
-        let target = Value.reference(key.id)
-        for other in Set(keys).union(draft.keys) {
-            guard let values = values(other, draft), values.contains(target) else { continue }
-            draft[other] = values.map { $0 == target ? .null : $0 }
+    private func delete(_ key: Key, _ draft: inout Draft) {
+        for other in Set(keys).union(draft.values.keys) {
+            guard let values = values(other, draft),
+                values.contains(where: { $0.target == key.id })
+            else { continue }
+            draft.values[other] = values.map { $0.target == key.id ? .null : $0 }
         }
-        draft[key] = .some(nil)
+        for link in Set(links.keys).union(draft.links.keys)
+        where link.source == key.id || link.target == key.id {
+            draft.links[link] = .absent
+        }
+        draft.values[key] = .some(nil)
     }
 
-    private mutating func freshValues(_ entity: Int, _ draft: [Key: [Value]?]) -> [Value] {
+    /// Adds members to an article, removes some, and gives some another position.
+    private mutating func link(_ source: Key, _ draft: inout Draft) {
+        for _ in 0..<Int.random(in: 1...4, using: &random) {
+            let isOrdered = isTrue(oneIn: 2)
+            let number = isOrdered ? 1 : 2
+            let present = links.merging(draft.links) { $1 }.filter {
+                $0.key.source == source.id && $0.key.link == number && $0.value.isPresent
+            }
+            if isTrue(oneIn: 3), let key = present.keys.sorted().randomElement(using: &random) {
+                draft.links[key] = isOrdered && isTrue(oneIn: 2) ? .present(position()) : .absent
+            } else if let target = self.present(isOrdered ? 1 : 3, draft) {
+                let key = LinkKey(link: number, source: source.id, target: target.id)
+                draft.links[key] = .present(isOrdered ? position() : nil)
+            }
+        }
+    }
+
+    /// A position by chance, now and then with a fraction.
+    private mutating func position() -> ListPosition {
+        let bytes = withUnsafeBytes(of: random.next() | 1) { Array($0) }
+        let fraction = isTrue(oneIn: 3) ? [UInt8.random(in: 1...255, using: &random)] : []
+        return ListPosition(bytes: bytes + fraction) ?? .first
+    }
+
+    private mutating func freshValues(_ entity: Int, _ draft: Draft) -> [Value] {
         Schema.campaign.entities[entity - 1].properties.map { property in
             if property.isOptional, isTrue(oneIn: 3) { return .null }
-            if let target = property.target, let number = Schema.campaign.number(ofEntity: target) {
-                return present(number, draft).map { .reference($0.id) } ?? .null
-            }
-            return value(property.type)
+            guard let target = property.target,
+                let number = Schema.campaign.number(ofEntity: target)
+            else { return value(property.type) }
+            guard let id = present(number, draft)?.id else { return .null }
+            return property.hasPosition ? .placed(id, position()) : .reference(id)
         }
     }
 

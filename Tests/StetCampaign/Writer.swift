@@ -1,4 +1,5 @@
 import ArgumentParser
+import CStetFork
 import Dispatch
 import Foundation
 import StetStore
@@ -20,6 +21,10 @@ struct Write: ParsableCommand {
     var changes = 6
     @Option(help: "Threads that save at the same time, at most 8.")
     var savers = 1
+    @Flag(help: "Reads the lock file after each commit, as a copy of the directory does.")
+    var readsLockFile = false
+    @Option(help: "Forks a child after so many commits, which does nothing until it is killed.")
+    var forks = 0
 
     func run() throws {
         do {
@@ -58,11 +63,26 @@ struct Write: ParsableCommand {
                 if !acknowledgesEarly { acknowledge(commit.revision, token) }
                 workload.adopt(edits, commit.revision)
                 done += 1
+                if readsLockFile { _ = try Data(contentsOf: URL(fileURLWithPath: "\(path)-lock")) }
+                if forks > 0, done % forks == 0 { forkIdleChild() }
             } catch is CommitRefusal {
                 // Another saver or process has changed the same objects.
                 try workload.load(file)
             }
         }
+    }
+
+    /// Other savers may be anywhere, also inside the right to write, when this thread forks.
+    private func forkIdleChild() {
+        let child = stet_fork()
+        if child == 0 {
+            // Should nobody end it; and the writer's output is to end with the writer.
+            alarm(60)
+            close(1)
+            close(2)
+            while true { pause() }
+        }
+        if child > 0 { say("\(ForkedChild.word) \(child)") }
     }
 
     private func acknowledge(_ revision: Revision, _ token: UInt64) {
@@ -81,5 +101,24 @@ struct Hold: ParsableCommand {
         let file = try StoreFile.open(at: path, schema: .campaign)
         say("open")
         withExtendedLifetime(file) { while true { pause() } }
+    }
+}
+
+/// The child that puts a compacted copy in the place of a store that others have open.
+struct CompactInPlace: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Compacts a store in its place, and writes \"compacted\".")
+
+    @Argument var path: String
+
+    func run() throws {
+        do {
+            let file = try StoreFile.open(at: path, schema: .campaign)
+            _ = try file.compactInPlace()
+            say("compacted")
+        } catch {
+            say("error: \(error)")
+            throw ExitCode.failure
+        }
     }
 }

@@ -4,7 +4,10 @@ import StetStore
 /// The schema that hostile bytes are read with: each type, each rule, wide and empty entities.
 enum FuzzSchema {
     static let schema: Schema = {
-        do { return try Schema(entities: [article, empty, notebook, wide, zone]) } catch {
+        do {
+            return try Schema(
+                entities: [article, empty, notebook, wide, zone, zonePlace], links: links)
+        } catch {
             preconditionFailure("the schema of the fuzzer: \(error)")
         }
     }()
@@ -35,7 +38,19 @@ enum FuzzSchema {
             Property(name: "code", type: .uuid, isOptional: true),
             Property(name: "notebook", type: .reference, isOptional: true, target: "Notebook"),
             Property(name: "next", type: .reference, isOptional: true, target: "Article"),
+        ],
+        relationships: [
+            Relationship(
+                name: "notebooks", target: "Notebook",
+                members: .targets(ofLinks: "Article.notebooks"), isOrdered: true)
         ])
+
+    /// In an order, and in none.
+    private static let links = [
+        LinkType(
+            name: "Article.notebooks", source: "Article", target: "Notebook", isOrdered: true),
+        LinkType(name: "Notebook.articles", source: "Notebook", target: "Article"),
+    ]
 
     private static let empty = Entity(name: "Empty", properties: [])
 
@@ -44,6 +59,14 @@ enum FuzzSchema {
         properties: [
             Property(name: "name", type: .string, rules: [.notEmpty]),
             Property(name: "parent", type: .reference, isOptional: true, target: "Notebook"),
+        ],
+        relationships: [
+            Relationship(
+                name: "articles", target: "Article", members: .targets(ofLinks: "Notebook.articles")
+            ),
+            Relationship(
+                name: "places", target: "ZonePlace", members: .references(property: "notebook"),
+                isOrdered: true),
         ])
 
     /// More properties than a word of the null bitmap has bits.
@@ -82,8 +105,22 @@ enum FuzzSchema {
             Property(name: "address", type: .codable, isOptional: true),
         ])
 
+    /// An entity whose objects have positions among those that refer to the same notebook.
+    private static let zonePlace = Entity(
+        name: "ZonePlace",
+        properties: [
+            Property(
+                name: "notebook", type: .reference, isOptional: true, target: "Notebook",
+                hasPosition: true)
+        ])
+
     /// The object whose bytes are hostile.
     static let object = ObjectID(high: 0x0190_0000_0000_7000, low: 1 << 63 | 1)
     /// The store that it is in.
     static let store = ObjectID(high: 0x0190_0000_0000_7000, low: 1 << 63)
+
+    /// The object with a number in the scratch store.
+    static func id(_ number: Int) -> ObjectID {
+        ObjectID(high: object.high, low: 1 << 63 | UInt64(number))
+    }
 }

@@ -18,20 +18,52 @@ extension FuzzedDecoder {
 extension HostileStore {
     /// The commits that the scratch store begins with.
     static let history: [@Sendable () throws -> EncodedChangeSet] = [
-        { try FuzzSeeds.encoded(0, [(1, 3, .insert), (3, 2, .insert)]) },
-        { try FuzzSeeds.encoded(1, [(1, 3, .update), (3, 4, .insert)]) },
-        { try FuzzSeeds.encoded(2, [(3, 4, .delete)]) },
+        {
+            try FuzzSeeds.encoded(
+                0, [(1, 3, .insert), (3, 2, .insert), (6, 5, .insert)],
+                links: [FuzzSeeds.notebook(.absent, .present(.first), 0)])
+        },
+        {
+            try FuzzSeeds.encoded(
+                1, [(1, 3, .update), (3, 4, .insert)],
+                links: [FuzzSeeds.notebook(.present(.first), FuzzSeeds.moved, 1)])
+        },
+        {
+            try FuzzSeeds.encoded(
+                2, [(3, 4, .delete)], links: [FuzzSeeds.article(.absent, .present(nil), 0)])
+        },
     ]
 
     /// A commit to a store that may be damaged.
     static func lastEdit() throws -> EncodedChangeSet {
-        try FuzzSeeds.encoded(3, [(1, 3, .delete), (3, 2, .update), (3, 9, .insert)])
+        try FuzzSeeds.encoded(
+            3, [(1, 3, .delete), (3, 2, .update), (3, 9, .insert)],
+            links: [
+                FuzzSeeds.notebook(FuzzSeeds.moved, .absent, 2),
+                FuzzSeeds.article(.present(nil), .absent, 3),
+            ])
     }
 }
 
-private enum FuzzSeeds {
-    static func id(_ number: Int) -> ObjectID {
-        ObjectID(high: FuzzSchema.object.high, low: 1 << 63 | UInt64(number))
+enum FuzzSeeds {
+    static func id(_ number: Int) -> ObjectID { FuzzSchema.id(number) }
+
+    static let moved = Membership.present(ListPosition.between(.first, nil))
+
+    /// Makes the notebook another member of the article's, which have an order.
+    static func notebook(
+        _ before: Membership, _ after: Membership, _ previous: Revision
+    ) -> LinkChange {
+        let key = LinkKey(link: 1, source: id(3), target: id(2))
+        return LinkChange(key, before: before, after: after, previous: previous)
+    }
+
+    /// Makes the article another member of the notebook's, which have none.
+    static func article(
+        _ before: Membership, _ after: Membership, _ previous: Revision
+    ) -> LinkChange {
+        let key = LinkKey(link: 2, source: id(2), target: id(3))
+        return LinkChange(key, before: before, after: after, previous: previous)
     }
 
     /// Writes a body whose values differ by `variant`; every third optional value is missing.
@@ -48,6 +80,8 @@ private enum FuzzSeeds {
                     writer.write(bytes: bytes, slot: slot)
                 }
             case .uuid: writer.write(id: id(77), slot: slot)
+            case .reference where property.hasPosition:
+                writer.write(.placed(id(2), .first), slot: slot)
             case .reference: writer.write(id: id(property.target == "Article" ? 3 : 2), slot: slot)
             case .double, .date:
                 writer.write(word: (0.5 + Double(variant)).bitPattern, slot: slot)
@@ -88,7 +122,7 @@ private enum FuzzSeeds {
 
     /// A change set based on a revision; an object's previous change was made by the one before.
     static func encoded(
-        _ base: Int, _ edits: [(entity: Int, id: Int, kind: ChangeKind)]
+        _ base: Int, _ edits: [(entity: Int, id: Int, kind: ChangeKind)], links: [LinkChange]
     ) throws -> EncodedChangeSet {
         var changes = NetChanges(schema: FuzzSchema.schema)
         for edit in edits {
@@ -105,6 +139,8 @@ private enum FuzzSeeds {
                     kind: edit.kind, entity: edit.entity, id: id(edit.id),
                     base: Revision(UInt64(revision)), before: before, after: after))
         }
+        for link in links { changes.append(link) }
+        changes.sort()
         return try changes.encoded(
             attributes: CommitAttributes(
                 author: "a", scope: base == 0 ? nil : "s", label: "commit \(base)"),

@@ -82,7 +82,11 @@ enum FuzzedEntry {
         var keys: [(entity: Int, id: ObjectID)] = []
         try commit.forEachChange { change in
             keys.append((change.entity, change.id))
-            guard change.kind == .update else { return }
+            let links = try change.links()
+            var linkBuffer = ByteBuffer()
+            LinkChange.append(links, to: &linkBuffer)
+            try promise(linkBuffer.bytes.elementsEqual(change.linkBytes), "other links")
+            guard change.changesRecord, change.kind == .update else { return }
             let cells = try change.changedCells()
             var buffer = ByteBuffer()
             buffer.append(UInt16(cells.count))

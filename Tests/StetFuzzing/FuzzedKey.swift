@@ -6,9 +6,9 @@ enum FuzzedKey {
         let control = input.byte()
         switch control % 3 {
         case 0:
-            var layout = MemberLayout()
-            layout.hasState = control & 0x10 != 0
-            layout.hasPosition = control & 0x20 != 0
+            let layout = MemberLayout(
+                hasState: control & 0x10 != 0, hasPosition: control & 0x20 != 0,
+                isOrdered: control & 0x40 != 0)
             try decodeMembers(layout, input.frame(), input.remainder())
         case 1: try decodeID(input.remainder())
         case 2 where control >= 0x80: try decodeMigration(input.remainder())

@@ -144,6 +144,7 @@ final class HostileStore: Sendable {
             for number in file.schema.entities.indices.map({ $0 + 1 }) {
                 try attempt { try Self.readRecords(file, number, asOf: revision) }
             }
+            try attempt { try Self.readMembers(file, asOf: revision) }
             if revision == 0 { continue }
             try attempt { _ = try file.read { try $0.commit(revision).changeSet } }
         }
@@ -159,6 +160,18 @@ final class HostileStore: Sendable {
             do { _ = try file.commit(try Self.lastEdit()) } catch is CommitRefusal {}
         }
         if let refusal { throw refusal }
+    }
+
+    private static func readMembers(_ file: StoreFile, asOf revision: Revision) throws {
+        let state = WorkingState(file.schema, at: revision)
+        try file.read { reader in
+            for end in file.schema.ends {
+                for owner in (1...9).map(FuzzSchema.id) {
+                    _ = try state.members(of: owner, at: end, reader)
+                    _ = try state.lastPosition(of: owner, at: end, reader)
+                }
+            }
+        }
     }
 
     private static func readRecords(

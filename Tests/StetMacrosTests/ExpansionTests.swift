@@ -40,8 +40,6 @@ import Testing
                     + "String._snapshotValue(_title) != snapshot.title) {",
                 "_$registrar.show(self, \\.made, isOther: "
                     + "Date._snapshotValue(_made) != snapshot.made) {",
-                "_$registrar.show(self, \\.title, isOther: mutation.isShown(by: 0)) {",
-                "_$registrar.show(self, \\.made, isOther: mutation.isShown(by: 1)) {",
                 "var normalized = _title;",
                 "Stet._trim(&normalized);",
                 "_$registrar.show(self, \\.title, isOther: normalized != _title) {",
@@ -75,12 +73,12 @@ import Testing
         #expect(
             expand("class Note { @_Stored(3) var title: String }") == [
                 "class Note { var title: String {",
-                "@storageRestrictions(initializes: _title)",
+                "@storageRestrictions(initializes: _title, accesses: _$state)",
                 "init(initialValue) {",
-                "_title = String._initialStorage(initialValue)",
+                "_title = String._initialStorage(initialValue, slot: 3, &_$state)",
                 "}",
                 "get {",
-                "String._value(of: _title, in: self)",
+                "String._value(of: _title, in: self, slot: 3)",
                 "}",
                 "set {",
                 "guard let storage = String._storage(assigning: newValue, replacing: _title, "
@@ -101,7 +99,7 @@ import Testing
         #expect(
             observable.filter { !plain.contains($0) } == [
                 "_$registrar.access(self, \\.title)",
-                "return String._value(of: _title, in: self)",
+                "return String._value(of: _title, in: self, slot: 3)",
                 "_$registrar.show(self, \\.title) {",
             ])
     }

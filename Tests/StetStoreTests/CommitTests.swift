@@ -69,9 +69,7 @@ struct CommitTests {
                 == [
                     .objectChanged(entity: Number.tag, tag.id, base: 1, now: 2),
                     .stillReferenced(
-                        ReferenceKey(
-                            target: tag.id, sourceEntity: Number.article, slot: 10,
-                            source: article.id)),
+                        Schema.library.membership(of: article, in: tag.id, slot: 10)),
                 ])
     }
 
@@ -139,17 +137,15 @@ struct CommitTests {
                 == [
                     .objectChanged(entity: Number.article, article.id, base: 9, now: 1),
                     .objectChanged(entity: Number.tag, tag.id, base: 7, now: 1),
-                    .targetMissing(
-                        ReferenceKey(
-                            target: gone.id, sourceEntity: Number.article, slot: 2,
-                            source: article.id)),
+                    .ownerMissing(
+                        Schema.library.membership(of: article, in: gone.id, slot: 2)),
                 ])
     }
 
     // MARK: References
 
-    private func key(_ target: ObjectID, _ slot: Int, _ source: ObjectKey) -> ReferenceKey {
-        ReferenceKey(target: target, sourceEntity: source.entity, slot: slot, source: source.id)
+    private func key(_ target: ObjectID, _ slot: Int, _ source: ObjectKey) -> MembershipKey {
+        Schema.library.membership(of: source, in: target, slot: slot)
     }
 
     @Test func aReferenceToWhatIsNotThereIsRefused() throws {
@@ -158,20 +154,20 @@ struct CommitTests {
         let missing = ObjectID.fixed(999)
         #expect(
             try refusal(library, [library.edit(other, values("two", notebook: missing))])
-                == [.targetMissing(key(missing, 2, other))])
+                == [.ownerMissing(key(missing, 2, other))])
         // An object of another entity is not it either.
         #expect(
             try refusal(library, [library.edit(other, values("two", notebook: tag.id))])
-                == [.targetMissing(key(tag.id, 2, other))])
+                == [.ownerMissing(key(tag.id, 2, other))])
         // Nor one that the same commit deletes, or that was deleted.
         let lone = ObjectKey(Number.tag, 302)
         try library.commit([library.edit(lone, mark())])
         let edits = [
             library.edit(lone, nil), library.edit(other, values("two", tag: lone.id)),
         ]
-        #expect(try refusal(library, edits) == [.targetMissing(key(lone.id, 10, other))])
+        #expect(try refusal(library, edits) == [.ownerMissing(key(lone.id, 10, other))])
         try library.commit([edits[0]])
-        #expect(try refusal(library, [edits[1]]) == [.targetMissing(key(lone.id, 10, other))])
+        #expect(try refusal(library, [edits[1]]) == [.ownerMissing(key(lone.id, 10, other))])
     }
 
     /// One id in two entities: each reference is asked of the entity it names.
@@ -186,7 +182,7 @@ struct CommitTests {
             ],
         ] {
             let source = edits.count == 1 ? one : two
-            #expect(try refusal(library, edits) == [.targetMissing(key(notebook.id, 10, source))])
+            #expect(try refusal(library, edits) == [.ownerMissing(key(notebook.id, 10, source))])
         }
     }
 

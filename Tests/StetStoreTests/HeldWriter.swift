@@ -19,7 +19,7 @@ final class HeldWriter: Sendable {
             phase.withLock { $0 = .ended }
             phase.notify()
         }.start()
-        phase.wait { $0 == .held ? () : nil }
+        phase.wait { $0 == .beginning ? nil : () }
     }
 
     /// Lets go; returns when the transaction has ended.

@@ -123,7 +123,8 @@ struct IndexHistoryTests {
     /// 64 threads insert objects with one and the same name at the same time, 1,000 times.
     @Test func ofManyWhoWantOneValueExactlyOneGetsItAndTheOthersLearnWho() throws {
         let (threadCount, roundCount) = (64, 1_000)
-        let file = try Library(schema: .people).file
+        let library = try Library(schema: .people)
+        let file = library.file
         let index = try file.index(.name).number
         let arrivedCount = Monitor(0)
         let outcomes = Monitor([Int: Result<Commit, any Error>]())
@@ -157,7 +158,7 @@ struct IndexHistoryTests {
                 try #require(refusal?.reasons == [.notUnique(conflict)], "round \(round)")
             }
         }
-        #expect(try file.verify().problems == [])
+        #expect(try library.file.verify().problems == [])
     }
 
     // MARK: Damage

@@ -1,20 +1,17 @@
 import StetLMDB
 import StetStore
 
-/// Entity and id: what names an object.
-struct ObjectKey: Hashable, Comparable, Sendable {
-    var entity: Int
-    var id: ObjectID
-
-    init(_ entity: Int, _ id: ObjectID) {
-        self.entity = entity
-        self.id = id
-    }
-
+extension ObjectKey {
     init(_ entity: Int, _ number: Int) { self.init(entity, .fixed(number)) }
+}
 
-    static func < (one: ObjectKey, other: ObjectKey) -> Bool {
-        (one.entity, one.id) < (other.entity, other.id)
+extension Schema {
+    /// The membership of an object in the list of the one that it refers to in a slot.
+    func membership(of source: ObjectKey, in target: ObjectID, slot: Int) -> MembershipKey {
+        guard let end = end(ofEntity: source.entity, slot: slot) else {
+            preconditionFailure("no reference in slot \(slot)")
+        }
+        return MembershipKey(end, target, source.id)
     }
 }
 
@@ -47,12 +44,14 @@ struct EditNote {
 }
 
 extension StoreFile {
-    func commit(_ edits: [Edit], _ note: EditNote = EditNote()) throws -> Commit {
-        try commit(try encode(edits, note))
+    func commit(
+        _ edits: [Edit], links: [LinkChange] = [], _ note: EditNote = EditNote()
+    ) throws -> Commit {
+        try commit(try encode(edits, links: links, note))
     }
 
     func encode(
-        _ edits: [Edit], _ note: EditNote = EditNote(),
+        _ edits: [Edit], links: [LinkChange] = [], _ note: EditNote = EditNote(),
         limits: NetChanges.SizeLimits = NetChanges.SizeLimits()
     ) throws -> EncodedChangeSet {
         var changes = NetChanges(schema: schema)
@@ -70,6 +69,7 @@ extension StoreFile {
                     kind: edit.kind, entity: entity, id: edit.key.id, base: edit.base,
                     before: before ?? 0..<0, after: after ?? 0..<0))
         }
+        for link in links { changes.append(link) }
         changes.sort()
         return try changes.encoded(
             attributes: CommitAttributes(
@@ -161,9 +161,28 @@ extension StoreFile {
         return Shown(revision: record.revision, cells: cells)
     }
 
+    /// The members of a relationship of an object, in their order.
+    func members(of owner: ObjectKey, _ name: String) throws -> [ObjectID] {
+        let entity = schema.entities[owner.entity - 1]
+        guard let relationship = entity.relationships.first(where: { $0.name == name }),
+            let end = schema.membersEnd(of: relationship)
+        else { throw DecodingFailure("no relationship \(name)") }
+        var members: [ObjectID] = []
+        try read { reader in
+            try reader.forEachMember(of: owner.id, at: end) { member, _ in
+                members.append(member)
+                return true
+            }
+            guard try reader.memberCount(of: owner.id, at: end) == members.count else {
+                throw DecodingFailure("members are miscounted")
+            }
+        }
+        return members
+    }
+
     /// The stored references to an object.
-    func references(to id: ObjectID) throws -> [ReferenceKey] {
-        var keys: [ReferenceKey] = []
+    func references(to id: ObjectID) throws -> [MembershipKey] {
+        var keys: [MembershipKey] = []
         try read { reader in
             for entity in schema.entities.indices {
                 try reader.forEachReference(to: id, ofEntity: entity + 1) { keys.append($0) }
@@ -173,8 +192,8 @@ extension StoreFile {
     }
 
     /// All stored references, from the entries of the tree of members.
-    func references() throws -> Set<ReferenceKey> {
-        var keys: Set<ReferenceKey> = []
+    func references() throws -> Set<MembershipKey> {
+        var keys: Set<MembershipKey> = []
         for (key, value) in try dump()["members"] ?? [:] {
             try key.withUnsafeBytes { key in
                 try value.withUnsafeBytes { value in
@@ -184,10 +203,7 @@ extension StoreFile {
                     }
                     var entries = try MemberChunk(decoding: value, at: key, end.layout).entries
                     while let entry = try entries.next() {
-                        keys.insert(
-                            ReferenceKey(
-                                target: owner, sourceEntity: end.member, slot: end.slot,
-                                source: entry.id))
+                        keys.insert(MembershipKey(end, owner, entry.id))
                     }
                 }
             }
@@ -251,13 +267,11 @@ final class Library {
     }
 
     /// The references that the store must have now.
-    var expectedReferences: Set<ReferenceKey> {
+    var expectedReferences: Set<MembershipKey> {
         Set(
             now.values.flatMap { key, values in
                 values.enumerated().compactMap { slot, value in
-                    guard case .reference(let target) = value else { return nil }
-                    return ReferenceKey(
-                        target: target, sourceEntity: key.entity, slot: slot, source: key.id)
+                    value.target.map { file.schema.membership(of: key, in: $0, slot: slot) }
                 }
             })
     }

@@ -95,6 +95,39 @@ struct RecordTests {
         }
     }
 
+    @Test func aReferenceWithoutAPositionGetsTheFirstOneWhereItNeedsOne() throws {
+        let entity = Shelf.schema.entities[0]
+        let owner = ObjectID.fixed(7)
+        func positions(_ write: (inout RecordWriter) -> Void) throws -> ListPosition? {
+            let body = try EncodedBody(
+                propertyCount: entity.properties.count, placedSlots: entity.placedSlots, write)
+            return try body.read(as: entity) { body in
+                #expect(try body.reference(1) == owner)
+                return try body.position(1)
+            }
+        }
+        #expect(try positions { $0.write(id: owner, slot: 1) } == .first)
+        #expect(try positions { $0.write(.reference(owner), slot: 1) } == .first)
+        #expect(try positions { $0.write(.placed(owner, .at(7)), slot: 1) } == .at(7))
+        #expect(
+            try positions { writer in
+                writer.positions = [(1, .at(9))]
+                writer.write(id: owner, slot: 1)
+            } == .at(9))
+    }
+
+    /// Positions are those of one body.
+    @Test func aBodyDoesNotGetThePositionsOfTheOneBeforeIt() throws {
+        var writer = RecordWriter()
+        writer.begin(propertyCount: 1, placedSlots: [0])
+        writer.positions = [(0, .at(5))]
+        writer.write(id: .fixed(1), slot: 0)
+        let start = writer.buffer.count
+        writer.begin(propertyCount: 1)
+        writer.write(id: .fixed(1), slot: 0)
+        #expect(Array(writer.buffer.bytes[start...]) == encodedBody([.reference(.fixed(1))]))
+    }
+
     // MARK: Normal form C
 
     /// The same bytes must be encoded alike wherever the string comes from: verify compares records

@@ -117,6 +117,7 @@ extension Value {
         case .data(let value): .bytes(Array(value))
         case .uuid(let value): .bytes(withUnsafeBytes(of: value.uuid) { Array($0) })
         case .reference(let id): .bytes(id.bytes)
+        case .placed(let id, let position): .bytes(id.bytes + position.bytes)
         case .uint(let value): .word(value)
         case .float(let value): .word(UInt64(value.bitPattern))
         // Told byte by byte in ValueBytesTests.

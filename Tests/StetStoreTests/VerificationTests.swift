@@ -236,7 +236,7 @@ struct VerificationTests {
             values[2] = .reference(.fixed(201))
             try library.commit([library.edit(article, values)])
             let (source, target) = (article.id, ObjectID.fixed(201))
-            let problem = "The members of \(target) lack \(source), which refers to it."
+            let problem = "The members of \(target) lack \(source), which belongs to them."
             #expect(verify(library) == [problem])
         }
     #endif

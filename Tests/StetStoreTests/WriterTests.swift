@@ -97,8 +97,7 @@ struct WriterTests {
         #expect(
             reasons(4) == [
                 .stillReferenced(
-                    ReferenceKey(
-                        target: tag.id, sourceEntity: Number.article, slot: 10, source: article.id))
+                    Schema.library.membership(of: article, in: tag.id, slot: 10))
             ])
         #expect(
             try file.objects(asOf: 3).keys.sorted() == [

@@ -169,12 +169,13 @@ private enum Version2 {
         #expect(
             plan.steps == [
                 "renames the entity Note to Article",
-                "renames the links Note.tags to Article.tags",
-                "renames the links Shelf.notes to Shelf.articles",
                 "adds Article.mood, int, as 2", "renames Article.headline to title",
                 "widens Article.stars from int16 to int", "adds Article.body, string?, as nil",
                 "adds Article.words, [string], as [\"new\"]",
-                "renames Article.shelf to notebook", "builds the index (title) of Article",
+                "renames Article.shelf to notebook",
+                "renames the links Note.tags to Article.tags",
+                "renames the links Shelf.notes to Shelf.articles",
+                "builds the index (title) of Article",
             ])
         #expect(plan.isPossible && plan.description.split(separator: "\n").count == 10)
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == bytes)

@@ -53,6 +53,11 @@ static uint64_t hash_bytes(const uint8_t *bytes, size_t count, uint64_t seed) {
     return avalanche(hash);
 }
 
+uint32_t members_checksum(const MDB_val *key, const MDB_val *value) {
+    uint64_t seed = hash_bytes(key->mv_data, key->mv_size, 0);
+    return (uint32_t)hash_bytes((const uint8_t *)value->mv_data + 4, value->mv_size - 4, seed);
+}
+
 uint32_t record_checksum(
     const uint8_t *body, size_t count, BareID id, const uint8_t *header, uint64_t revision) {
     uint64_t hash = hash_bytes(body, count, id.high ^ id.low);

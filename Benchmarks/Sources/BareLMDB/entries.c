@@ -2,49 +2,7 @@
 
 #include "format.h"
 
-// What is sorted before it is put: reverse references, and the entries of indexes.
-
-typedef struct {
-    BareID target, source;
-} Reference;
-
-static int compare_references(const void *one, const void *other) {
-    const Reference *a = one, *b = other;
-    if (a->target.high != b->target.high) return a->target.high < b->target.high ? -1 : 1;
-    if (a->target.low != b->target.low) return a->target.low < b->target.low ? -1 : 1;
-    if (a->source.high != b->source.high) return a->source.high < b->source.high ? -1 : 1;
-    return a->source.low < b->source.low ? -1 : a->source.low > b->source.low;
-}
-
-int put_references(
-    BareStore *store, MDB_txn *transaction, const Change *changes, size_t count) {
-    // A delete takes away what an insert adds, and an update leaves it alone; a commit has one kind.
-    if (count == 0 || changes[0].kind == UPDATE) return 0;
-    Reference *references = malloc(count * sizeof *references);
-    if (!references) return ENOMEM;
-    size_t found = 0;
-    for (size_t index = 0; index < count; index++) {
-        if (changes[index].entity != ARTICLE) continue;
-        references[found++] = (Reference){changes[index].notebook, changes[index].id};
-    }
-    qsort(references, found, sizeof *references, compare_references);
-    int code = 0;
-    for (size_t index = 0; index < found && !code; index++) {
-        uint8_t name[REFERENCE_KEY_COUNT];
-        put_id(name, references[index].target);
-        put16(name + 16, __builtin_bswap16(ARTICLE));
-        put16(name + 18, __builtin_bswap16(4));
-        put_id(name + 20, references[index].source);
-        MDB_val key = {sizeof name, name}, value = {0, NULL};
-        code = changes[0].kind == DELETE
-            ? mdb_del(transaction, store->references, &key, NULL)
-            : mdb_put(transaction, store->references, &key, &value, 0);
-    }
-    free(references);
-    return code;
-}
-
-// MARK: Indexes
+// The entries of indexes, sorted before they are put.
 
 // Of titles and of ratings, in the order of their slots.
 enum { TITLE_INDEX = 1, RATING_INDEX = 2 };

@@ -17,7 +17,12 @@ enum {
     RECORD_HEADER_COUNT = 16,
     BITMAP_COUNT = 8,
     ID_COUNT = 16,
-    REFERENCE_KEY_COUNT = 36,
+    // The list of the articles of a notebook: the number of its end, the owner, the first member.
+    ARTICLES_END = 1,
+    MEMBERS_PREFIX_COUNT = 2 + ID_COUNT,
+    MEMBERS_KEY_COUNT = MEMBERS_PREFIX_COUNT + ID_COUNT,
+    MEMBERS_HEADER_COUNT = 8,
+    MEMBERS_BYTE_LIMIT = 1200,
     ENVELOPE_COUNT = 176,
     ATTRIBUTES_COUNT = 23,
     CHUNK_COUNT = 8 * 4096 - 16,
@@ -45,7 +50,7 @@ typedef struct {
 
 struct BareStore {
     MDB_env *environment;
-    MDB_dbi unnamed, journal, references, indexes, articles, notebooks;
+    MDB_dbi unnamed, journal, members, indexes, articles, notebooks;
     MDB_txn *reader;  // reset between reads
     bool journals;
     uint64_t revision;
@@ -121,7 +126,7 @@ void put_body(uint8_t *body, const Change *change);
 
 // The parts of a commit but records and head.
 int put_journal(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);
-int put_references(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);
+int put_members(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);
 int put_entries(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);
 
 // What `context` does to the stored article at an index; answers an error code, or 0.
@@ -133,6 +138,13 @@ int change_stored(
 
 // All of it, but for LMDB's own. The revision moves on; after a failure the store is of no use.
 int put_commit(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count);
+
+// What the keys of all chunks of a notebook's list begin with, and whether a key does.
+void put_members_prefix(uint8_t *to, BareID owner);
+bool is_list_of(const MDB_val *key, const uint8_t *prefix);
+
+// The checksum of a chunk of members: XXH64 of what stands behind it, with its key mixed in.
+uint32_t members_checksum(const MDB_val *key, const MDB_val *value);
 
 // The checksum of a record: XXH64 of its body, with id and header mixed in.
 uint32_t record_checksum(

@@ -166,51 +166,64 @@ int bare_get(
     return code;
 }
 
-// The articles of a notebook, found by the reverse references.
-static int walk_notebook(
-    BareStore *store, MDB_cursor *references, BareID notebook, char **buffer, size_t *capacity,
-    BareTotals *totals) {
-    uint8_t prefix[REFERENCE_KEY_COUNT - ID_COUNT];
-    put_id(prefix, notebook);
-    put16(prefix + 16, __builtin_bswap16(ARTICLE));
-    put16(prefix + 18, __builtin_bswap16(4));
-    MDB_val key = {sizeof prefix, prefix}, none, value;
+// Called with each article of a notebook, in the order of its list.
+typedef int (*Visit)(void *context, const Article *article);
+
+static int for_each_article(
+    BareStore *store, MDB_cursor *members, BareID notebook, Visit visit, void *context) {
+    uint8_t prefix[MEMBERS_PREFIX_COUNT];
+    put_members_prefix(prefix, notebook);
+    MDB_val key = {sizeof prefix, prefix}, chunk, value;
     Article article;
-    int code = mdb_cursor_get(references, &key, &none, MDB_SET_RANGE);
-    while (!code && key.mv_size == REFERENCE_KEY_COUNT
-           && !memcmp(key.mv_data, prefix, sizeof prefix)) {
-        MDB_val name = {ID_COUNT, (uint8_t *)key.mv_data + sizeof prefix};
-        code = mdb_get(store->reader, store->articles, &name, &value);
-        if (code) return code;
-        if (!decode_article(&value, get_id(name.mv_data), store->revision, &article)) {
-            return MDB_CORRUPTED;
+    int code = mdb_cursor_get(members, &key, &chunk, MDB_SET_RANGE);
+    while (!code && is_list_of(&key, prefix)) {
+        uint8_t *bytes = chunk.mv_data;
+        if (get32(bytes) != members_checksum(&key, &chunk)) return MDB_CORRUPTED;
+        for (size_t start = MEMBERS_HEADER_COUNT; start < chunk.mv_size; start += ID_COUNT) {
+            MDB_val name = {ID_COUNT, bytes + start};
+            code = mdb_get(store->reader, store->articles, &name, &value);
+            if (code) return code;
+            if (!decode_article(&value, get_id(bytes + start), store->revision, &article)) {
+                return MDB_CORRUPTED;
+            }
+            code = visit(context, &article);
+            if (code) return code;
         }
-        *buffer = copy_out(&article, *buffer, capacity);
-        if (!*buffer) return ENOMEM;
-        totals->count++;
-        totals->title_byte_count += article.title_count;
-        code = mdb_cursor_get(references, &key, &none, MDB_NEXT);
+        code = mdb_cursor_get(members, &key, &chunk, MDB_NEXT);
     }
     return code == MDB_NOTFOUND ? 0 : code;
 }
 
+typedef struct {
+    char *buffer;
+    size_t capacity;
+    BareTotals *totals;
+} Walk;
+
+static int add_title(void *context, const Article *article) {
+    Walk *walk = context;
+    walk->buffer = copy_out(article, walk->buffer, &walk->capacity);
+    if (!walk->buffer) return ENOMEM;
+    walk->totals->count++;
+    walk->totals->title_byte_count += article->title_count;
+    return 0;
+}
+
 int bare_walk(BareStore *store, BareTotals *totals) {
-    size_t capacity = 1024;
-    char *buffer = malloc(capacity);
-    MDB_cursor *notebooks = NULL, *references = NULL;
+    Walk walk = {malloc(1024), 1024, totals};
+    MDB_cursor *notebooks = NULL, *members = NULL;
     MDB_val key, value;
     *totals = (BareTotals){0};
-    int code = buffer ? mdb_txn_renew(store->reader) : ENOMEM;
+    int code = walk.buffer ? mdb_txn_renew(store->reader) : ENOMEM;
     if (!code) code = mdb_cursor_open(store->reader, store->notebooks, &notebooks);
-    if (!code) code = mdb_cursor_open(store->reader, store->references, &references);
+    if (!code) code = mdb_cursor_open(store->reader, store->members, &members);
     while (!code && !(code = mdb_cursor_get(notebooks, &key, &value, MDB_NEXT))) {
-        code = walk_notebook(
-            store, references, get_id(key.mv_data), &buffer, &capacity, totals);
+        code = for_each_article(store, members, get_id(key.mv_data), add_title, &walk);
     }
     if (notebooks) mdb_cursor_close(notebooks);
-    if (references) mdb_cursor_close(references);
+    if (members) mdb_cursor_close(members);
     mdb_txn_reset(store->reader);
-    free(buffer);
+    free(walk.buffer);
     return code == MDB_NOTFOUND ? 0 : code;
 }
 
@@ -221,33 +234,16 @@ typedef struct {
     size_t count, capacity;
 } ArticleList;
 
-static int list_notebook(
-    BareStore *store, MDB_cursor *references, BareID notebook, ArticleList *list) {
-    uint8_t prefix[REFERENCE_KEY_COUNT - ID_COUNT];
-    put_id(prefix, notebook);
-    put16(prefix + 16, __builtin_bswap16(ARTICLE));
-    put16(prefix + 18, __builtin_bswap16(4));
-    MDB_val key = {sizeof prefix, prefix}, none, value;
-    int code = mdb_cursor_get(references, &key, &none, MDB_SET_RANGE);
-    while (!code && key.mv_size == REFERENCE_KEY_COUNT
-           && !memcmp(key.mv_data, prefix, sizeof prefix)) {
-        MDB_val name = {ID_COUNT, (uint8_t *)key.mv_data + sizeof prefix};
-        code = mdb_get(store->reader, store->articles, &name, &value);
-        if (code) return code;
-        if (list->count == list->capacity) {
-            list->capacity = list->capacity ? 2 * list->capacity : 256;
-            Article *grown = realloc(list->articles, list->capacity * sizeof *list->articles);
-            if (!grown) return ENOMEM;
-            list->articles = grown;
-        }
-        Article *article = &list->articles[list->count];
-        if (!decode_article(&value, get_id(name.mv_data), store->revision, article)) {
-            return MDB_CORRUPTED;
-        }
-        list->count++;
-        code = mdb_cursor_get(references, &key, &none, MDB_NEXT);
+static int add_to_list(void *context, const Article *article) {
+    ArticleList *list = context;
+    if (list->count == list->capacity) {
+        list->capacity = list->capacity ? 2 * list->capacity : 256;
+        Article *grown = realloc(list->articles, list->capacity * sizeof *list->articles);
+        if (!grown) return ENOMEM;
+        list->articles = grown;
     }
-    return code == MDB_NOTFOUND ? 0 : code;
+    list->articles[list->count++] = *article;
+    return 0;
 }
 
 static int compare_titles(const void *one, const void *other) {
@@ -263,14 +259,14 @@ int bare_sorted(
     size_t capacity = 1024;
     char *buffer = malloc(capacity);
     ArticleList list = {0};
-    MDB_cursor *references = NULL;
+    MDB_cursor *members = NULL;
     *totals = (BareTotals){.hash = 0xcbf29ce484222325u};
     int code = buffer ? mdb_txn_renew(store->reader) : ENOMEM;
     if (!code) code = load_notebooks(store);
-    if (!code) code = mdb_cursor_open(store->reader, store->references, &references);
+    if (!code) code = mdb_cursor_open(store->reader, store->members, &members);
     for (uint32_t index = 0; index < notebook_count && !code; index++) {
-        code = list_notebook(
-            store, references, store->notebook_ids[first_notebook + index], &list);
+        code = for_each_article(
+            store, members, store->notebook_ids[first_notebook + index], add_to_list, &list);
     }
     if (!code) qsort(list.articles, list.count, sizeof *list.articles, compare_titles);
     for (size_t index = 0; index < list.count && !code; index++) {
@@ -280,7 +276,7 @@ int bare_sorted(
         totals->count++;
         totals->hash = hash_text(totals->hash, article->title, article->title_count);
     }
-    if (references) mdb_cursor_close(references);
+    if (members) mdb_cursor_close(members);
     mdb_txn_reset(store->reader);
     free(list.articles);
     free(buffer);

@@ -34,7 +34,7 @@ static int read_head(BareStore *store, MDB_txn *transaction) {
 static int open_tables(BareStore *store, MDB_txn *transaction, unsigned flags) {
     int code = mdb_dbi_open(transaction, NULL, 0, &store->unnamed);
     if (!code) code = mdb_dbi_open(transaction, "journal", flags, &store->journal);
-    if (!code) code = mdb_dbi_open(transaction, "references", flags, &store->references);
+    if (!code) code = mdb_dbi_open(transaction, "members", flags, &store->members);
     if (!code) code = mdb_dbi_open(transaction, "indexes", flags, &store->indexes);
     if (!code) code = mdb_dbi_open(transaction, "records.1", flags, &store->articles);
     if (!code) code = mdb_dbi_open(transaction, "records.2", flags, &store->notebooks);

@@ -79,7 +79,7 @@ static int put_head(BareStore *store, MDB_txn *transaction) {
 int put_commit(BareStore *store, MDB_txn *transaction, const Change *changes, size_t count) {
     int code = store->journals ? put_journal(store, transaction, changes, count) : 0;
     if (!code) code = put_records(store, transaction, changes, count);
-    if (!code) code = put_references(store, transaction, changes, count);
+    if (!code) code = put_members(store, transaction, changes, count);
     if (!code) code = put_entries(store, transaction, changes, count);
     if (!code) code = put_head(store, transaction);
     store->revision++;

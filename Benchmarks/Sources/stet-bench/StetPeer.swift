@@ -76,7 +76,7 @@ final class StetPeer: Peer {
 
     func sorted(_ notebooks: Range<Int>) throws -> TitlesInOrder {
         let ids = notebookIDs[notebooks]
-        let articles = try store.context().fetch(Article.self) { ids.contains($0.notebook?.id) }
+        let articles = store.context().fetch(Article.self) { ids.contains($0.notebook?.id) }
         var titles = TitlesInOrder()
         for article in try articles.sorted(by: \.title).objects { titles.add(article.title) }
         return titles
@@ -87,7 +87,8 @@ final class StetPeer: Peer {
     }
 
     func fetchAll() throws -> Totals {
-        // Held until all is read, as one does; a context that goes lets go of every live object.
+        // Held until all is read, as one does: else each object asks as it dies whether it is the
+        // last.
         let context = store.context()
         return try withExtendedLifetime(context) {
             try context.fetch(Article.self).reduce(into: Totals()) { $0.add($1) }

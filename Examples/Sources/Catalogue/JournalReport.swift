@@ -30,7 +30,8 @@ extension Report {
     private static func effect(_ change: ObjectChange, _ names: Names) -> String {
         let object = "\(change.kind) \(change.entity) \(names[change.id].shortened(to: 24))"
         guard change.kind == .update else { return object }
-        return "\(object): \(change.properties.map(\.name).joined(separator: ", "))"
+        let names = change.properties.map(\.name) + change.relationships.map(\.name)
+        return "\(object): \(names.joined(separator: ", "))"
     }
 
     private static func counts(_ changes: [ObjectChange]) -> [String] {
@@ -46,11 +47,10 @@ extension Report {
         let objectCount =
             try context.fetch(Package.self).count
             + context.fetch(Maintainer.self).count + context.fetch(Section.self).count
-            // Each link between two packages is an object that nobody sees.
-            + context.fetch(Package.self).sum(\.dependencies.count)
+        let linkCount = try context.fetch(Package.self).sum(\.dependencies.count)
         check(
             "verify found nothing wrong, and looked at everything",
             verification.isClean && verification.commitCount == commitCount
-                && verification.objectCount == objectCount)
+                && verification.objectCount == objectCount && verification.linkCount == linkCount)
     }
 }

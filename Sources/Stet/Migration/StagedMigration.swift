@@ -37,7 +37,7 @@ struct StagedMigration {
         let file = try StoreFile.open(at: path, configuration.ofFile)
         return try plan.versions.lastIndex { version in
             let graph = try ModelGraph(version.models)
-            let outline = try file.comparison(with: try Schema(entities: graph.entities))
+            let outline = try file.comparison(with: try graph.schema())
             return outline.steps.isEmpty && outline.problems.isEmpty
         }
     }
@@ -111,37 +111,43 @@ struct StagedMigration {
         }
     }
 
-    private static func violations<M: Model>(_ type: M.Type, _ store: Store) throws -> [Violation] {
-        try store.context().violations(ofAll: type)
-    }
-}
-
-extension ManagedContext {
     /// What the rules and validators of a model find wrong with its stored objects.
-    fileprivate func violations<M: Model>(ofAll type: M.Type) throws -> [Violation] {
-        let entity = table(for: type).entity
-        let validators = M.validators
-        let messages = store.configuration.messages
-        let view = PendingStore(self)
-        var violations: [Violation] = []
-        for object in try fetch(type) {
-            var net = NetChanges(schema: store.file.schema)
-            let body = net.encode(entity: entity) { object._$encode(into: &$0) }
-            net.append(
-                NetChanges.Item(
-                    kind: .insert, entity: entity, id: object.id, base: .zero, before: 0..<0,
-                    after: body))
-            var broken = try net.violations(messages)
-            for chain in store.configuration.chains {
-                broken += try chain.violations(of: net, messages)
+    private static func violations<M: Model>(_ type: M.Type, _ store: Store) throws -> [Violation] {
+        guard let entity = store.file.schema.number(ofEntity: M._$name) else { return [] }
+        let revision = try store.revision()
+        let none = NetChanges(schema: store.file.schema)
+        return try PendingStore.withStore(store, revision, none) { view in
+            var violations: [Violation] = []
+            try store.file.read { reader in
+                try reader.forEachRecord(ofEntity: entity, asOf: revision) { id, record in
+                    violations += try Self.violations(
+                        of: id, record.body, type, entity, store, view)
+                    return true
+                }
             }
-            violations += broken
-            if validators.isEmpty { continue }
-            violations += validators.violations(
-                of: object, .insert, old: nil, isInvalid: !broken.isEmpty, view, messages)
+            return violations
+        }.0
+    }
+
+    private static func violations<M: Model>(
+        of id: ObjectID, _ body: UnsafeRawBufferPointer, _ type: M.Type, _ entity: Int,
+        _ store: Store, _ view: PendingStore
+    ) throws -> [Violation] {
+        let messages = store.configuration.messages
+        var net = NetChanges(schema: store.file.schema)
+        let range = net.copy(body)
+        net.append(
+            NetChanges.Item(
+                kind: .insert, entity: entity, id: id, base: .zero, before: 0..<0, after: range))
+        var violations = try net.violations(messages)
+        for chain in store.configuration.chains {
+            violations += try chain.violations(of: net, messages)
         }
-        // A validator's look-up may have met a read that failed.
-        try checkUsable()
-        return violations
+        let record = try RecordBody(body, of: store.file.schema.entities[entity - 1])
+        return try violations
+            + M.validators.violations(
+                .insert, id, old: nil, new: M._$decode(id, body), isInvalid: !violations.isEmpty,
+                view, messages
+            ) { try record.value($0) }
     }
 }

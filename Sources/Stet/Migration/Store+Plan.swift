@@ -50,7 +50,7 @@ extension Store {
     ) throws -> MigrationOutline {
         let graph = try ModelGraph(models)
         let outline = try StoreFile.outline(
-            at: path, schema: try Schema(entities: graph.entities), origins: graph.origins,
+            at: path, schema: try graph.schema(), origins: graph.origins,
             configuration.ofFile)
         return MigrationOutline(steps: outline.steps, problems: outline.problems)
     }
@@ -61,7 +61,7 @@ extension Store {
     public func plan(for models: any Model.Type...) throws -> MigrationOutline {
         let graph = try ModelGraph(models)
         let outline = try file.outline(
-            schema: try Schema(entities: graph.entities), origins: graph.origins)
+            schema: try graph.schema(), origins: graph.origins)
         return MigrationOutline(steps: outline.steps, problems: outline.problems)
     }
 }

@@ -130,7 +130,7 @@ extension Store {
         stream elements: Elements, _ label: String? = nil, author: String? = nil,
         scope: String? = nil, batch: Int = 1_000, _ make: (Elements.Element) throws -> M?
     ) async throws -> Int {
-        precondition(batch > 0, "a batch needs at least one object")
+        trap(unless: batch > 0, "a batch needs at least one object")
         let group = UndoGroup()
         var progress = (taken: 0, committed: 0, inserted: 0)
         var iterator = elements.makeAsyncIterator()

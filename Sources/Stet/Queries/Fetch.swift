@@ -54,20 +54,24 @@ public struct Fetch<M: Model>: ObjectQuery {
 
     /// What the context sees now, for reads that outlast it.
     var source: QuerySource {
-        let entities = seesPendingChanges ? context.entitiesWithChanges : []
+        let core = context.core
+        let history = ViewHistory(context.revision)
+        guard seesPendingChanges else { return QuerySource(store: context.store, history: history) }
+        let entities = Set(core.changedObjects.map(\._$entityNumber))
         return QuerySource(
-            store: context.store, history: ViewHistory(context.revision),
+            store: context.store, history: history,
             pending: Dictionary(
-                uniqueKeysWithValues: entities.map { ($0, context.pendingBodies(ofEntity: $0)) }))
+                uniqueKeysWithValues: entities.map { ($0, core.changedBodies(ofEntity: $0)) }),
+            layers: (core.state.sent, core.state.pending))
     }
 
     /// Runs a read of what the context sees.
     public func _read<Result>(_ body: (_QueryRun) throws -> Result) throws -> Result {
-        try context.checkUsable()
-        let query = _request.query(
-            entity: context.table(for: M.self).entity, in: context.store.file.schema)
-        let view = context.queryView(pending: seesPendingChanges)
-        return try context.reading { reader in
+        let core = context.core
+        try core.checkUsable()
+        let query = _request.query(entity: core.table(for: M.self).entity, in: core.schema)
+        let view = core.queryView(seesPendingChanges)
+        return try core.reading { reader in
             try body(_QueryRun(run: QueryRun(QueryState(reader, view), query)))
         }
     }
@@ -82,7 +86,7 @@ public struct Fetch<M: Model>: ObjectQuery {
         get throws {
             let objects = try made()
             if !prefetches.isEmpty {
-                context.prefetched = try prefetches.flatMap { try $0(context, objects) }
+                context.core.hold(try prefetches.flatMap { try $0(context, objects) })
             }
             return objects
         }
@@ -94,7 +98,7 @@ public struct Fetch<M: Model>: ObjectQuery {
     }
 
     private func made() throws -> [M] {
-        let table = context.table(for: M.self)
+        let table = context.core.table(for: M.self)
         // A concrete array, as where all objects are fetched.
         var found: [AnyObject] = []
         try read { run in
@@ -112,7 +116,7 @@ public struct Fetch<M: Model>: ObjectQuery {
         }
         let objects = unsafeBitCast(found, to: [M].self)
         if M._$hasDidFetch {
-            for object in objects { context.callDidFetch(of: object) }
+            for object in objects { context.core.callDidFetch(of: object) }
         }
         return objects
     }
@@ -138,33 +142,26 @@ extension ManagedContext {
     /// Without any of that `fetch` gives an array of all objects.
     @_disfavoredOverload
     public func fetch<M: Model>(_ type: M.Type) -> Fetch<M> { Fetch(self) }
+}
 
+extension ContextCore {
     /// What a query of this context sees.
-    func queryView(pending isSeen: Bool) -> QueryState.View {
-        QueryState.View(
-            revision: revision,
-            pending: { entity in isSeen ? self.pendingBodies(ofEntity: entity) : [:] },
-            later: { reader, entity in try self.laterChanges(reader, ofEntity: entity) })
-    }
-
-    fileprivate var entitiesWithChanges: Set<Int> {
-        Set((pending + (flight?.entries ?? [])).map(\.object._$entityNumber))
+    fileprivate func queryView(_ seesPendingChanges: Bool) -> QueryState.View {
+        if seesPendingChanges {
+            return QueryState.View(state, pending: { self.changedBodies(ofEntity: $0) })
+        }
+        let limit = store.configuration.maximumLag
+        return QueryState.View(WorkingState(schema, at: revision, limit: limit))
     }
 
     /// The present values of what is pending or on its way, nil for what is deleted.
-    fileprivate func pendingBodies(ofEntity entity: Int) -> [ObjectID: [UInt8]?] {
-        var bodies: [ObjectID: [UInt8]?] = [:]
-        if !hasChanges, flight == nil { return bodies }
-        var encoding = NetChanges(schema: store.file.schema)
-        for entry in pending + (flight?.entries ?? []) {
-            let object = entry.object
-            guard object._$entityNumber == entity else { continue }
-            if object.isDeleted {
-                bodies.updateValue(nil, forKey: object.id)
-                continue
-            }
-            let range = encoding.encode(entity: entity) { object._$encode(into: &$0) }
-            bodies.updateValue(Array(encoding.body(range)), forKey: object.id)
+    fileprivate func changedBodies(ofEntity entity: Int) -> [ObjectID: EncodedBody?] {
+        var bodies: [ObjectID: EncodedBody?] = [:]
+        for object in changedObjects where object._$entityNumber == entity {
+            // A value without a stored form is seen as what the store has; the save tells of it.
+            let body = object.isDeleted ? nil : try? object._$body()
+            if body == nil, !object.isDeleted { continue }
+            bodies.updateValue(body, forKey: object.id)
         }
         return bodies
     }

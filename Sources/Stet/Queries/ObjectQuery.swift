@@ -120,8 +120,8 @@ extension ObjectQuery {
     private func order<T: StoredValue>(
         _ node: QueryNode, _ type: T.Type, _ direction: SortDirection
     ) -> QueryOrder {
-        precondition(
-            ![.dictionary, .codable].contains(T._valueType),
+        trap(
+            unless: ![.dictionary, .codable].contains(T._valueType),
             "\(T.self) has no order to sort by: sort by an attribute that has one")
         return QueryOrder(node, isDescending: direction == .descending)
     }
@@ -132,7 +132,7 @@ extension ObjectQuery {
     ///
     /// - Precondition: `count` is not negative.
     public func limit(_ count: Int) -> Self {
-        precondition(count >= 0, "a limit can't be negative")
+        trap(unless: count >= 0, "a limit can't be negative")
         return changed { $0.limit = count }
     }
 
@@ -142,7 +142,7 @@ extension ObjectQuery {
     ///
     /// - Precondition: `count` is not negative.
     public func offset(_ count: Int) -> Self {
-        precondition(count >= 0, "an offset can't be negative")
+        trap(unless: count >= 0, "an offset can't be negative")
         return changed { $0.offset = count }
     }
 

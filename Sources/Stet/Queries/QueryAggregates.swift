@@ -309,6 +309,6 @@ public final class QueryGroup<M: Model>: QueryAggregates {
     }
 
     private func checkOpen() {
-        precondition(isOpen, "a group is of use only in the closure of 'grouped(by:)'")
+        trap(unless: isOpen, "a group is of use only in the closure of 'grouped(by:)'")
     }
 }

@@ -19,7 +19,7 @@ public struct SnapshotFetch<M: Model>: ObjectQuery, Sendable {
     public func _read<Result>(_ body: (_QueryRun) throws -> Result) throws -> Result {
         let schema = source.store.file.schema
         guard let entity = schema.number(ofEntity: M._$name) else {
-            preconditionFailure(
+            trap(
                 "\(M.self) is not a model of this store: name it in Store.open(at:for:)")
         }
         let query = _request.query(entity: entity, in: schema)
@@ -38,25 +38,25 @@ struct QuerySource: Sendable {
     /// Nil for the last commit at the time of each read.
     var history: ViewHistory?
     /// What a context has changed, by entity.
-    var pending: [Int: [ObjectID: [UInt8]?]] = [:]
+    var pending: [Int: [ObjectID: EncodedBody?]] = [:]
+    /// What the context's changes make of members: those that are on their way, and those on top.
+    var layers: (sent: WorkingState.Layer?, pending: WorkingState.Layer) = (nil, .init())
 
     func read<Result>(_ body: (QueryState) throws -> Result) throws -> Result {
         try store.file.read { reader in
-            let view: QueryState.View
-            if let history {
-                let floor = try reader.floor()
-                if history.revision < floor {
-                    throw StoreError.historyTrimmed(
-                        history.revision, floor: floor, path: store.path)
-                }
-                view = QueryState.View(
-                    revision: history.revision, pending: { pending[$0] ?? [:] },
-                    later: { reader, entity in try history.later(reader, ofEntity: entity) })
-            } else {
-                view = QueryState.View(
-                    revision: try reader.head().revision, later: { _, _ in [] })
+            guard let history else {
+                let state = WorkingState(store.file.schema, at: try reader.head().revision)
+                return try body(QueryState(reader, QueryState.View(state)))
             }
-            return try body(QueryState(reader, view))
+            let floor = try reader.floor()
+            if history.revision < floor {
+                throw StoreError.historyTrimmed(history.revision, floor: floor, path: store.path)
+            }
+            let state = WorkingState(store.file.schema, since: history.changes)
+            (state.sent, state.pending) = layers
+            defer { history.keep(state.foreign) }
+            return try body(
+                QueryState(reader, QueryState.View(state, pending: { pending[$0] ?? [:] })))
         }
     }
 }

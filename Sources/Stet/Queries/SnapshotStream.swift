@@ -127,7 +127,7 @@ extension SnapshotFetch {
     public func stream(
         batch: Int = 256, deadline: ContinuousClock.Instant? = nil
     ) -> SnapshotStream<M> {
-        precondition(batch > 0, "a batch needs at least one object")
+        trap(unless: batch > 0, "a batch needs at least one object")
         return SnapshotStream(request: _request, source: source, batch: batch, deadline: deadline)
     }
 }
@@ -140,7 +140,7 @@ extension Fetch {
     public func stream(
         batch: Int = 256, deadline: ContinuousClock.Instant? = nil
     ) -> SnapshotStream<M> {
-        precondition(batch > 0, "a batch needs at least one object")
+        trap(unless: batch > 0, "a batch needs at least one object")
         return SnapshotStream(request: _request, source: source, batch: batch, deadline: deadline)
     }
 }

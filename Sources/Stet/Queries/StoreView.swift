@@ -58,26 +58,18 @@ public struct StoreView: Sendable {
 /// What has changed since the revision of a view, as far as it was asked.
 final class ViewHistory: Sendable {
     let revision: Revision
-    private let changes: Mutex<LaterChanges>
+    private let known: Mutex<ForeignChanges>
 
     init(_ revision: Revision) {
         self.revision = revision
-        changes = Mutex(LaterChanges(base: revision, end: revision))
+        known = Mutex(ForeignChanges(since: revision))
     }
 
-    /// The objects of an entity that later commits have changed.
-    func later(_ reader: borrowing StoreReader, ofEntity entity: Int) throws -> Set<ObjectID> {
-        let head = try reader.head().revision
-        var known = changes.withLock { $0 }
-        while known.end < head {
-            let next = known.end.next
-            try reader.forEachTouchedObject(of: next) { entity, id, _ in
-                if known.objects[entity, default: []].insert(id).inserted { known.count += 1 }
-            }
-            known.end = next
-        }
-        changes.withLock { if $0.end < known.end { $0 = known } }
-        return known.objects[entity] ?? []
+    var changes: ForeignChanges { known.withLock { $0 } }
+
+    /// Keeps what a read has learnt.
+    func keep(_ changes: ForeignChanges) {
+        known.withLock { if $0.end < changes.end { $0 = changes } }
     }
 }
 

@@ -8,14 +8,15 @@ struct ExportCommand: StoreCommand {
         commandName: "export",
         abstract: "Writes objects as JSON Lines or CSV, without losing anything.",
         discussion: """
-            All entities unless some are named, links of relationships among them; in ascending \
-            order of entity and id, all as of one revision. The store may go on being written to \
-            meanwhile, however long it takes.
+            All entities unless some are named; in ascending order of entity and id, all as of one \
+            revision. The store may go on being written to meanwhile, however long it takes.
 
             Unlike dump, it writes every value so that import gives it the same bytes: dates have \
             all digits, what JSON has no number for is a string ("NaN", "-0.0"), a dictionary is a \
-            list of pairs. In CSV an empty field is nil, and "" is empty text; lists and \
-            dictionaries are JSON.
+            list of pairs. The members of a relationship with links are a list of ids of the \
+            object that owns the links, in their order; a reference with a place in an order is \
+            id@position. In CSV an empty field is nil, and "" is empty text; lists, \
+            dictionaries and members are JSON.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case jsonl, csv }
@@ -33,9 +34,6 @@ struct ExportCommand: StoreCommand {
         help: "The file to make; refused when it is there. Standard output without it.",
         completion: .file())
     var output: String?
-
-    /// The lines that one read makes.
-    private static let batchCount = 256
 
     func validate() throws {
         if format == .csv, entities.count != 1 {
@@ -65,34 +63,13 @@ struct ExportCommand: StoreCommand {
         _ numbers: [Int], _ revision: Revision, _ store: StoreFile, _ output: Output
     ) throws {
         for number in Set(numbers).sorted() {
-            let entity = store.schema.entities[number - 1]
-            if format == .csv { try output.say(ExportedObject.header(of: entity).line) }
-            try write(number, revision, store, output)
-        }
-    }
-
-    /// Reads in batches, so that output that nobody takes does not hold back pages.
-    private func write(
-        _ number: Int, _ revision: Revision, _ store: StoreFile, _ output: Output
-    ) throws {
-        let entity = store.schema.entities[number - 1]
-        var last = ObjectID.none
-        while true {
-            var objects: [ExportedObject] = []
-            try store.read { reader in
-                try reader.forEachRecord(ofEntity: number, asOf: revision, from: last) {
-                    id, record in
-                    if id == last { return true }
-                    if objects.count == Self.batchCount { return false }
-                    objects.append(try ExportedObject(entity, id, record.body))
-                    last = id
-                    return true
-                }
+            if format == .csv {
+                let shape = ObjectShape(store.schema, ofEntity: number)
+                try output.say(StoredObject.header(of: shape).line)
             }
-            for object in objects {
-                try output.say(format == .csv ? object.row.line : object.json.text)
+            try store.forEachObject(ofEntity: number, asOf: revision) { object in
+                try output.say(format == .csv ? object.row.line : object.exactJSON.text)
             }
-            if objects.count < Self.batchCount { return }
         }
     }
 }

@@ -18,7 +18,9 @@ struct ImportCommand: StoreCommand {
             nil where the property may be, and "" is empty text. A line of JSON is one of export, \
             or an object with the values as members; without an entity each line has to name its \
             own. An object whose id the store has is updated: what the file does not give stays. \
-            One without an id is new.
+            One without an id is new. A list of ids gives the members of a relationship with \
+            links, all of them and in their order; an object that gets an owner without a position \
+            stands last among its members.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case csv, jsonl }
@@ -100,10 +102,12 @@ struct ImportCommand: StoreCommand {
     func perform(_ output: Output) throws -> ExitCode {
         let store = try openStore()
         if !dryRun { try checkValidators(areLeftOut: withoutValidators) }
-        let described = try entity.map { store.schema.entities[try store.number(ofEntity: $0) - 1] }
+        let shape = try entity.map {
+            ObjectShape(store.schema, ofEntity: try store.number(ofEntity: $0))
+        }
         var tally = ImportTally()
         do {
-            var source = try source(described)
+            var source = try source(shape)
             try run(&source, store, &tally, output)
         } catch let error as ExchangeError {
             throw Failure(
@@ -115,14 +119,14 @@ struct ImportCommand: StoreCommand {
         return tally.isStopped || (dryRun && tally.rejected > 0) ? .problemsFound : .success
     }
 
-    private func source(_ entity: Entity?) throws -> ImportSource {
+    private func source(_ shape: ObjectShape?) throws -> ImportSource {
         let names = Dictionary(
             mappings.map { ($0.column, $0.property) }, uniquingKeysWith: { $1 })
         let bytes = try FileBytes(path: file)
-        guard fileFormat == .csv, let entity else {
-            return ImportSource(jsonLines: bytes, names, entity)
+        guard fileFormat == .csv, let shape else {
+            return ImportSource(jsonLines: bytes, names, shape?.entity)
         }
-        return try ImportSource(csv: bytes, names, entity)
+        return try ImportSource(csv: bytes, names, shape)
     }
 
     private func run(
@@ -130,10 +134,9 @@ struct ImportCommand: StoreCommand {
         _ output: Output
     ) throws {
         let time = Date().timeIntervalSinceReferenceDate
-        let conversion = ImportConversion(schema: store.schema, entity: entity, time: time)
         var isAtEnd = false
         while !isAtEnd, !tally.isStopped {
-            var batch = try ImportBatch(store)
+            var batch = try ImportBatch(store, entity: entity, time: time)
             while !isAtEnd, batch.count < self.batch ?? .max {
                 let most = min(Self.chunkCount, (self.batch ?? .max) - batch.count)
                 var records: [ImportRecord] = []
@@ -141,7 +144,7 @@ struct ImportCommand: StoreCommand {
                     records.append(record)
                 }
                 isAtEnd = records.count < most
-                try batch.add(records, conversion)
+                try batch.add(records)
                 if !skipInvalid, batch.rejected.count >= Self.rejectionLimit { break }
             }
             try batch.check()
@@ -173,11 +176,11 @@ struct ImportCommand: StoreCommand {
         var attributes = CommitAttributes(author: author, label: label)
         attributes.metadata = [withoutValidatorsKey: "true"]
         do {
-            return try batch.commit(attributes, time: time)
-        } catch is CommitRefusal {
+            return try ImportWork(batch: batch, attributes: attributes, time: time).commit()
+        } catch is ImportWork.Overtaken {
             throw Failure(
                 .inputOutputError, code: "contention", path: options.path,
-                message: "Others have changed what the rows meet.",
+                message: "Others have changed objects that the rows were compared with.",
                 advice: "\(tally.advice) Try again.")
         }
     }

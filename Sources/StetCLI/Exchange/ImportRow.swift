@@ -19,30 +19,45 @@ struct ImportProblem: Hashable {
 
 /// An object of a file, as it is to be committed.
 struct ImportRow {
-    /// Which object it is.
-    struct Key: Hashable {
-        let entity: Int
-        let id: ObjectID
-    }
-
     let line: Int
-    let key: Key
+    let key: ObjectKey
     /// The revision of what the store has; 0 where it never had the object.
     let base: Revision
     /// The body in the store; nil for a new object.
     let before: [UInt8]?
     let after: [UInt8]
+    /// What happens to the links of the relationships that the file gives.
+    let links: [LinkChange]
 
-    var isUnchanged: Bool { before == after }
+    var hasSameBody: Bool { before == after }
+    var isUnchanged: Bool { hasSameBody && links.isEmpty }
 }
 
 /// Makes rows of what a file says, by the schema and by what the store has.
 struct ImportConversion {
-    let schema: Schema
+    private let schema: Schema
+    /// By the number of the entity.
+    private let shapes: [ObjectShape]
     /// The entity that is asked for; nil when the lines say.
-    let entity: String?
+    private let entity: String?
     /// In seconds since 2001, for stamps.
-    let time: Double
+    private let time: Double
+    /// The ordered lists with what the rows append to them.
+    private let state: WorkingState
+
+    init(_ schema: Schema, entity: String?, time: Double, at revision: Revision) {
+        self.schema = schema
+        self.entity = entity
+        self.time = time
+        shapes = schema.entities.indices.map { ObjectShape(schema, ofEntity: $0 + 1) }
+        state = WorkingState(schema, at: revision)
+    }
+
+    /// An object that the store has.
+    private struct Stored {
+        let body: [UInt8]
+        let values: [Value]
+    }
 
     /// The row, or what is wrong with it.
     func row(
@@ -58,34 +73,36 @@ struct ImportConversion {
         guard let id = record.id.map({ ObjectID($0) }) ?? ObjectID() else {
             return (nil, [ImportProblem("the id is no UUID")])
         }
-        let described = schema.entities[number - 1]
+        let shape = shapes[number - 1]
+        let key = ObjectKey(number, id)
         let last = try reader.head().revision
         let known = try reader.lastChange(ofEntity: number, id, asOf: last)
-        let stored: ([UInt8], [Value])? = try reader.withRecord(ofEntity: number, id, asOf: last) {
-            record in
-            let body = try RecordBody(record.body, of: described)
-            return (
-                Array(record.body), try described.properties.indices.map { try body.value($0) }
-            )
+        let stored = try reader.withRecord(ofEntity: number, id, asOf: last) { record in
+            Stored(
+                body: Array(record.body),
+                values: try RecordBody(record.body, of: shape.entity).values())
         }
-        var (values, problems) = try self.values(record, described, id, stored?.1)
+        var (values, problems) = try self.values(record, shape, id, stored?.values)
+        let links = try self.links(record, shape, id, isNew: known == nil, &problems, reader)
+        try place(&values, key, stored?.values, &problems, reader)
         guard problems.isEmpty else { return (nil, problems) }
-        stamp(&values, record, described, stored?.1)
+        stamp(&values, record, shape.entity, stored?.values)
         var writer = RecordWriter()
         writer.begin(propertyCount: values.count)
         writer.write(values)
         let row = ImportRow(
-            line: record.line, key: ImportRow.Key(entity: number, id: id),
-            base: known?.revision ?? .zero, before: stored?.0, after: Array(writer.buffer.bytes))
+            line: record.line, key: key, base: known?.revision ?? .zero, before: stored?.body,
+            after: Array(writer.buffer.bytes), links: links)
         return (row, [])
     }
 
     /// All values of an object; those that the file does not give are as before, or nil.
     private func values(
-        _ record: ImportRecord, _ entity: Entity, _ id: ObjectID, _ old: [Value]?
+        _ record: ImportRecord, _ shape: ObjectShape, _ id: ObjectID, _ old: [Value]?
     ) throws -> ([Value], [ImportProblem]) {
+        let entity = shape.entity
         var values = old ?? Array(repeating: .null, count: entity.properties.count)
-        var problems = record.fields.keys.filter { entity.slot(of: $0) == nil }.sorted()
+        var problems = record.fields.keys.filter { !shape.names.contains($0) }.sorted()
             .map { ImportProblem("\(entity.name) has no property \($0)") }
         var sound: [Int] = []
         for (slot, property) in entity.properties.enumerated() {
@@ -95,7 +112,7 @@ struct ImportConversion {
                 }
                 continue
             }
-            guard let value = property.value(field), property.accepts(value) else {
+            guard let value = property.value(field), property.acceptsUnplaced(value) else {
                 problems.append(property.problem(property.expectation))
                 continue
             }
@@ -126,6 +143,106 @@ struct ImportConversion {
             values[slot] = .date(Date(timeIntervalSinceReferenceDate: time))
         }
     }
+
+    // MARK: Members
+
+    /// Puts an object last among the members of each owner that the file names without a position,
+    /// unless it is one of them already.
+    private func place(
+        _ values: inout [Value], _ key: ObjectKey, _ old: [Value]?,
+        _ problems: inout [ImportProblem], _ reader: borrowing StoreReader
+    ) throws {
+        for end in schema.referenceEnds(ofMember: key.entity) where end.isOrdered {
+            guard let owner = values[end.slot].target else { continue }
+            if let old, old[end.slot].target == owner, case .reference = values[end.slot] {
+                values[end.slot] = old[end.slot]
+            }
+            let position: ListPosition
+            if case .placed(_, let given) = values[end.slot] {
+                position = given
+            } else {
+                let last = try state.lastPosition(of: owner, at: end, reader)
+                guard let next = ListPosition.between(last, nil) else {
+                    let property = shapes[key.entity - 1].entity.properties[end.slot]
+                    problems.append(property.problem("has no place left behind the last member"))
+                    continue
+                }
+                position = next
+                values[end.slot] = .placed(owner, next)
+            }
+            state.pending.members.set(.present(position), of: key.id, in: owner, at: end)
+        }
+    }
+
+    /// What happens to the links of an object for it to have the members that the file gives.
+    private func links(
+        _ record: ImportRecord, _ shape: ObjectShape, _ id: ObjectID, isNew: Bool,
+        _ problems: inout [ImportProblem], _ reader: borrowing StoreReader
+    ) throws -> [LinkChange] {
+        var changes: [LinkChange] = []
+        for link in shape.links {
+            let name = link.relationship.name
+            guard let field = record.fields[name] else { continue }
+            guard let ids = field.ids else {
+                problems.append(
+                    ImportProblem("\(name) is not a list of ids of objects", property: name))
+                continue
+            }
+            guard Set(ids).count == ids.count else {
+                problems.append(ImportProblem("\(name) has an object twice", property: name))
+                continue
+            }
+            changes += try link.changes(of: id, to: ids, isNew: isNew, reader)
+        }
+        return changes
+    }
+}
+
+extension LinkedRelationship {
+    /// The changes that give an object these members and no others; few of those that stay move.
+    fileprivate func changes(
+        of source: ObjectID, to ids: [ObjectID], isNew: Bool, _ reader: borrowing StoreReader
+    ) throws -> [LinkChange] {
+        let present =
+            isNew
+            ? [] : try reader.linkedMembers(of: source, at: end, asOf: try reader.head().revision)
+        let wanted =
+            end.isOrdered
+            ? ListPlacement.arrange(ids, from: present) : ids.map { MemberPlace(nil, $0) }
+        var former: [ObjectID: Membership] = [:]
+        for place in present { former[place.id] = .present(place.position) }
+        var changes: [LinkChange] = []
+        func append(_ target: ObjectID, _ after: Membership) throws {
+            let before = former.removeValue(forKey: target) ?? .absent
+            if before == after { return }
+            let key = LinkKey(link: link, source: source, target: target)
+            let previous = isNew ? .zero : try reader.link(key).revision
+            changes.append(LinkChange(key, before: before, after: after, previous: previous))
+        }
+        for place in wanted { try append(place.id, .present(place.position)) }
+        for target in former.keys.sorted() { try append(target, .absent) }
+        return changes
+    }
+}
+
+extension ImportRecord.Field {
+    /// The ids that a list has, where nothing is an empty one; nil for anything else.
+    fileprivate var ids: [ObjectID]? {
+        let json: JSON?
+        switch self {
+        case .json(let value): json = value
+        case .text(let field): json = field.text.isEmpty ? .null : JSON(text: field.text)
+        }
+        switch json {
+        case .null?: return []
+        case .array(let values)?:
+            let ids = values.compactMap { value -> ObjectID? in
+                if case .string(let text) = value { ObjectID(text) } else { nil }
+            }
+            return ids.count == values.count ? ids : nil
+        default: return nil
+        }
+    }
 }
 
 extension Property {
@@ -137,6 +254,12 @@ extension Property {
 
     fileprivate func problem(_ text: String) -> ImportProblem {
         ImportProblem("\(name) \(text)", property: name)
+    }
+
+    /// True for a value of the property, and for a reference that is to get a position.
+    fileprivate func acceptsUnplaced(_ value: Value) -> Bool {
+        if case .reference = value { return type == .reference }
+        return accepts(value)
     }
 
     /// The value that a field stands for; nil when it is none of the property's type.

@@ -40,7 +40,8 @@ struct ImportSource {
     }
 
     /// A file of comma-separated values whose first row has the names of its columns.
-    init(csv file: FileBytes, _ names: [String: String], _ entity: Entity) throws {
+    init(csv file: FileBytes, _ names: [String: String], _ shape: ObjectShape) throws {
+        let entity = shape.entity
         var csv = try CSVReader(file)
         self.names = names
         self.entity = entity
@@ -54,7 +55,7 @@ struct ImportSource {
         }
         var seen: Set<String> = []
         for column in columns where !column.isEmpty {
-            guard column == "id" || entity.slot(of: column) != nil else {
+            guard column == "id" || shape.names.contains(column) else {
                 throw ExchangeError(
                     line: line,
                     message: "\(entity.name) has no property \(column); map the column, or leave "
@@ -108,8 +109,7 @@ struct ImportSource {
     private func record(_ line: Int, _ bytes: [UInt8]) -> ImportRecord {
         var record = ImportRecord(line: line)
         guard bytes.count <= FileBytes.lineByteCount,
-            let text = String(validating: bytes, as: UTF8.self),
-            case .object(var members)? = JSON(text: text)
+            case .object(var members)? = JSON(bytes: bytes)
         else {
             record.problem = "it is no JSON object in one line"
             return record

@@ -50,6 +50,7 @@ extension Value {
         case .uuid(let value): value.uuidString.lowercased()
         case .url(let url): url.baseURL == nil ? url.relativeString : exactJSON.text
         case .reference(let id): id.description
+        case .placed(let id, let position): "\(id)@\(position)"
         case .list, .dictionary: exactJSON.text
         }
     }
@@ -69,7 +70,7 @@ extension Value {
             case .codable: JSON(text: text).map { _ in .codable(text) }
             case .data: Data(base64Encoded: text).map { .data($0) }
             case .uuid: UUID(uuidString: text).map { .uuid($0) }
-            case .reference: ObjectID(text).map { .reference($0) }
+            case .reference: Value(reference: text)
             case .url where text.hasPrefix("{"), .list, .dictionary:
                 JSON(text: text).flatMap { Value(json: $0, type, elements: elements) }
             case .url: URL(string: text).map { .url($0) }
@@ -111,6 +112,18 @@ extension Value {
             self.init(text: text, type)
         default: return nil
         }
+    }
+
+    /// An id, perhaps with the position among the members that the object belongs to.
+    private init?(reference text: String) {
+        let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let id = ObjectID(String(parts[0])) else { return nil }
+        guard parts.count > 1 else {
+            self = .reference(id)
+            return
+        }
+        guard let position = ListPosition(description: String(parts[1])) else { return nil }
+        self = .placed(id, position)
     }
 
     /// A dictionary of pairs.

@@ -34,8 +34,9 @@ enum PredicateLiteral {
                 Value(text: text, type)
             case (.text(let text), .string): .string(text)
             case (.text(let text), .date), (.text(let text), .uuid), (.text(let text), .url),
-                (.text(let text), .reference), (.text(let text), .data):
+                (.text(let text), .data):
                 Value(text: text, type)
+            case (.text(let text), .reference): ObjectID(text).map { .reference($0) }
             default: nil
             }
         guard let value else {

@@ -17,7 +17,8 @@ struct QueryCommand: StoreCommand {
             ask them. Operators mean what they mean in Swift. A name in `backquotes` is no word of \
             the language.
 
-            JSON and CSV are those of export. The result is in memory before any is written: use \
+            JSON and CSV are those of export, and have the members of relationships with links, \
+            too. The result is in memory before any is written: use \
             --limit, or export.
             """)
 
@@ -75,10 +76,10 @@ struct QueryCommand: StoreCommand {
             return .usage
         }
         if explain {
-            let text = try run(query, store) { try $0.explanation() }
+            let text = try run(query, store) { run, _, _ in try run.explanation() }
             try output.say(text: text.visibleLines, json: .object(["plan": .string(text)]))
         } else if count {
-            let count = try run(query, store) { try $0.count() }
+            let count = try run(query, store) { run, _, _ in try run.count() }
             try output.say(text: "\(count)", json: .object(["count": .integer(count)]))
         } else {
             try show(query, store, output)
@@ -113,38 +114,40 @@ struct QueryCommand: StoreCommand {
     // MARK: Running
 
     private func run<Result>(
-        _ query: StoreQuery, _ store: StoreFile, _ body: (QueryRun) throws -> Result
+        _ query: StoreQuery, _ store: StoreFile,
+        _ body: (QueryRun, borrowing StoreReader, Revision) throws -> Result
     ) throws -> Result {
         try store.read { reader in
             let revision = try moment.revision(reader, in: options.path)
-            var known: [Int: Set<ObjectID>]?
-            let view = QueryState.View(revision: revision) { reader, entity in
-                let later = try known ?? reader.objects(changedAfter: revision)
-                known = later
-                return later[entity] ?? []
-            }
-            return try body(QueryRun(QueryState(reader, view), query))
+            let view = QueryState.View(WorkingState(store.schema, at: revision))
+            return try body(QueryRun(QueryState(reader, view), query), reader, revision)
         }
     }
 
     private func show(_ query: StoreQuery, _ store: StoreFile, _ output: Output) throws {
-        let entity = store.schema.entities[query.entity - 1]
+        let shape = ObjectShape(store.schema, ofEntity: query.entity)
         // Taken out of the read, so that output that nobody takes does not hold back pages.
-        let objects = try run(query, store) { run in
-            try run.rows().map { try ExportedObject(entity, $0.id, $0.body) }
+        let objects = try run(query, store) { run, reader, revision in
+            var objects: [StoredObject] = []
+            for row in try run.rows() {
+                objects.append(
+                    try StoredObject(
+                        shape, row.id, row.revision, row.body, reader, at: revision))
+            }
+            return objects
         }
         switch output.isJSON ? .json : format {
-        case .json: for object in objects { try output.say(object.json.text) }
+        case .json: for object in objects { try output.say(object.exactJSON.text) }
         case .csv:
-            try output.say(ExportedObject.header(of: entity).line)
+            try output.say(StoredObject.header(of: shape).line)
             for object in objects { try output.say(object.row.line) }
         case .table:
-            for line in Self.table(entity, objects) { try output.say(line) }
+            for line in Self.table(shape.entity, objects) { try output.say(line) }
         }
     }
 
     /// Columns as wide as what is in them, up to a limit.
-    private static func table(_ entity: Entity, _ objects: [ExportedObject]) -> [String] {
+    private static func table(_ entity: Entity, _ objects: [StoredObject]) -> [String] {
         let widest = 40
         var rows = [["id"] + entity.properties.map(\.name.visible)]
         rows += objects.map { [$0.id.description] + $0.values.map { cell($0, widest) } }
@@ -184,24 +187,6 @@ private struct Misunderstanding: Error {
                 "message": .string(error.message), "offset": .integer(error.offset),
                 "path": .string(path), "predicate": .string(text),
             ]))
-    }
-}
-
-extension StoreReader {
-    /// The objects that commits after a revision have changed, by entity.
-    fileprivate func objects(
-        changedAfter revision: Revision
-    ) throws -> [Int: Set<ObjectID>] {
-        var objects: [Int: Set<ObjectID>] = [:]
-        let head = try head().revision
-        var last = revision
-        while last < head {
-            last = last.next
-            try forEachTouchedObject(of: last) { entity, id, _ in
-                objects[entity, default: []].insert(id)
-            }
-        }
-        return objects
     }
 }
 

@@ -63,6 +63,33 @@ package struct MemberEntry {
     package let bytes: UnsafeRawBufferPointer
 }
 
+extension MemberEntry {
+    static func append(
+        _ id: ObjectID, _ revision: Revision, isRemoved: Bool, _ position: ListPosition?,
+        _ layout: MemberLayout, to buffer: inout ByteBuffer
+    ) {
+        buffer.append(id)
+        if layout.hasState { buffer.append(revision.number << 1 | (isRemoved ? 1 : 0)) }
+        guard layout.hasPosition else { return }
+        buffer.append(UInt8(position?.bytes.count ?? 0))
+        position?.bytes.withUnsafeBytes { buffer.append($0) }
+    }
+
+    /// Whether the object is a member, and where.
+    ///
+    /// - Throws: `DecodingFailure` when its position is not one.
+    package var membership: Membership {
+        get throws(DecodingFailure) {
+            if isRemoved { return .absent }
+            if position.isEmpty { return .present(nil) }
+            guard let position = ListPosition(bytes: position) else {
+                throw DecodingFailure("a position of a member that is not one")
+            }
+            return .present(position)
+        }
+    }
+}
+
 /// The entries of a chunk, one after the other.
 package struct MemberEntries {
     private var reader: ByteReader

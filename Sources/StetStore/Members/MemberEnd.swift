@@ -11,33 +11,118 @@ package struct EndNumber: Hashable, Comparable, Sendable {
 
 /// One end of a relationship, as the tree of members lists it: for each owner, its members.
 package struct MemberEnd: Hashable, Sendable {
+    /// What makes an object a member of an owner.
+    package enum Source: Hashable, Sendable {
+        /// The member refers to the owner in a slot.
+        case reference(slot: Int)
+        /// The member is the target of a link whose source is the owner.
+        case targets(link: Int)
+        /// The member is the source of a link whose target is the owner.
+        case sources(link: Int)
+    }
+
     package let number: EndNumber
     /// The entity of the owners.
     package let owner: Int
     /// The entity of the members.
     package let member: Int
-    /// The slot in which a member refers to its owner.
-    package let slot: Int
-
-    /// The reference that makes a member one of an owner.
-    func reference(_ member: ObjectID, _ owner: ObjectID) -> ReferenceKey {
-        ReferenceKey(target: owner, sourceEntity: self.member, slot: slot, source: member)
-    }
+    package let source: Source
+    /// True when the members of an owner have positions: for both ends of ordered links, too.
+    package let isOrdered: Bool
 
     /// How the entries of its lists are laid out.
-    package var layout: MemberLayout { MemberLayout() }
+    package var layout: MemberLayout {
+        switch source {
+        case .reference:
+            MemberLayout(hasState: false, hasPosition: isOrdered, isOrdered: isOrdered)
+        case .targets: MemberLayout(hasState: true, hasPosition: isOrdered, isOrdered: isOrdered)
+        case .sources: MemberLayout(hasState: true, hasPosition: isOrdered, isOrdered: false)
+        }
+    }
+
+    /// The slot in which a member refers to its owner; -1 for an end of links.
+    package var slot: Int {
+        if case .reference(let slot) = source { slot } else { -1 }
+    }
+
+    package var isReference: Bool {
+        if case .reference = source { true } else { false }
+    }
+
+    /// The type of links that the end belongs to; nil for an end of references.
+    package var link: Int? {
+        switch source {
+        case .reference: nil
+        case .targets(let link), .sources(let link): link
+        }
+    }
+
+    /// The link between an owner and a member; nil for an end of references.
+    package func linkKey(_ owner: ObjectID, _ member: ObjectID) -> LinkKey? {
+        switch source {
+        case .reference: nil
+        case .targets(let link): LinkKey(link: link, source: owner, target: member)
+        case .sources(let link): LinkKey(link: link, source: member, target: owner)
+        }
+    }
+}
+
+/// The two ends of a type of links.
+package struct LinkEnds: Hashable, Sendable {
+    /// The end at which sources are owners.
+    package let targets: MemberEnd
+    /// The end at which targets are owners.
+    package let sources: MemberEnd
+}
+
+/// The identity of a link: its type and the two objects.
+package struct LinkKey: Hashable, Sendable {
+    package let link: Int
+    package let source: ObjectID
+    package let target: ObjectID
+
+    package init(link: Int, source: ObjectID, target: ObjectID) {
+        self.link = link
+        self.source = source
+        self.target = target
+    }
+}
+
+extension LinkKey: Comparable {
+    package static func < (one: LinkKey, other: LinkKey) -> Bool {
+        if one.source != other.source { return one.source < other.source }
+        if one.link != other.link { return one.link < other.link }
+        return one.target < other.target
+    }
+}
+
+/// One membership: an object in the list of an owner.
+package struct MembershipKey: Hashable, Sendable {
+    package let end: MemberEnd
+    package let owner: ObjectID
+    package let member: ObjectID
+
+    package init(_ end: MemberEnd, _ owner: ObjectID, _ member: ObjectID) {
+        self.end = end
+        self.owner = owner
+        self.member = member
+    }
 }
 
 /// What an entry of a list of members holds beside the member's id.
 package struct MemberLayout: Hashable, Sendable {
     /// The revision of the last change, and whether that was a removal.
-    package var hasState = false
+    package let hasState: Bool
     /// The position of the member among those of its owner.
-    package var hasPosition = false
+    package let hasPosition: Bool
     /// Entries are in the order of positions; otherwise in that of ids.
-    package var isOrdered = false
+    package let isOrdered: Bool
 
-    package init() {}
+    package init(hasState: Bool, hasPosition: Bool, isOrdered: Bool) {
+        self.hasState = hasState
+        self.hasPosition = hasPosition
+        self.isOrdered = isOrdered
+    }
 }
 
 extension Schema {
@@ -45,12 +130,27 @@ extension Schema {
     ///
     /// - Complexity: O(references of the entity).
     package func end(ofEntity entity: Int, slot: Int) -> MemberEnd? {
-        ends(ofMember: entity).first { $0.slot == slot }
+        referenceEnds(ofMember: entity).first { $0.slot == slot }
     }
 
     /// The ends of the references of the objects of an entity, in the order of slots.
-    package func ends(ofMember entity: Int) -> [MemberEnd] {
-        endsByMember.element(at: entity - 1) ?? []
+    package func referenceEnds(ofMember entity: Int) -> [MemberEnd] {
+        referenceEndsByMember.element(at: entity - 1) ?? []
+    }
+
+    /// The two ends of a type of links.
+    package func ends(ofLink link: Int) -> LinkEnds? {
+        endsByLink.element(at: link - 1) ?? nil
+    }
+
+    /// The number of the links with a name.
+    package func number(ofLink name: String) -> Int? {
+        links.firstIndex { $0.name == name }.map { $0 + 1 }
+    }
+
+    /// The type of links with a number; nil when there is none, or it was removed.
+    package func link(numbered number: Int) -> LinkType? {
+        links.element(at: number - 1).flatMap { $0.isRemoved ? nil : $0 }
     }
 
     /// The end with a number; nil when there is none.

@@ -1,14 +1,15 @@
 package import StetLMDB
 
 extension MemberTree {
-    /// Carries out edits that are in the order of the tree.
+    /// Carries out sorted edits, as part of the commit of a revision.
     ///
-    /// Adding a member that is there replaces its entry; removing one that is not does nothing.
+    /// Putting an entry that is there replaces it; erasing one that is not does nothing.
     package func apply(
-        _ edits: [MemberEdit], _ schema: Schema, in transaction: borrowing WriteTransaction
+        _ edits: [MemberEdit], at revision: Revision, _ schema: Schema,
+        in transaction: borrowing WriteTransaction
     ) throws {
         if edits.isEmpty { return }
-        var writer = try MemberListWriter(self, transaction.reading)
+        var writer = try MemberListWriter(self, revision, transaction.reading)
         var rest = edits[...]
         while let first = rest.first {
             guard let end = schema.end(numbered: first.end) else {
@@ -16,7 +17,8 @@ extension MemberTree {
             }
             let group = rest.prefix { $0.end == first.end && $0.owner == first.owner }
             rest = rest[group.endIndex...]
-            try writer.apply(group, end, in: transaction)
+            try writer.apply(
+                end.layout.isOrdered ? group.inOrderOfPlaces : group, end, in: transaction)
         }
     }
 
@@ -34,10 +36,11 @@ extension MemberTree {
 private struct MemberListWriter: ~Copyable {
     private let table: Table
     private let cursor: Cursor
-    private var merged = MergedEntries()
+    private var merged: MergedEntries
 
-    init(_ tree: MemberTree, _ transaction: ReadTransaction) throws {
+    init(_ tree: MemberTree, _ revision: Revision, _ transaction: ReadTransaction) throws {
         table = tree.table
+        merged = MergedEntries(revision)
         cursor = try transaction.cursor(in: tree.table)
     }
 
@@ -71,10 +74,7 @@ private struct MemberListWriter: ~Copyable {
     /// The chunk of a list in which an entry stands, or would; nil when the list has none that
     /// begins so early.
     private func chunk(holding key: [UInt8], _ prefix: [UInt8]) throws -> Stored? {
-        var found = try cursor.seek(key)
-        if let present = found, !present.key.elementsEqual(key) { found = try cursor.previous() }
-        if found == nil { found = try cursor.last() }
-        guard let found, found.key.starts(with: prefix), !key.precedes(found.key) else {
+        guard let found = try cursor.seekBackwards(key), found.key.starts(with: prefix) else {
             return nil
         }
         return (Array(found.key), found.value)
@@ -91,16 +91,16 @@ private struct MemberListWriter: ~Copyable {
                 try MemberChunk(decoding: chunk.value, at: key, layout)
             }.entries
             while let entry = try entries.next() {
-                while let edit = edits.first, edit.precedes(entry, layout) {
+                while let edit = edits.first, edit.order(beside: entry, layout) < 0 {
                     merged.append(edit, layout)
                     edits.removeFirst()
                 }
-                if let edit = edits.first, edit.replaces(entry, layout) {
-                    merged.append(edit, layout)
-                    edits.removeFirst()
-                } else {
+                guard let edit = edits.first, edit.order(beside: entry, layout) == 0 else {
                     merged.append(entry)
+                    continue
                 }
+                merged.append(edit, layout)
+                edits.removeFirst()
             }
         }
         merged.isAppended = edits.count > 0 && merged.editCount == 0
@@ -138,6 +138,8 @@ private struct MemberListWriter: ~Copyable {
 
 /// The entries of chunks to be written, one after the other.
 private struct MergedEntries: ~Copyable {
+    /// That of the commit which the edits belong to.
+    private let revision: Revision
     private var buffer = ByteBuffer(capacity: 4_096)
     private var starts: [Int] = []
     private var presence: [Bool] = []
@@ -145,6 +147,8 @@ private struct MergedEntries: ~Copyable {
     private(set) var editCount = 0
     /// True when all edits stand after the entries that were there.
     var isAppended = false
+
+    init(_ revision: Revision) { self.revision = revision }
 
     var isEmpty: Bool { starts.isEmpty }
     var byteCount: Int { buffer.count }
@@ -165,10 +169,13 @@ private struct MergedEntries: ~Copyable {
 
     mutating func append(_ edit: MemberEdit, _ layout: MemberLayout) {
         editCount += 1
-        guard edit.isAddition else { return }
+        guard edit.action != .erase else { return }
         starts.append(buffer.count)
-        presence.append(true)
-        buffer.append(edit.member)
+        presence.append(edit.action == .put)
+        let revision = edit.revision > .zero ? edit.revision : revision
+        MemberEntry.append(
+            edit.member, layout.hasState ? revision : .zero, isRemoved: edit.action == .bury,
+            edit.position, layout, to: &buffer)
     }
 
     private func start(_ index: Int) -> Int { index < starts.count ? starts[index] : buffer.count }
@@ -222,17 +229,29 @@ extension MemberEdit {
     /// The place of the entry, with the key's prefix before it.
     fileprivate func key(after prefix: [UInt8], _ layout: MemberLayout) -> [UInt8] {
         var key = prefix
-        MemberKey.appendPlace(
-            member, UnsafeRawBufferPointer(start: nil, count: 0), layout, to: &key)
+        (position?.bytes ?? []).withUnsafeBytes { position in
+            MemberKey.appendPlace(member, position, layout, to: &key)
+        }
         return key
     }
 
-    fileprivate func precedes(_ entry: MemberEntry, _ layout: MemberLayout) -> Bool {
-        member < entry.id
+    /// Below, at or above 0, as the edit comes before an entry, concerns it, or comes after it.
+    fileprivate func order(beside entry: MemberEntry, _ layout: MemberLayout) -> Int {
+        if layout.isOrdered {
+            let order = (position?.bytes ?? []).withUnsafeBytes { $0.compare(entry.position) }
+            if order != 0 { return order }
+        }
+        return member < entry.id ? -1 : member == entry.id ? 0 : 1
     }
+}
 
-    fileprivate func replaces(_ entry: MemberEntry, _ layout: MemberLayout) -> Bool {
-        member == entry.id
+extension ArraySlice<MemberEdit> {
+    /// The edits of an ordered list as its entries are ordered.
+    fileprivate var inOrderOfPlaces: ArraySlice<MemberEdit> {
+        sorted { one, other in
+            one.place == other.place
+                ? one.action == .erase && other.action != .erase : one.place < other.place
+        }[...]
     }
 }
 

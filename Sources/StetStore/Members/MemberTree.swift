@@ -41,6 +41,43 @@ package struct MemberTree: Sendable {
         return count
     }
 
+    /// The entry of an object in a list that is in the order of ids; nil when there is none.
+    ///
+    /// - Complexity: a few cursor moves, O(entries of a chunk).
+    package func entry(
+        of member: ObjectID, _ owner: ObjectID, at end: MemberEnd, in transaction: ReadTransaction
+    ) throws -> MemberEntry? {
+        let prefix = MemberKey.prefix(end.number, owner)
+        var key = prefix
+        member.append(to: &key)
+        let cursor = try transaction.cursor(in: table)
+        guard let (chunkKey, value) = try cursor.seekBackwards(key), chunkKey.starts(with: prefix)
+        else { return nil }
+        var entries = try MemberChunk(decoding: value, at: chunkKey, end.layout).entries
+        while let entry = try entries.next() {
+            if entry.id >= member { return entry.id == member ? entry : nil }
+        }
+        return nil
+    }
+
+    /// The last entry of an owner's list; nil when it has none.
+    ///
+    /// - Complexity: a few cursor moves, O(entries of a chunk).
+    package func lastEntry(
+        of owner: ObjectID, at end: MemberEnd, in transaction: ReadTransaction
+    ) throws -> MemberEntry? {
+        let prefix = MemberKey.prefix(end.number, owner)
+        // No place is after this one.
+        let key = prefix + [UInt8](repeating: .max, count: ListPosition.byteLimit + 1)
+        let cursor = try transaction.cursor(in: table)
+        guard let (chunkKey, value) = try cursor.seekBackwards(key), chunkKey.starts(with: prefix)
+        else { return nil }
+        var entries = try MemberChunk(decoding: value, at: chunkKey, end.layout).entries
+        var last: MemberEntry?
+        while let entry = try entries.next() { last = entry }
+        return last
+    }
+
     private func forEachChunk(
         of owner: ObjectID, at end: MemberEnd, in transaction: ReadTransaction,
         _ body: (MemberChunk) throws -> Bool
@@ -50,5 +87,13 @@ package struct MemberTree: Sendable {
         try transaction.scan(table, KeyRange(prefix: prefix)) { key, value in
             try body(try MemberChunk(decoding: value, at: key, layout))
         }
+    }
+}
+
+extension Cursor {
+    /// Moves to the last entry whose key is at most `key`; nil when there is none.
+    borrowing func seekBackwards(_ key: [UInt8]) throws -> Entry? {
+        guard let found = try seek(key) else { return try last() }
+        return found.key.elementsEqual(key) ? found : try previous()
     }
 }

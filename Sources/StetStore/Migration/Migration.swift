@@ -16,6 +16,9 @@ package struct Migration: Hashable, Sendable {
         guard to.revision == from.revision + 1, to.entities.count >= from.entities.count,
             upcasts.count == to.entities.count
         else { throw DecodingFailure("a migration that leads nowhere") }
+        guard to.links.count >= from.links.count,
+            zip(from.links, to.links).allSatisfy({ $1.isRemoved || !$0.isRemoved })
+        else { throw DecodingFailure("a migration that moves links") }
         for number in to.entities.indices.map({ $0 + 1 }) {
             let (old, new) = (from.entity(numbered: number), to.entity(numbered: number))
             let isAdded = number > from.entities.count
@@ -36,6 +39,13 @@ package struct Migration: Hashable, Sendable {
     /// The ends whose lists of members are to go.
     var removedEnds: [EndNumber] {
         from.ends.map(\.number).filter { to.end(numbered: $0) == nil }
+    }
+
+    /// The ends whose lists of members get or lose an order, as the new schema has them.
+    var reorderedEnds: [MemberEnd] {
+        to.ends.filter { end in
+            from.end(numbered: end.number).map { $0.isOrdered != end.isOrdered } ?? false
+        }
     }
 
     /// The indexes that are to be built.

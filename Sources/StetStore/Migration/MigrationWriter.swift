@@ -44,6 +44,7 @@ struct MigrationWriter {
         for index in migration.removedIndexes { try remove(index, in: transaction) }
         for entity in migration.removedEntities { try transaction.empty(records[entity - 1]) }
         for end in migration.removedEnds { try remove(end, in: transaction) }
+        for end in migration.reorderedEnds { try reorder(end, in: transaction) }
         if !isBuilt { try buildIndexes(in: transaction) }
         try renewFloor(head, in: transaction)
         try StoreTables.put(migration.to, in: transaction)
@@ -56,6 +57,51 @@ struct MigrationWriter {
             if planted.contains("removedMembersStay") { return }
         #endif
         try members.remove(end: end, in: transaction)
+    }
+
+    /// Writes the lists of an end anew that gets or loses an order.
+    private func reorder(
+        _ end: MemberEnd, in transaction: borrowing WriteTransaction
+    ) throws {
+        var edits: [MemberEdit] = []
+        if end.isReference {
+            try forEachRecord(ofEntity: end.member, in: transaction) { id, body in
+                let body = try RecordBody(body, of: migration.to.entities[end.member - 1])
+                if let owner = try body.reference(end.slot) {
+                    edits.append(
+                        MemberEdit(end.number, of: owner, id, try body.position(end.slot), .put))
+                }
+                return true
+            }
+        } else {
+            edits = try reorderedLinks(end, in: transaction)
+        }
+        try members.remove(end: end.number, in: transaction)
+        try members.apply(
+            edits.sorted(), at: .zero, migration.to, in: transaction)
+    }
+
+    private func reorderedLinks(
+        _ end: MemberEnd, in transaction: borrowing WriteTransaction
+    ) throws -> [MemberEdit] {
+        guard let link = end.link, let type = migration.to.link(numbered: link),
+            let former = migration.from.end(numbered: end.number)
+        else { return [] }
+        var edits: [MemberEdit] = []
+        let range = KeyRange(prefix: MemberKey.prefix(ofEnd: end.number))
+        try transaction.reading.scan(members.table, range) { key, value in
+            let owner = try MemberKey.decode(key).owner
+            var entries = try MemberChunk(decoding: value, at: key, former.layout).entries
+            while let entry = try entries.next() {
+                let position = try entry.membership.upcast(to: type).position
+                edits.append(
+                    MemberEdit(
+                        end.number, of: owner, entry.id, position, entry.isRemoved ? .bury : .put,
+                        at: entry.revision))
+            }
+            return true
+        }
+        return edits
     }
 
     private func buildIndexes(in transaction: borrowing WriteTransaction) throws {
@@ -84,6 +130,7 @@ struct MigrationWriter {
                 return true
             }
         }
+        digest += try digestOfLinks(in: transaction.reading)
         var revision = floor.revision
         while revision < head.revision {
             revision = revision.next
@@ -94,6 +141,24 @@ struct MigrationWriter {
         }
         floor.digest = digest
         try floor.write(in: transaction)
+    }
+
+    private func digestOfLinks(in transaction: ReadTransaction) throws -> StateDigest {
+        var digest = StateDigest()
+        for case let ends? in migration.to.links.indices.map({ migration.to.ends(ofLink: $0 + 1) })
+        {
+            let range = KeyRange(prefix: MemberKey.prefix(ofEnd: ends.sources.number))
+            try transaction.scan(members.table, range) { key, value in
+                let owner = try MemberKey.decode(key).owner
+                var entries = try MemberChunk(decoding: value, at: key, ends.sources.layout).entries
+                while let entry = try entries.next() {
+                    guard let link = ends.sources.linkKey(owner, entry.id) else { continue }
+                    digest += StateDigest.link(link, try entry.membership, entry.revision)
+                }
+                return true
+            }
+        }
+        return digest
     }
 
     private func addedIndexes(ofEntity entity: Int) -> [NumberedIndex] {

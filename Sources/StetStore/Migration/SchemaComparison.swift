@@ -40,10 +40,11 @@ package struct SchemaComparison {
             }
             upcasts.append(try upcast(old, entity))
         }
+        let links = matchLinks(declared)
         let indexNumbers = indexNumbers(entities)
         schema = try Schema(
-            revision: stored.revision + (steps.isEmpty ? 0 : 1), numbered: entities,
-            indexNumbers: indexNumbers, endNumbers: endNumbers(entities))
+            revision: stored.revision + (steps.isEmpty ? 0 : 1), numbered: entities, links: links,
+            indexNumbers: indexNumbers, endNumbers: endNumbers(entities, links))
     }
 }
 
@@ -153,6 +154,12 @@ extension SchemaComparison {
         if old.name != new.name {
             steps.append("renames \(entity.name).\(old.name) to \(new.name)")
         }
+        if old.hasPosition != new.hasPosition {
+            steps.append(
+                new.hasPosition
+                    ? "orders the objects that share a \(label)"
+                    : "drops the order of the objects that share a \(label)")
+        }
         if old.type != new.type { steps.append("widens \(label) from \(old.type) to \(new.type)") }
         if old.isOptional == new.isOptional { return .null }
         if new.isOptional {
@@ -253,11 +260,54 @@ extension SchemaComparison {
     }
 }
 
-// MARK: - Ends of references
+// MARK: - Links
 
 extension SchemaComparison {
-    /// The numbers of the ends of references: those of the store for references that stay.
-    private func endNumbers(_ entities: [Entity]) -> [EndNumber] {
+    /// The declared links by their numbers.
+    private mutating func matchLinks(_ declared: Schema) -> [LinkType] {
+        let named = declared.links.filter { !$0.isRemoved }.sorted { $0.name < $1.name }
+        var taken: Set<String> = []
+        var links = stored.links.map { old in
+            if old.isRemoved { return old }
+            let heir =
+                named.first { $0.name == old.name && connects($0, likeStored: old) }
+                ?? named.first { link in
+                    origins.linkNames[link.name] == old.name
+                        && stored.number(ofLink: link.name) == nil && !taken.contains(link.name)
+                        && connects(link, likeStored: old)
+                }
+            guard let heir else {
+                steps.append("removes the links \(old.name)")
+                return .removed
+            }
+            taken.insert(heir.name)
+            if heir.name != old.name {
+                steps.append("renames the links \(old.name) to \(heir.name)")
+            }
+            if heir.isOrdered != old.isOrdered {
+                steps.append("\(heir.isOrdered ? "orders" : "drops the order of") \(heir.name)")
+            }
+            return heir
+        }
+        for link in named where !taken.contains(link.name) {
+            steps.append("adds the links \(link.name)")
+            links.append(link)
+        }
+        return links
+    }
+
+    /// Whether declared links connect the entities that stored ones do.
+    private func connects(_ link: LinkType, likeStored old: LinkType) -> Bool {
+        newNumber(ofTarget: link.source) == number(ofTarget: old.source)
+            && newNumber(ofTarget: link.target) == number(ofTarget: old.target)
+    }
+}
+
+// MARK: - Ends of relationships
+
+extension SchemaComparison {
+    /// The numbers of the ends of references and links: those of the store for what stays.
+    private func endNumbers(_ entities: [Entity], _ links: [LinkType]) -> [EndNumber] {
         var unused = (1...UInt16.max).lazy.map(EndNumber.init).filter { [stored] number in
             stored.end(numbered: number) == nil
         }.makeIterator()
@@ -269,13 +319,19 @@ extension SchemaComparison {
                 numbers.append(end?.number ?? unused.next() ?? EndNumber(0))
             }
         }
+        for (offset, link) in links.enumerated() where !link.isRemoved {
+            let ends = stored.ends(ofLink: offset + 1)
+            for number in [ends?.targets.number, ends?.sources.number] {
+                numbers.append(number ?? unused.next() ?? EndNumber(0))
+            }
+        }
         return numbers
     }
 }
 
 extension Entity {
-    /// "the entity Article", "the links Article.tags".
-    fileprivate var title: String { "the \(isLink ? "links" : "entity") \(name)" }
+    /// "the entity Article".
+    fileprivate var title: String { "the entity \(name)" }
 }
 
 extension EntityIndex {

@@ -8,6 +8,8 @@ package struct SchemaOrigins: Sendable {
     package var entityNames: [String: String] = [:]
     /// By entity and property, what the property was called.
     package var propertyNames: [String: [String: String]] = [:]
+    /// By type of links, what it was called.
+    package var linkNames: [String: String] = [:]
     /// By entity and property, what gives the value of objects that have none.
     package var defaults: [String: [String: @Sendable () -> Value]] = [:]
 

@@ -34,7 +34,8 @@ package struct Upcast: Hashable, Sendable {
             && slots.enumerated().allSatisfy { slot, source in
                 let (old, new) = (from.properties[slot], to.properties[slot])
                 return source == slot && (new.isOptional || !old.isOptional)
-                    && (old.type == new.type || (old.type.isInteger && new.type.isInteger))
+                    && ((old.type == new.type && old.hasPosition == new.hasPosition)
+                        || (old.type.isInteger && new.type.isInteger))
             }
     }
 
@@ -43,13 +44,14 @@ package struct Upcast: Hashable, Sendable {
     /// - Throws: `DecodingFailure` when it is none of `from`.
     package func apply(to body: UnsafeRawBufferPointer) throws -> [UInt8] {
         let old = try RecordBody(body, of: from).cells()
+        let arena = CellArena()
         return try withDefaults { defaults in
             var cells = defaults
             for (slot, source) in slots.enumerated() {
                 guard let source, let cell = old[source] else { continue }
-                cells[slot] = try widened(cell, from: source, to: slot)
+                cells[slot] = try widened(cell, from: source, to: slot, arena)
             }
-            return FoldedBody.assemble(cells, to)
+            return withExtendedLifetime(arena) { FoldedBody.assemble(cells, to) }
         }
     }
 
@@ -57,11 +59,12 @@ package struct Upcast: Hashable, Sendable {
     func stateBefore(_ change: JournalChange, _ state: [UInt8]) throws -> [UInt8] {
         try state.withUnsafeBytes { bytes in
             var cells = try RecordBody(bytes, of: to).cells()
+            let arena = CellArena()
             return try withDefaults { defaults in
-                try forEachCell(of: change) { cell in
+                try forEachCell(of: change, arena) { cell in
                     cells[cell.slot] = cell.before ?? defaults[cell.slot]
                 }
-                return FoldedBody.assemble(cells, to)
+                return withExtendedLifetime(arena) { FoldedBody.assemble(cells, to) }
             }
         }
     }
@@ -71,8 +74,9 @@ package struct Upcast: Hashable, Sendable {
     func forEachPresentCell(
         of change: JournalChange, _ body: (PresentCell) throws -> Void
     ) throws {
+        let arena = CellArena()
         try withDefaults { defaults in
-            try forEachCell(of: change) { cell in
+            try forEachCell(of: change, arena) { cell in
                 let (before, after) = (cell.before, cell.after)
                 try body(
                     PresentCell(
@@ -83,11 +87,12 @@ package struct Upcast: Hashable, Sendable {
                         isAfterRedacted: cell.isAfterRedacted))
             }
         }
+        withExtendedLifetime(arena) {}
     }
 
     /// The same without the defaults.
     private func forEachCell(
-        of change: JournalChange, _ body: (PresentCell) throws -> Void
+        of change: JournalChange, _ arena: CellArena, _ body: (PresentCell) throws -> Void
     ) throws {
         let changed = try change.changedCells()
         for cell in changed where from.properties.element(at: cell.slot)?.type != cell.type {
@@ -97,24 +102,33 @@ package struct Upcast: Hashable, Sendable {
             guard let source, let cell = changed.first(where: { $0.slot == source }) else {
                 continue
             }
+            let before = try cell.before.map { try widened($0, from: source, to: slot, arena) }
+            let after = try cell.after.map { try widened($0, from: source, to: slot, arena) }
+            // A position that the present schema does not have has changed.
+            if to.properties[slot].type == .reference, Cell.areEqual(before, after) { continue }
             try body(
                 PresentCell(
-                    slot: slot,
-                    before: try cell.before.map { try widened($0, from: source, to: slot) },
-                    after: try cell.after.map { try widened($0, from: source, to: slot) },
+                    slot: slot, before: before, after: after,
                     isBeforeRedacted: cell.isBeforeRedacted, isAfterRedacted: cell.isAfterRedacted))
         }
     }
 
     /// A value of `from` as one of `to`, by the slot of `to`.
-    func widened(_ cell: Cell, from source: Int, to slot: Int) throws -> Cell {
-        guard case .word(let word) = cell else { return cell }
-        return .word(
-            try to.properties[slot].type.word(
-                widening: word, of: from.properties[source].type))
+    func widened(
+        _ cell: Cell, from source: Int, to slot: Int, _ arena: CellArena
+    ) throws -> Cell {
+        let (old, new) = (from.properties[source], to.properties[slot])
+        switch cell {
+        case .word(let word): return .word(try new.type.word(widening: word, of: old.type))
+        case .bytes(let bytes) where old.hasPosition && !new.hasPosition:
+            return .bytes(UnsafeRawBufferPointer(rebasing: bytes.prefix(16)))
+        case .bytes(let bytes) where !old.hasPosition && new.hasPosition:
+            // Members that have got an order stand in that of their ids.
+            return .bytes(arena.keep(Array(bytes) + ListPosition.first.bytes))
+        default: return cell
+        }
     }
 
-    /// The cells of the defaults, valid for `body` only.
     private func withDefaults<Result>(_ body: ([Cell?]) throws -> Result) throws -> Result {
         try defaults.withUnsafeBytes { bytes in try body(RecordBody(bytes, of: to).cells()) }
     }
@@ -180,5 +194,21 @@ extension ValueType {
         default: throw DecodingFailure("a number that does not widen to \(self)")
         }
         return (self == .double ? Value.double(number) : .float(Float(number))).inlineWord ?? 0
+    }
+}
+
+/// Bytes of cells that are made while a record is read, as long as they are needed.
+final class CellArena {
+    private var kept: [UnsafeMutableRawBufferPointer] = []
+
+    func keep(_ bytes: [UInt8]) -> UnsafeRawBufferPointer {
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 8)
+        copy.copyBytes(from: bytes)
+        kept.append(copy)
+        return UnsafeRawBufferPointer(copy)
+    }
+
+    deinit {
+        for bytes in kept { bytes.deallocate() }
     }
 }

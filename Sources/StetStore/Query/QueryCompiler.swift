@@ -20,12 +20,12 @@ struct QueryCompiler {
         case .root: return (.root, root)
         case .member(let scope):
             guard let depth = members.firstIndex(where: { $0.scope == scope }) else {
-                preconditionFailure("a condition of members is used outside of its closure")
+                trap("a condition of members is used outside of its closure")
             }
             return (.member(depth: depth), members[depth].entity)
         case .target(let owner, let slot, let name):
             guard let entity = schema.number(ofEntity: name) else {
-                preconditionFailure("a query names \(name), which is no model of the store")
+                trap("a query names \(name), which is no model of the store")
             }
             return (.target(place(owner).place, slot: slot, entity: entity), entity)
         }
@@ -64,12 +64,11 @@ struct QueryCompiler {
         let relationship = schema.entities[entity - 1].relationships[members.relationship]
         guard let target = schema.number(ofEntity: relationship.target),
             let end = schema.membersEnd(of: relationship)
-        else { preconditionFailure("a query names a relationship that the store does not have") }
+        else { trap("a query names a relationship that the store does not have") }
         var inner = self
         inner.members.append((members.scope, target))
         return MemberConditions(
-            owner: place, source: end.member, nearSlot: end.slot,
-            farSlot: relationship.farSlot, target: target, condition: inner.condition(condition))
+            owner: place, end: end, condition: inner.condition(condition))
     }
 
     // MARK: Conditions
@@ -167,17 +166,5 @@ extension QueryNode {
         guard case .folded(let node, let folding) = self else { return (self, []) }
         let inner = node.unfolded
         return (inner.node, inner.folding.union(folding))
-    }
-}
-
-extension Relationship {
-    /// The slot in which a link refers to the member; nil when members refer to the owner
-    /// themselves.
-    package var farSlot: Int? {
-        switch members {
-        case .references: nil
-        case .sourceOf: Entity.LinkSlot.target
-        case .targetOf: Entity.LinkSlot.source
-        }
     }
 }

@@ -241,30 +241,20 @@ final class MemberCondition: QueryCondition {
     }
 }
 
-/// The members of a relationship, and what is asked of each.
+/// The members of a relationship, and the condition that each is tested with.
 struct MemberConditions {
     let owner: QueryPlace
-    /// The entity whose objects refer to the owner, and where.
-    let source: Int
-    let nearSlot: Int
-    /// Of links the slot that refers to the member; nil when the sources are the members.
-    let farSlot: Int?
-    /// The entity of the members.
-    let target: Int
+    /// Where the members are listed.
+    let end: MemberEnd
     let condition: QueryCondition
 
-    /// Calls `body` with what the condition says of each member, until it answers false; there are
-    /// none where there is no owner.
+    /// Calls `body` with whether each member satisfies the condition, until it answers false; there
+    /// are no members where there is no owner.
     func forEach(_ frame: inout QueryFrame, _ body: (Bool) throws -> Bool) throws {
         guard let owner = try owner.row(&frame) else { return }
         let state = frame.state
-        for id in try state.sources(of: owner.id, source, slot: nearSlot) {
-            var member = try state.target(source, id)
-            if let farSlot {
-                guard let target = try member?.reference(farSlot) else { continue }
-                member = try state.target(self.target, target)
-            }
-            guard let member else { continue }
+        for place in try state.members(of: owner.id, at: end) {
+            guard let member = try state.target(end.member, place.id) else { continue }
             frame.members.append(member)
             defer { frame.members.removeLast() }
             guard try body(try condition.test(&frame)) else { return }

@@ -38,14 +38,14 @@ indirect enum QueryPlace {
 /// Something that is true or false of an object: a part of a compiled query.
 class QueryCondition {
     func test(_ frame: inout QueryFrame) throws -> Bool {
-        preconditionFailure("a condition without a test")
+        trap("a condition without a test")
     }
 }
 
 /// Something that has a value for an object: a part of a compiled query.
 class QueryOperand {
     func value(_ frame: inout QueryFrame) throws -> Value {
-        preconditionFailure("an operand without a value")
+        trap("an operand without a value")
     }
 
     /// Appends bytes by whose order objects are sorted.
@@ -63,9 +63,11 @@ extension QueryState.Row {
         if reader.isNull(slot: slot) { return nil }
         if type.isInline { return .word(reader.word(slot: slot)) }
         let bytes = reader.bytes(slot: slot)
-        guard !reader.isDamaged, !type.isSixteenBytes || bytes.count == 16 else {
+        guard !reader.isDamaged, !type.isSixteenBytes || bytes.count >= 16 else {
             throw DecodingFailure("a value of object \(id) is damaged")
         }
+        // To a query a reference is the object; its position is the relationship's.
+        if type == .reference { return .bytes(UnsafeRawBufferPointer(rebasing: bytes[..<16])) }
         return .bytes(bytes)
     }
 }

@@ -63,16 +63,14 @@ indirect enum QueryPath {
         _ body: (ObjectID) throws -> Bool
     ) throws {
         guard let end = state.schema.membersEnd(of: relationship) else { return }
+        let opposite = end.link.flatMap { state.schema.ends(ofLink: $0) }.map { ends in
+            ends.targets == end ? ends.sources : ends.targets
+        }
         try QueryRun(state, query).forEachMatch { member in
-            guard let farSlot = relationship.farSlot else {
-                return try member.reference(end.slot).map(body) ?? true
-            }
+            guard let opposite else { return try member.reference(end.slot).map(body) ?? true }
             // Links that are pending count here: their owner need not have changed.
-            for link in try state.sources(of: member.id, end.member, slot: farSlot) {
-                guard let owner = try state.target(end.member, link)?.reference(end.slot) else {
-                    continue
-                }
-                guard try body(owner) else { return false }
+            for owner in try state.members(of: member.id, at: opposite) {
+                guard try body(owner.id) else { return false }
             }
             return true
         }

@@ -148,7 +148,6 @@ extension StoreQuery {
 
 extension Value {
     fileprivate var id: ObjectID? {
-        if case .reference(let id) = self { return id }
-        return nil
+        target
     }
 }

@@ -6,22 +6,20 @@ import StetLMDB
 package final class QueryState {
     /// What lies between the last commit and what a query sees.
     package struct View {
-        /// The revision that the query shows.
-        package let revision: Revision
+        /// The members, and the revision that the query shows.
+        package let state: WorkingState
         /// What is pending, by entity: the body of each object, nil for a deleted one.
-        package let pending: (_ entity: Int) throws -> [ObjectID: [UInt8]?]
-        /// Which objects of an entity commits after the revision have changed.
-        package let later: (borrowing StoreReader, _ entity: Int) throws -> Set<ObjectID>
+        package let pending: (_ entity: Int) throws -> [ObjectID: EncodedBody?]
 
         package init(
-            revision: Revision,
-            pending: @escaping (_ entity: Int) throws -> [ObjectID: [UInt8]?] = { _ in [:] },
-            later: @escaping (borrowing StoreReader, _ entity: Int) throws -> Set<ObjectID>
+            _ state: WorkingState,
+            pending: @escaping (_ entity: Int) throws -> [ObjectID: EncodedBody?] = { _ in [:] }
         ) {
-            self.revision = revision
+            self.state = state
             self.pending = pending
-            self.later = later
         }
+
+        var revision: Revision { state.revision }
     }
 
     /// An object with its body, which stays where it is as long as the state lives.
@@ -46,12 +44,6 @@ package final class QueryState {
     private var pendingOverlays: [Int: Overlay] = [:]
     private var overlays: [Int: Overlay] = [:]
     private var targets: [Int: [ObjectID: Row?]] = [:]
-    private var movedSources: [Reference: [ObjectID: [ObjectID]]] = [:]
-
-    private struct Reference: Hashable {
-        let entity: Int
-        let slot: Int
-    }
 
     /// The objects of an entity that are not as the last commit tells.
     struct Overlay {
@@ -136,7 +128,7 @@ package final class QueryState {
         var overlay = Overlay()
         for (id, body) in try view.pending(entity) {
             overlay.ids.insert(id)
-            overlay.rows[id] = try body.map { try row(id, .zero, keep($0), entity) }
+            overlay.rows[id] = try body.map { try row(id, .zero, keep($0.bytes), entity) }
         }
         pendingOverlays[entity] = overlay
         return overlay
@@ -147,7 +139,8 @@ package final class QueryState {
     func overlay(_ entity: Int) throws -> Overlay {
         if let overlay = overlays[entity] { return overlay }
         var overlay = try pending(entity)
-        for id in try view.later(reader, entity) where overlay.ids.insert(id).inserted {
+        for id in try view.state.foreignObjects(ofEntity: entity, reader)
+        where overlay.ids.insert(id).inserted {
             overlay.rows[id] = try storedRow(entity, id)
         }
         overlays[entity] = overlay
@@ -250,17 +243,12 @@ package final class QueryState {
 
     // MARK: Members
 
-    /// The objects of an entity that refer to a target in a slot, in ascending order of id.
-    func sources(of target: ObjectID, _ entity: Int, slot: Int) throws -> [ObjectID] {
-        let overlay = try overlay(entity)
-        var ids: [ObjectID] = []
-        try reader.forEachReference(to: target, fromEntity: entity, slot: slot) { id in
-            if !overlay.ids.contains(id) { ids.append(id) }
-            return true
+    /// The members of an owner at an end, in their order.
+    func members(of owner: ObjectID, at end: MemberEnd) throws -> [MemberPlace] {
+        if isPlanted("pendingMembersNotSeen") {
+            return try WorkingState(schema, at: view.revision).members(of: owner, at: end, reader)
         }
-        if overlay.rows.isEmpty || isPlanted("pendingMembersNotSeen") { return ids }
-        let moved = try moved(entity, slot)[target] ?? []
-        return moved.isEmpty ? ids : (ids + moved).sorted()
+        return try view.state.members(of: owner, at: end, reader)
     }
 
     /// The members of a relationship of an object, in the order of their ids or in their own.
@@ -268,53 +256,8 @@ package final class QueryState {
         of owner: ObjectID, entity: Int, relationship index: Int
     ) throws -> [Row] {
         let relationship = self.entity(entity).relationships[index]
-        guard let end = schema.membersEnd(of: relationship),
-            let target = schema.number(ofEntity: relationship.target)
-        else { return [] }
-        if let farSlot = relationship.farSlot {
-            return try links(of: owner, end.member, nearSlot: end.slot).compactMap { link in
-                try link.reference(farSlot).flatMap { try row(target, $0) }
-            }
-        }
-        let members = try sources(of: owner, end.member, slot: end.slot)
-            .compactMap { try row(target, $0) }
-        guard let order = relationship.order.flatMap({ schema.number(ofEntity: $0) }) else {
-            return members
-        }
-        var places: [ObjectID: Int] = [:]
-        let slots = (Entity.LinkSlot.source, Entity.LinkSlot.target)
-        for (place, link) in try links(of: owner, order, nearSlot: slots.0).enumerated() {
-            if let member = try link.reference(slots.1) { places[member] = place }
-        }
-        return members.enumerated().sorted { one, other in
-            let (left, right) = (places[one.element.id] ?? .max, places[other.element.id] ?? .max)
-            return left == right ? one.offset < other.offset : left < right
-        }.map(\.element)
-    }
-
-    /// Links at one end, those with positions in their order.
-    private func links(of end: ObjectID, _ entity: Int, nearSlot: Int) throws -> [Row] {
-        let links = try sources(of: end, entity, slot: nearSlot).compactMap { try row(entity, $0) }
-        let slot = Entity.LinkSlot.position
-        guard self.entity(entity).properties.count > slot else { return links }
-        let placed = try links.map { link -> (Row, [UInt8]) in
-            guard case .bytes(let bytes)? = try link.cell(slot, .data) else { return (link, []) }
-            return (link, Array(bytes))
-        }
-        return placed.sorted { one, other in
-            one.1 == other.1 ? one.0.id < other.0.id : one.1.lexicographicallyPrecedes(other.1)
-        }.map(\.0)
-    }
-
-    private func moved(_ entity: Int, _ slot: Int) throws -> [ObjectID: [ObjectID]] {
-        let key = Reference(entity: entity, slot: slot)
-        if let known = movedSources[key] { return known }
-        var sources: [ObjectID: [ObjectID]] = [:]
-        for row in try overlay(entity).rows.values {
-            if let target = try row.reference(slot) { sources[target, default: []].append(row.id) }
-        }
-        movedSources[key] = sources
-        return sources
+        guard let end = schema.membersEnd(of: relationship) else { return [] }
+        return try members(of: owner, at: end).compactMap { try row(end.member, $0.id) }
     }
 }
 

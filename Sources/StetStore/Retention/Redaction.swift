@@ -59,20 +59,17 @@ extension JournalChange {
         of entity: Entity, _ isTaken: (_ slot: Int, _ isBefore: Bool, Cell) throws -> Bool
     ) throws -> ByteStorage? {
         var payload = ByteBuffer()
+        var digestAndSlots = ByteBuffer()
+        digest.append(to: &digestAndSlots)
         let hasChanged =
             kind == .update
             ? try appendCells(to: &payload, isTaken)
-            : try appendBody(of: entity, to: &payload, isTaken)
+            : try appendBody(of: entity, to: &payload, &digestAndSlots, isTaken)
         guard hasChanged else { return nil }
         var block = ByteBuffer(capacity: Self.headerByteCount + Digest.byteCount + payload.count)
-        block.append(UInt32(0))
-        block.appendZeros(Self.saltByteCount)
-        block.append(kind.rawValue)
-        block.append(UInt8(1))
-        block.append(UInt16(self.entity))
-        block.append(id)
-        block.append(previous.number)
-        digest.append(to: &block)
+        Self.appendHeader(
+            kind, self.entity, id, previous, redaction: digestAndSlots.finish(),
+            links: try links(), to: &block)
         block.append(payload.bytes)
         block.overwrite(UInt32(block.count), at: 0)
         block.overwrite(Redaction.checksum(of: block.bytes), at: Self.saltOffset)
@@ -100,11 +97,11 @@ extension JournalChange {
     }
 
     private func appendBody(
-        of entity: Entity, to payload: inout ByteBuffer,
+        of entity: Entity, to payload: inout ByteBuffer, _ redactedSlots: inout ByteBuffer,
         _ isTaken: (Int, Bool, Cell) throws -> Bool
     ) throws -> Bool {
         var cells = try RecordBody(self.payload, of: entity).cells()
-        var slots = Set(redactedSlots)
+        var slots = Set(self.redactedSlots)
         var hasChanged = false
         for (slot, cell) in cells.enumerated() {
             guard let cell, try isTaken(slot, kind == .delete, cell) else { continue }
@@ -112,8 +109,8 @@ extension JournalChange {
             slots.insert(slot)
             hasChanged = true
         }
-        payload.append(UInt16(slots.count))
-        for slot in slots.sorted() { payload.append(UInt16(slot)) }
+        redactedSlots.append(UInt16(slots.count))
+        for slot in slots.sorted() { redactedSlots.append(UInt16(slot)) }
         FoldedBody.assemble(cells, entity).withUnsafeBytes { payload.append($0) }
         return hasChanged
     }

@@ -5,6 +5,10 @@
 /// commits: about every 30 seconds while it is saved to or observed, a few commits at a time, and
 /// only while nobody waits to save. So no save waits for it, and more than what is to be kept may
 /// be there for a while.
+///
+/// Each process trims by what it was told, so of several the shortest decides. Within a process it
+/// is that of the one who opened the store first; who opens it with another one is warned in the
+/// log.
 public enum Retention: Hashable, Sendable {
     /// All of them.
     case forever

@@ -33,6 +33,7 @@ package struct StateDigest: Hashable, Sendable {
     // Slots that no property has.
     private static let existence = 0xffff
     private static let lastChange = 0xfffe
+    private static let linked = 0xfffd
 
     private static func seed(_ entity: Int, _ id: ObjectID, _ slot: Int) -> UInt64 {
         Checksum.combine(UInt64(entity) << 16 | UInt64(slot), id.high, id.low)
@@ -68,6 +69,17 @@ package struct StateDigest: Hashable, Sendable {
         revision == .zero ? StateDigest() : number(revision.number, seed(entity, id, lastChange))
     }
 
+    /// The digest of a link; nothing for one that is absent, whose last change a trim forgets.
+    static func link(
+        _ key: LinkKey, _ membership: Membership, _ revision: Revision
+    ) -> StateDigest {
+        guard case .present(let position) = membership else { return StateDigest() }
+        let seed = Checksum.combine(
+            seed(key.link, key.source, linked), key.target.high, key.target.low)
+        let place = (position?.bytes ?? []).withUnsafeBytes { Checksum.hash($0, seed: seed) }
+        return number(revision.number, place)
+    }
+
     // MARK: Effects
 
     /// What a change adds to the digest of the state, as the present schema tells it: nothing for
@@ -78,7 +90,14 @@ package struct StateDigest: Hashable, Sendable {
     ) throws -> StateDigest {
         let (entity, id) = (change.entity, change.id)
         if history.current.entity(numbered: entity) == nil { return StateDigest() }
-        var effect =
+        var effect = StateDigest()
+        for link in try change.links() {
+            guard let type = history.current.link(numbered: link.key.link) else { continue }
+            effect += Self.link(link.key, link.after.upcast(to: type), revision)
+            effect -= Self.link(link.key, link.before.upcast(to: type), link.previous)
+        }
+        if !change.changesRecord { return effect }
+        effect +=
             lastChange(revision, ofEntity: entity, id)
             - lastChange(change.previous, ofEntity: entity, id)
         switch change.kind {

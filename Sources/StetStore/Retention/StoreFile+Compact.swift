@@ -20,18 +20,47 @@ extension StoreFile {
     ) throws -> StoreCopy {
         try StoreError.wrapping(path: self.path) {
             try Self.refuseUsed(path)
-            let temporary = "\(path).new-\(ObjectID())"
-            defer {
-                unlink(temporary)
-                unlink("\(temporary)-lock")
+            return try withRewritten(path) {
+                try $0.copy(to: path, compacting: true, progress: progress)
             }
-            try Self.naming(path) { try rewrite(to: temporary) }
-            var configuration = Configuration()
-            configuration.allowsUnsafePlace = true
-            let rewritten = try StoreFile.open(at: temporary, configuration)
-            defer { rewritten.close() }
-            return try rewritten.copy(to: path, compacting: true, progress: progress)
         }
+    }
+
+    /// Puts such a copy in the place of the store itself, and closes it.
+    ///
+    /// Saves of all processes wait meanwhile; reads go on, in the file that was there before. Who
+    /// has that open, in this process or another, can only go on reading: the next save throws
+    /// `.storeMoved`, and the store is there as it was when it is closed and opened again.
+    ///
+    /// - Returns: What the verification of the copy found, and its size.
+    /// - Throws: `StoreError`, as `copy`: the store is as it was.
+    /// - Complexity: O(bytes in use), as `compact(to:)`.
+    package func compactInPlace(
+        progress: (StoreCopy.Progress) -> Void = { _ in }
+    ) throws -> StoreCopy {
+        let copy = try StoreError.wrapping(path: path) {
+            try environment.replaceFile { draft in
+                try withRewritten(path) {
+                    try $0.fill(draft, compacting: true, progress)
+                }
+            }
+        }
+        close()
+        return copy
+    }
+
+    /// Calls `body` with a store that has the contents of this one, beside `path`.
+    private func withRewritten<Result>(
+        _ path: String, _ body: (StoreFile) throws -> Result
+    ) throws -> Result {
+        let draft = try Self.naming(path) { try Draft(of: path) }
+        defer { draft.remove() }
+        try Self.naming(path) { try rewrite(to: draft.path) }
+        var configuration = Configuration()
+        configuration.allowsUnsafePlace = true
+        let rewritten = try StoreFile.open(at: draft.path, configuration)
+        defer { rewritten.close() }
+        return try body(rewritten)
     }
 
     private func rewrite(to path: String) throws {

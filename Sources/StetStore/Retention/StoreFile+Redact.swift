@@ -188,7 +188,9 @@ private struct RedactionWork {
                 met.insert(slot)
                 return false
             }
-            try refuseUsed(try upcast?.widened(cell, from: source, to: slot) ?? cell, slot)
+            let arena = CellArena()
+            try refuseUsed(try upcast?.widened(cell, from: source, to: slot, arena) ?? cell, slot)
+            withExtendedLifetime(arena) {}
             found.insert(slot)
             valueCount += 1
             return true

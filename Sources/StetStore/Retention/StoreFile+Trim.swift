@@ -81,6 +81,7 @@ extension StoreFile {
         if let migration = commit.migration {
             try StoreTables.put(migration: migration, at: revision, in: transaction)
         }
+        try removeBuriedLinks(of: commit, in: transaction)
         try journal.remove(envelope, in: transaction)
         floor.revision = revision
         floor.hash = envelope.hash
@@ -91,6 +92,26 @@ extension StoreFile {
 }
 
 extension StoreFile {
+    /// Removes the entries of links that a commit has removed, unless they were changed since: they
+    /// were kept for reads of states before it.
+    private func removeBuriedLinks(
+        of commit: Commit, in transaction: borrowing WriteTransaction
+    ) throws {
+        var edits: [MemberEdit] = []
+        let reader = StoreReader(transaction.reading, self)
+        try commit.forEachChange { change in
+            for link in try change.links() where !link.after.isPresent {
+                guard let ends = schema.ends(ofLink: link.key.link),
+                    try reader.link(link.key).revision == commit.revision
+                else { continue }
+                let (source, target) = (link.key.source, link.key.target)
+                edits.append(MemberEdit(ends.targets.number, of: source, target, nil, .erase))
+                edits.append(MemberEdit(ends.sources.number, of: target, source, nil, .erase))
+            }
+        }
+        try members.apply(edits.sorted(), at: .zero, schema, in: transaction)
+    }
+
     /// Removes some of the commits that need not be kept; true when none are left, or when that
     /// fails, which the log tells.
     func trimOutdated() -> Bool {

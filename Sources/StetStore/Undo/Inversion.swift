@@ -1,46 +1,50 @@
 import StetLMDB
 
-/// Takes commits back one after the other, on values in memory: the three-way rule.
+/// Takes commits back one after the other, on encoded bodies in memory, by the three-way rule.
 ///
-/// A cell that is as the commit has left it gets the value of before; one that has that value
-/// already stays; anything else is a conflict, which the policy decides.
+/// A cell that is as the commit left it gets the value of before; one that has that value already
+/// stays; anything else is a conflict, which the policy decides.
 struct Inversion {
     let file: StoreFile
     let transaction: ReadTransaction
     private let policy: UndoPolicy
-    /// What is taken back, the last commit first.
-    private(set) var subjects: [Revision] = []
+    /// The commits that are taken back, the last one first.
+    var subjects: [Revision] = []
     var objects: [ObjectKey: Working] = [:]
+    var links: [LinkKey: WorkingLink] = [:]
+    /// The lists of members as they will be.
+    let state: WorkingState
     private(set) var conflicts: [UndoConflict] = []
     private(set) var skipped: [UndoConflict] = []
-    /// What was asked already.
+    /// The conflicts that the policy was asked about.
     private var answers: [Question: Decision] = [:]
+    /// Objects whose insertion the policy keeps.
+    var kept: Set<ObjectKey> = []
     /// Objects that were to be restored, and are not.
     var leftOut: Set<ObjectKey> = []
-    /// True when something was changed since a look at what depends on it.
+    /// True when something has changed since its consequences were looked at.
     var hasMoved = false
 
     var reader: StoreReader { StoreReader(transaction, file) }
     var schema: Schema { file.schema }
 
-    /// Entity and id.
-    struct ObjectKey: Hashable, Comparable {
-        let entity: Int
-        let id: ObjectID
-
-        static func < (one: ObjectKey, other: ObjectKey) -> Bool {
-            (one.entity, one.id) < (other.entity, other.id)
-        }
-    }
-
     /// An object while commits are taken back.
     struct Working {
         /// The revision of its record, or of its tombstone.
         let revision: Revision
-        /// The body of its record; nil when it does not exist.
-        let body: [UInt8]?
-        let stored: [Value]?
-        var values: [Value]?
+        /// Whether it exists in the store.
+        let isStored: Bool
+        /// Its values as they will be; nil when it will not exist.
+        var body: EncodedBody?
+        /// False while it is as it is stored.
+        var isTouched = false
+    }
+
+    /// A link while commits are taken back.
+    struct WorkingLink {
+        let revision: Revision
+        let stored: Membership
+        var membership: Membership
     }
 
     /// What has been decided about a conflict.
@@ -53,27 +57,22 @@ struct Inversion {
         let kind: UndoConflict.Kind
         let object: ObjectID
         let property: String?
+        let before: Value
         let subject: Revision
     }
 
-    init(_ file: StoreFile, _ transaction: ReadTransaction, _ policy: UndoPolicy) {
+    init(_ file: StoreFile, _ transaction: ReadTransaction, _ policy: UndoPolicy) throws {
         self.file = file
         self.transaction = transaction
         self.policy = policy
-    }
-
-    /// The objects that are others now, in order.
-    var changedObjects: [Inverse.Object] {
-        objects.filter { $0.value.values != $0.value.stored }.sorted { $0.key < $1.key }
-            .map { key, object in
-                Inverse.Object(
-                    entity: key.entity, id: key.id, revision: object.revision, before: object.body,
-                    after: object.values)
-            }
+        state = WorkingState(file.schema, at: try Head.read(in: transaction).revision)
     }
 
     func entity(_ key: ObjectKey) -> Entity { schema.entities[key.entity - 1] }
 
+    // MARK: Objects
+
+    /// An object with its body, from the store where nothing has changed it yet.
     mutating func object(_ key: ObjectKey) throws -> Working {
         if let object = objects[key] { return object }
         let object = try read(key)
@@ -82,160 +81,96 @@ struct Inversion {
     }
 
     private func read(_ key: ObjectKey) throws -> Working {
-        let found = try reader.withRecord(ofEntity: key.entity, key.id, asOf: .last) { record in
-            let values = try RecordBody(record.body, of: entity(key)).values()
-            return Working(
-                revision: record.revision, body: Array(record.body), stored: values, values: values)
+        guard let (header, stored) = try reader.stored(key.entity, key.id) else {
+            return Working(revision: .zero, isStored: false, body: nil)
         }
-        if let found { return found }
-        let tombstone = try reader.stored(key.entity, key.id)?.0
-        return Working(
-            revision: tombstone?.revision ?? .zero, body: nil, stored: nil, values: nil)
+        if header.isTombstone {
+            return Working(revision: header.revision, isStored: false, body: nil)
+        }
+        let body = try reader.withBody(header, stored, key.entity) { EncodedBody($0) }
+        return Working(revision: header.revision, isStored: true, body: body)
     }
 
-    /// What an object will be; nil when it will not exist.
-    func values(_ key: ObjectKey) throws -> [Value]? {
-        if let object = objects[key] { return object.values }
-        return try read(key).stored
+    /// The body of an object in the store; nil when it does not exist there.
+    func storedBody(_ key: ObjectKey) throws -> EncodedBody? { try read(key).body }
+
+    /// The body that an object will have; nil when it will not exist.
+    func body(_ key: ObjectKey) throws -> EncodedBody? {
+        if let object = objects[key] { return object.body }
+        return try read(key).body
     }
 
     func exists(_ key: ObjectKey) throws -> Bool {
-        if let object = objects[key] { return object.values != nil }
+        if let object = objects[key] { return object.body != nil }
         return try reader.stored(key.entity, key.id).map { !$0.0.isTombstone } ?? false
     }
 
-    // MARK: The rule of cells
-
-    mutating func invert(_ commit: Commit) throws {
-        subjects.append(commit.revision)
-        objects.reserveCapacity(objects.count + commit.changeCount)
-        try commit.forEachChange { change in
-            guard schema.entity(numbered: change.entity) != nil else {
-                let former = commit.schema.entities.element(at: change.entity - 1)?.name ?? ""
-                _ = try decide(
-                    .schema, entity: former, change.id, allows: [.keep], subject: commit.revision)
-                return
-            }
-            try noteRemovedProperties(of: change, commit)
-            let key = ObjectKey(entity: change.entity, id: change.id)
-            let present = try ObjectChange(
-                change, file.history, from: Int(commit.envelope.schemaRevision))
-            switch change.kind {
-            case .insert: try takeBackInsertion(of: key, present, commit.revision)
-            case .update: try takeBackUpdate(of: key, present, commit.revision)
-            case .delete: try takeBackDeletion(of: key, present, commit.revision)
-            }
+    /// Gives an object a body, or none, and lets the lists of members follow.
+    mutating func set(_ body: EncodedBody?, of key: ObjectKey) throws {
+        let present = try object(key).body
+        if present == body { return }
+        try moveReferences(of: key, from: present, to: body)
+        objects[key]?.body = body
+        objects[key]?.isTouched = true
+        if body == nil {
+            state.pending.deleted.insert(key)
+        } else {
+            state.pending.deleted.remove(key)
         }
+        hasMoved = true
     }
 
-    /// Tells the values that would come back if the models still had a place for them.
-    private mutating func noteRemovedProperties(
-        of change: JournalChange, _ commit: Commit
-    ) throws {
-        guard change.kind != .insert,
-            let upcast = try file.history.upcast(
-                ofEntity: change.entity, from: Int(commit.envelope.schemaRevision))
-        else { return }
-        for property in try ObjectChange(change, commit.schema).properties {
-            let slot = upcast.from.slot(of: property.name)
-            if upcast.slots.contains(slot) || property.old == .null { continue }
-            skipped.append(
-                UndoConflict(
-                    kind: .schema, entity: upcast.to.name, object: change.id,
-                    property: property.name, before: property.old, after: property.new))
+    /// Gives a property of an object a value; a reference without a position puts it last.
+    mutating func set(_ value: Value, _ slot: Int, of key: ObjectKey) throws {
+        guard let body = try object(key).body else { return }
+        var value = value
+        if case .reference(let owner) = value,
+            let end = schema.end(ofEntity: key.entity, slot: slot), end.isOrdered
+        {
+            let last = try state.lastPosition(of: owner, at: end, reader)
+            value = .placed(owner, ListPosition.between(last, nil) ?? .first)
         }
+        try set(try body.replacing(value, slot: slot, of: entity(key)), of: key)
     }
 
-    private mutating func takeBackUpdate(
-        of key: ObjectKey, _ change: ObjectChange, _ subject: Revision
+    /// Lets the lists of members follow the references of an object.
+    private mutating func moveReferences(
+        of key: ObjectKey, from old: EncodedBody?, to new: EncodedBody?
     ) throws {
-        guard var values = try object(key).values else {
-            _ = try decide(.gone, of: key, allows: [.keep], subject: subject)
-            return
-        }
+        let ends = schema.referenceEnds(ofMember: key.entity)
+        if ends.isEmpty { return }
         let entity = entity(key)
-        for property in change.properties {
-            guard let slot = entity.slot(of: property.name) else { continue }
-            #if STET_FAULTS
-                let isNullified = property.new == .null && property.old.type == .reference
-                if isNullified, file.planted.contains("nullifiedReferenceStaysNil") { continue }
-            #endif
-            if values[slot] == property.new {
-                values[slot] = property.old
-            } else if values[slot] != property.old, !isWeak(slot, of: entity) {
-                #if STET_FAULTS
-                    if file.planted.contains("undoOverConflicts") {
-                        values[slot] = property.old
-                        continue
-                    }
-                #endif
-                let decision = try decide(
-                    .changed, of: key, slot, property, current: values[slot], subject: subject)
-                switch decision {
-                case .restore: values[slot] = property.old
-                case .set(let others): for (slot, value) in others { values[slot] = value }
-                case .keep, .failed: break
-                }
+        for end in ends {
+            let before = try old?.read(as: entity) { try $0.place(end.slot) } ?? nil
+            let after = try new?.read(as: entity) { try $0.place(end.slot) } ?? nil
+            if let before, let after, before == after { continue }
+            if let before, before.owner != after?.owner {
+                state.pending.members.set(.absent, of: key.id, in: before.owner, at: end)
+            }
+            if let after {
+                state.pending.members.set(
+                    .present(after.position), of: key.id, in: after.owner, at: end)
             }
         }
-        objects[key]?.values = values
     }
 
-    private mutating func takeBackInsertion(
-        of key: ObjectKey, _ change: ObjectChange, _ subject: Revision
-    ) throws {
-        guard let values = try object(key).values else { return }
-        let entity = entity(key)
-        let isModified = change.properties.contains { property in
-            guard let slot = entity.slot(of: property.name) else { return false }
-            return values[slot] != property.new && !isWeak(slot, of: entity)
-        }
-        #if STET_FAULTS
-            if file.planted.contains("modifiedObjectDeleted") {
-                objects[key]?.values = nil
-                return
-            }
-        #endif
-        if isModified {
-            let allowed: Set<Answer> = [.keep, .restore]
-            let decision = try decide(.modified, of: key, allows: allowed, subject: subject)
-            if case .keep = decision { return }
-        }
-        objects[key]?.values = nil
+    // MARK: Links
+
+    mutating func link(_ key: LinkKey) throws -> WorkingLink {
+        if let link = links[key] { return link }
+        let (membership, revision) = try reader.link(key)
+        let link = WorkingLink(revision: revision, stored: membership, membership: membership)
+        links[key] = link
+        return link
     }
 
-    private mutating func takeBackDeletion(
-        of key: ObjectKey, _ change: ObjectChange, _ subject: Revision
-    ) throws {
-        let entity = entity(key)
-        var restored = [Value](repeating: .null, count: entity.properties.count)
-        for property in change.properties {
-            if let slot = entity.slot(of: property.name) { restored[slot] = property.old }
-        }
-        guard var values = try object(key).values else {
-            objects[key]?.values = restored
-            return
-        }
-        // Somebody has brought it back already.
-        for (slot, property) in entity.properties.enumerated()
-        where values[slot] != restored[slot] && !isWeak(slot, of: entity) {
-            let cell = PropertyChange(name: property.name, old: restored[slot], new: .null)
-            let decision = try decide(
-                .changed, of: key, slot, cell, current: values[slot], subject: subject)
-            switch decision {
-            case .restore: values[slot] = restored[slot]
-            case .set(let others): for (slot, value) in others { values[slot] = value }
-            case .keep, .failed: break
-            }
-        }
-        objects[key]?.values = values
-    }
-
-    /// True for a cell that every writer changes, and for the place among the members of a
-    /// relationship: they follow where they can, and are never in conflict.
-    private func isWeak(_ slot: Int, of entity: Entity) -> Bool {
-        entity.properties[slot].stamp != nil
-            || (entity.isLink && slot == Entity.LinkSlot.position)
+    mutating func set(_ membership: Membership, of key: LinkKey) throws {
+        if try link(key).membership == membership { return }
+        links[key]?.membership = membership
+        guard let ends = schema.ends(ofLink: key.link) else { return }
+        state.pending.members.set(membership, of: key.target, in: key.source, at: ends.targets)
+        state.pending.members.set(membership, of: key.source, in: key.target, at: ends.sources)
+        hasMoved = true
     }
 
     // MARK: Conflicts
@@ -243,47 +178,35 @@ struct Inversion {
     /// What a conflict can be answered with beside `.fail`.
     enum Answer { case keep, restore, set }
 
-    private mutating func decide(
-        _ kind: UndoConflict.Kind, of key: ObjectKey, _ slot: Int, _ property: PropertyChange,
-        current: Value, subject: Revision
-    ) throws -> Decision {
-        try decide(
-            kind, entity: entity(key).name, key.id, property: property.name, before: property.old,
-            after: property.new, current: current, later: try later(key, property.name, subject),
-            allows: [.keep, .restore, .set], subject: subject)
-    }
-
     mutating func decide(
         _ kind: UndoConflict.Kind, of key: ObjectKey, property: String? = nil,
-        before: Value = .null, others: [ObjectID] = [], allows allowed: Set<Answer>,
-        subject: Revision? = nil
+        before: Value = .null, after: Value = .null, current: Value = .null,
+        others: [ObjectID] = [], allows allowed: Set<Answer>, subject: Revision? = nil
     ) throws -> Decision {
         let subject = subject ?? subjects.last ?? .zero
-        let isLater = [.gone, .modified].contains(kind)
+        let hasLater = [.changed, .gone, .modified].contains(kind)
         return try decide(
-            kind, entity: entity(key).name, key.id, property: property, before: before,
-            later: isLater ? try later(key, nil, subject) : nil, others: others, allows: allowed,
-            subject: subject)
+            UndoConflict(
+                kind: kind, entity: entity(key).name, object: key.id, property: property,
+                before: before, after: after, current: current,
+                later: hasLater ? try later(key, property, subject) : nil, others: others),
+            allows: allowed, subject: subject)
     }
 
-    /// Asks the policy about a conflict that was not asked about before.
-    private mutating func decide(
-        _ kind: UndoConflict.Kind, entity: String, _ id: ObjectID, property: String? = nil,
-        before: Value = .null, after: Value = .null, current: Value = .null,
-        later: UndoConflict.Later? = nil, others: [ObjectID] = [], allows allowed: Set<Answer>,
-        subject: Revision
+    /// Asks the policy about a conflict that it was not asked about before.
+    mutating func decide(
+        _ conflict: UndoConflict, allows allowed: Set<Answer>, subject: Revision
     ) throws -> Decision {
-        let question = Question(kind: kind, object: id, property: property, subject: subject)
+        let question = Question(
+            kind: conflict.kind, object: conflict.object, property: conflict.property,
+            before: conflict.before, subject: subject)
         if let known = answers[question] { return known }
-        let conflict = UndoConflict(
-            kind: kind, entity: entity, object: id, property: property, before: before,
-            after: after, current: current, later: later, others: others)
         let decision: Decision
         switch policy.answer(conflict) {
         case .keep where allowed.contains(.keep): decision = .keep
         case .restore where allowed.contains(.restore): decision = .restore
         case .set(let values) where allowed.contains(.set):
-            decision = slots(values, schema.entity(named: entity)).map(Decision.set) ?? .failed
+            decision = slots(values, conflict.entity).map(Decision.set) ?? .failed
         default: decision = .failed
         }
         switch decision {
@@ -296,16 +219,24 @@ struct Inversion {
     }
 
     /// Notes that an answer has not helped.
-    mutating func fail(_ conflict: UndoConflict) { conflicts.append(conflict) }
+    mutating func fail(_ conflict: UndoConflict) {
+        if !conflicts.contains(conflict) { conflicts.append(conflict) }
+    }
+
+    /// Reports a value that the present schema has no place for.
+    mutating func skip(_ conflict: UndoConflict) { skipped.append(conflict) }
 
     /// Values by slot; nil when one does not fit its property.
-    private func slots(_ values: [String: Value], _ entity: Entity?) -> [Int: Value]? {
-        guard let entity else { return nil }
+    private func slots(_ values: [String: Value], _ name: String) -> [Int: Value]? {
+        guard let entity = schema.entity(named: name) else { return nil }
         var slots: [Int: Value] = [:]
         for (name, value) in values {
-            guard let slot = entity.slot(of: name), entity.properties[slot].accepts(value) else {
-                return nil
-            }
+            // Who answers knows owners, and need not know positions.
+            guard let slot = entity.slot(of: name),
+                entity.properties[slot].accepts(value)
+                    || entity.properties[slot].withPosition(false).accepts(value),
+                (try? EncodedBody([value])) != nil
+            else { return nil }
             slots[slot] = value
         }
         return slots
@@ -337,19 +268,27 @@ struct Inversion {
     }
 }
 
+extension RecordBody {
+    /// The owner in whose list a reference puts the object, and its position there.
+    func place(
+        _ slot: Int
+    ) throws(DecodingFailure) -> (owner: ObjectID, position: ListPosition?)? {
+        guard let owner = try reference(slot) else { return nil }
+        return (owner, try position(slot))
+    }
+}
+
+extension Property {
+    /// True when nil is not a value of it.
+    var isRequired: Bool { !isOptional || rules.contains(.required) }
+}
+
 #if STET_FAULTS
     extension Inversion {
         /// A planted bug: the last of several restored objects is forgotten.
         mutating func loseObject() {
-            let restored = objects.filter { $0.value.stored == nil && $0.value.values != nil }.keys
-            if restored.count > 1, let last = restored.max() { objects[last]?.values = nil }
+            let restored = objects.filter { !$0.value.isStored && $0.value.body != nil }.keys
+            if restored.count > 1, let last = restored.max() { objects[last]?.body = nil }
         }
     }
 #endif
-
-extension RecordBody {
-    /// The values of all properties.
-    func values() throws -> [Value] {
-        try zip(entity.properties, cells()).map { try Value($1, type: $0.type) }
-    }
-}

@@ -71,7 +71,7 @@ extension StoreReader {
     ///   one that was trimmed, `.erased` when values of it were redacted.
     /// - Complexity: O(changes of the commits), and reads of what refers to what is deleted.
     package func prepare(
-        _ request: UndoRequest, _ policy: UndoPolicy
+        _ request: UndoRequest, _ policy: UndoPolicy, into net: inout NetChanges
     ) throws -> PreparedUndo? {
         let step: UndoStep?
         switch request {
@@ -96,7 +96,8 @@ extension StoreReader {
             }
         #endif
         return PreparedUndo(
-            request: request, inverse: try inverse(of: step.revisions, policy), rest: step.rest)
+            request: request, inverse: try inverse(of: step.revisions, policy, into: &net),
+            rest: step.rest)
     }
 
     private func refuseErased(_ step: UndoStep) throws {
@@ -125,7 +126,7 @@ extension StoreReader {
             inverse: Inverse(
                 base: try head().revision, subjects: step.revisions,
                 label: isThere ? try description(of: step.top).attributes.label : nil,
-                objects: [], conflicts: [], skipped: []),
+                conflicts: [], skipped: []),
             rest: step.rest)
     }
 

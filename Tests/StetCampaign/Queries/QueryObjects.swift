@@ -26,6 +26,12 @@ struct Sample {
     var box: ObjectID?
     var next: ObjectID?
 
+    /// Among the samples of its box; another one when it has changed.
+    private var place: ListPosition {
+        let bytes = withUnsafeBytes(of: id.low.bigEndian) { Array($0.dropFirst()) }
+        return ListPosition(bytes: [UInt8(number & 0x7f) + 1] + bytes) ?? .first
+    }
+
     /// In the order of the slots.
     var values: [Value] {
         [
@@ -33,7 +39,7 @@ struct Sample {
             .decimal(price), .date(date), .string(text), Value(note, Value.string),
             Value(size, Value.int), Value(bytes, Value.data), Value(code, Value.uuid),
             Value(link, Value.url), .list(tags.map(Value.string)), Value(mark, Value.bool),
-            Value(weight, Value.double), .int(key), Value(box, Value.reference),
+            Value(weight, Value.double), .int(key), Value(box) { .placed($0, place) },
             Value(next, Value.reference),
         ]
     }
@@ -52,13 +58,11 @@ struct Box {
     }
 }
 
-/// A member of the relationship between samples.
-struct SampleLink: Hashable {
-    let source: ObjectID
-    let target: ObjectID
-
-    /// In the order of the slots.
-    var values: [Value] { [.reference(source), .reference(target)] }
+extension LinkKey {
+    /// The link that makes a sample a member of another one's relationship.
+    init(_ source: ObjectID, _ target: ObjectID) {
+        self.init(link: QuerySchema.links, source: source, target: target)
+    }
 }
 
 extension Value {
@@ -71,16 +75,12 @@ extension Value {
 struct QueryWorld {
     var boxes: [ObjectID: Box] = [:]
     var samples: [ObjectID: Sample] = [:]
-    var links: [ObjectID: SampleLink] = [:]
+    var links: Set<LinkKey> = []
     private var lastID: UInt64 = 0
 
-    /// Everything that is stored of an entity.
+    /// The values of all objects of an entity.
     func values(_ entity: Int) -> [ObjectID: [Value]] {
-        switch entity {
-        case QuerySchema.box: boxes.mapValues(\.values)
-        case QuerySchema.link: links.mapValues(\.values)
-        default: samples.mapValues(\.values)
-        }
+        entity == QuerySchema.box ? boxes.mapValues(\.values) : samples.mapValues(\.values)
     }
 
     // In ascending order: that of a dictionary is another one in every run.
@@ -116,13 +116,10 @@ struct QueryWorld {
     }
 
     private mutating func addLink(_ random: inout SeededGenerator) {
-        let id = nextID()
-        let ids = sampleIDs
-        guard let source = ids.randomElement(using: &random),
-            let target = ids.randomElement(using: &random)
+        guard let source = sampleIDs.randomElement(using: &random),
+            let target = sampleIDs.randomElement(using: &random)
         else { return }
-        let link = SampleLink(source: source, target: target)
-        if !links.values.contains(link) { links[id] = link }
+        links.insert(LinkKey(source, target))
     }
 
     private static func box(
@@ -167,7 +164,7 @@ struct QueryWorld {
         if random.chance(3), let id = boxIDs.randomElement(using: &random) {
             deleteBox(id, dangling && random.chance(2))
         }
-        for id in links.keys.sorted() where random.chance(8) { links[id] = nil }
+        for link in links.sorted() where random.chance(8) { links.remove(link) }
         for _ in 0..<4 { addSample(&random) }
         for _ in 0..<4 { addLink(&random) }
         if random.chance(2) { addBox(&random) }
@@ -178,7 +175,7 @@ struct QueryWorld {
         sampleIDs.removeAll { $0 == id }
         if dangling { return }
         for source in samples.keys where samples[source]?.next == id { samples[source]?.next = nil }
-        links = links.filter { $0.value.source != id && $0.value.target != id }
+        links = links.filter { $0.source != id && $0.target != id }
     }
 
     private mutating func deleteBox(_ id: ObjectID, _ dangling: Bool) {

@@ -3,8 +3,9 @@ import StetStore
 /// The entities of the queries campaign by number, and which indexes a store can have.
 enum QuerySchema {
     static let box = 1
-    static let link = 2
-    static let sample = 3
+    static let sample = 2
+    /// The number of the links between samples.
+    static let links = 1
 
     /// Of the property of samples that no two share.
     private static let uniqueSlot = 17
@@ -13,28 +14,28 @@ enum QuerySchema {
     static func schema(
         ofSamples samples: [EntityIndex], ofBoxes boxes: [EntityIndex]
     ) throws -> Schema {
-        try Schema(entities: [
-            Entity(
-                name: "Box", properties: boxProperties, indexes: boxes,
-                relationships: [
-                    Relationship(
-                        name: "samples", target: "Sample", members: .references(property: "box")),
-                    Relationship(
-                        name: "children", target: "Box", members: .references(property: "parent")),
-                ]),
-            Entity.links("Link", from: "Sample", to: "Sample", isOrdered: false),
-            Entity(
-                name: "Sample", properties: sampleProperties, indexes: samples,
-                relationships: [
-                    Relationship(
-                        name: "others", target: "Sample", members: .sourceOf(links: "Link")),
-                    Relationship(
-                        name: "holders", target: "Sample", members: .targetOf(links: "Link")),
-                    Relationship(
-                        name: "followers", target: "Sample",
-                        members: .references(property: "next")),
-                ]),
-        ])
+        let box = Entity(
+            name: "Box", properties: boxProperties, indexes: boxes,
+            relationships: [
+                Relationship(
+                    name: "samples", target: "Sample", members: .references(property: "box"),
+                    isOrdered: true),
+                Relationship(
+                    name: "children", target: "Box", members: .references(property: "parent")),
+            ])
+        let sample = Entity(
+            name: "Sample", properties: sampleProperties, indexes: samples,
+            relationships: [
+                Relationship(
+                    name: "others", target: "Sample", members: .targets(ofLinks: "Sample.others")),
+                Relationship(
+                    name: "holders", target: "Sample", members: .sources(ofLinks: "Sample.others")),
+                Relationship(
+                    name: "followers", target: "Sample", members: .references(property: "next")),
+            ])
+        return try Schema(
+            entities: [box, sample],
+            links: [LinkType(name: "Sample.others", source: "Sample", target: "Sample")])
     }
 
     private static let boxProperties = [
@@ -62,7 +63,8 @@ enum QuerySchema {
         Property(name: "mark", type: .bool, isOptional: true),
         Property(name: "weight", type: .double, isOptional: true),
         Property(name: "key", type: .int),
-        Property(name: "box", type: .reference, isOptional: true, target: "Box"),
+        Property(
+            name: "box", type: .reference, isOptional: true, target: "Box", hasPosition: true),
         Property(name: "next", type: .reference, isOptional: true, target: "Sample"),
     ]
 

@@ -5,16 +5,16 @@ import StetTestSupport
 
 /// Stores with the same contents and different indexes, and what a context sees of them.
 final class QueryStores {
-    /// A store, and what has changed in it since the revision that queries see.
+    /// A store, and the memberships that queries see.
     private struct Opened {
         let file: StoreFile
-        let later: [Int: Set<ObjectID>]
+        let state: WorkingState
     }
 
     private let directory = TemporaryDirectory()
     private let revision: Revision
     /// What is pending, by entity.
-    private let pending: [Int: [ObjectID: [UInt8]?]]
+    private let pending: [Int: [ObjectID: EncodedBody?]]
     private var stores: [Opened] = []
 
     /// `worlds` are what the commits have made, one after the other; queries see `seen` on top of
@@ -24,7 +24,7 @@ final class QueryStores {
     ) throws {
         revision = Revision(UInt64(base + 1))
         let schemas = try Self.schemas(&random)
-        pending = Self.pending(seen, worlds[base], schemas[0], &random)
+        pending = try Self.pending(seen, worlds[base], schemas[0], &random)
         for (place, schema) in schemas.enumerated() {
             let file = try Self.open(directory.file("\(place).stet"), schema)
             var last = QueryWorld()
@@ -33,8 +33,9 @@ final class QueryStores {
                 try Self.commit(world, last, file, &revisions)
                 last = world
             }
-            stores.append(
-                Opened(file: file, later: try Self.later(file, behind: revision)))
+            let state = WorkingState(schema, at: revision)
+            Self.change(state, from: worlds[base], to: seen)
+            stores.append(Opened(file: file, state: state))
         }
     }
 
@@ -47,9 +48,7 @@ final class QueryStores {
     /// Calls `body` with what a query sees of a store.
     func read<Result>(_ place: Int, _ body: (QueryState) throws -> Result) throws -> Result {
         let store = stores[place]
-        let view = QueryState.View(
-            revision: revision, pending: { [pending] in pending[$0] ?? [:] },
-            later: { _, entity in store.later[entity] ?? [] })
+        let view = QueryState.View(store.state, pending: { [pending] in pending[$0] ?? [:] })
         return try store.file.read { reader in try body(QueryState(reader, view)) }
     }
 
@@ -99,7 +98,15 @@ final class QueryStores {
     ) throws {
         let base = try file.read { try $0.head().revision }
         var changes = NetChanges(schema: file.schema)
-        for entity in [QuerySchema.box, QuerySchema.link, QuerySchema.sample] {
+        for link in last.links.symmetricDifference(world.links) {
+            let (wasPresent, isPresent) = (last.links.contains(link), world.links.contains(link))
+            changes.append(
+                LinkChange(
+                    link, before: wasPresent ? .present(nil) : .absent,
+                    after: isPresent ? .present(nil) : .absent,
+                    previous: try file.read { try $0.link(link).revision }))
+        }
+        for entity in [QuerySchema.box, QuerySchema.sample] {
             let (old, new) = (last.values(entity), world.values(entity))
             for id in Set(old.keys).union(new.keys).sorted() where old[id] != new[id] {
                 let before = old[id].map { values in
@@ -126,9 +133,9 @@ final class QueryStores {
     /// As a context encodes it; some of it is what the store has anyway.
     private static func pending(
         _ seen: QueryWorld, _ base: QueryWorld, _ schema: Schema, _ random: inout SeededGenerator
-    ) -> [Int: [ObjectID: [UInt8]?]] {
-        var pending: [Int: [ObjectID: [UInt8]?]] = [:]
-        let isEdited = [QuerySchema.box, QuerySchema.link, QuerySchema.sample]
+    ) throws -> [Int: [ObjectID: EncodedBody?]] {
+        var pending: [Int: [ObjectID: EncodedBody?]] = [:]
+        let isEdited = [QuerySchema.box, QuerySchema.sample]
             .contains { seen.values($0) != base.values($0) }
         for entity in 1...schema.entities.count {
             let (old, new) = (base.values(entity), seen.values(entity))
@@ -136,26 +143,48 @@ final class QueryStores {
                 let isTouched = isEdited && random.chance(20)
                 guard old[id] != new[id] || isTouched else { continue }
                 pending[entity, default: [:]].updateValue(
-                    new[id].map { body($0, entity, schema) }, forKey: id)
+                    try new[id].map { try EncodedBody($0) }, forKey: id)
             }
         }
         return pending
     }
 
-    /// What a context learns from the journal.
-    private static func later(
-        _ file: StoreFile, behind revision: Revision
-    ) throws -> [Int: Set<ObjectID>] {
-        try file.read { reader in
-            var objects: [Int: Set<ObjectID>] = [:]
-            var next = revision.next
-            while next <= (try reader.head().revision) {
-                try reader.forEachTouchedObject(of: next) { entity, id, _ in
-                    objects[entity, default: []].insert(id)
+    /// Lets the lists of members follow, as a context does.
+    private static func change(
+        _ state: WorkingState, from base: QueryWorld, to seen: QueryWorld
+    ) {
+        let schema = state.schema
+        for entity in 1...schema.entities.count {
+            let (old, new) = (base.values(entity), seen.values(entity))
+            for id in Set(old.keys).union(new.keys) where old[id] != new[id] {
+                if new[id] == nil { state.pending.deleted.insert(ObjectKey(entity, id)) }
+                for end in schema.referenceEnds(ofMember: entity) {
+                    let (before, after) = (old[id]?[end.slot], new[id]?[end.slot])
+                    if before == after { continue }
+                    if let owner = before?.target {
+                        state.pending.members.set(.absent, of: id, in: owner, at: end)
+                    }
+                    if let after, let owner = after.target {
+                        let membership = Membership.present(after.position)
+                        state.pending.members.set(membership, of: id, in: owner, at: end)
+                    }
                 }
-                next = next.next
             }
-            return objects
         }
+        guard let ends = schema.ends(ofLink: QuerySchema.links) else { return }
+        for link in base.links.symmetricDifference(seen.links) {
+            let membership = seen.links.contains(link) ? Membership.present(nil) : .absent
+            state.pending.members.set(
+                membership, of: link.target, in: link.source, at: ends.targets)
+            state.pending.members.set(
+                membership, of: link.source, in: link.target, at: ends.sources)
+        }
+    }
+}
+
+extension Value {
+    /// The position of an object among the members that it belongs to by a reference.
+    fileprivate var position: ListPosition? {
+        if case .placed(_, let position) = self { position } else { nil }
     }
 }

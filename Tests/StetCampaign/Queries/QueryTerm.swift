@@ -14,7 +14,7 @@ final class QueryScene {
     init(_ world: QueryWorld) {
         boxes = world.boxes
         samples = world.samples
-        for link in world.links.values {
+        for link in world.links {
             if let target = samples[link.target] { others[link.source, default: []].append(target) }
             if let source = samples[link.source] {
                 holders[link.target, default: []].append(source)

@@ -3,13 +3,16 @@ import StetStore
 /// The rule of cells on whole states.
 struct ReferenceInversion {
     typealias Key = ReferenceModel.Key
-    let now: ReferenceModel.State
+    typealias State = ReferenceModel.State
+    let now: State
     let policy: ReferenceModel.Policy
-    private(set) var state: ReferenceModel.State
+    private(set) var state: State
     private(set) var isRefused = false
     private var leftOut: Set<Key> = []
+    /// Objects whose insertion stays.
+    private var kept: Set<Key> = []
 
-    init(now: ReferenceModel.State, policy: ReferenceModel.Policy) {
+    init(now: State, policy: ReferenceModel.Policy) {
         (self.now, self.policy, state) = (now, policy, now)
     }
 
@@ -25,33 +28,40 @@ struct ReferenceInversion {
         }
     }
 
-    private func isWeak(_ key: Key, _ slot: Int) -> Bool {
-        (key.entity == SimulationEntity.item && slot == SimulationEntity.stamp)
-            || (key.entity == SimulationEntity.steps && slot == SimulationEntity.position)
+    private func isStamp(_ key: Key, _ slot: Int) -> Bool {
+        key.entity == SimulationEntity.item && slot == SimulationEntity.stamp
     }
+
+    /// True for two values that are the same but for a place among members.
+    private func areSame(_ one: Value, _ other: Value) -> Bool {
+        one == other || (one.target != nil && one.target == other.target)
+    }
+
+    // MARK: Cells
 
     mutating func takeBack(_ key: Key, _ before: [Value]?, _ after: [Value]?) {
         switch (before, after, state[key]) {
         case (let before?, let after?, var present?):
             for slot in present.indices where before[slot] != after[slot] {
-                if present[slot] == after[slot] {
-                    present[slot] = before[slot]
-                } else if present[slot] != before[slot], !isWeak(key, slot),
-                    conflict(mayKeep: true, mayRestore: true) == .restore
-                {
-                    present[slot] = before[slot]
-                }
+                takeBack(&present[slot], before[slot], after[slot], isStamp(key, slot))
             }
             state[key] = present
-        case (_?, _?, nil): _ = conflict(mayKeep: true, mayRestore: false)
+        case (let before?, let after?, nil):
+            let isMove = before.indices.allSatisfy { areSame(before[$0], after[$0]) }
+            if !isMove { _ = conflict(mayKeep: true, mayRestore: false) }
         case (nil, let after?, let present?):
             let isSame = present.indices.allSatisfy {
-                present[$0] == after[$0] || isWeak(key, $0)
+                areSame(present[$0], after[$0]) || isStamp(key, $0)
             }
-            if isSame || conflict(mayKeep: true, mayRestore: true) != .keep { state[key] = nil }
+            if !isSame, conflict(mayKeep: true, mayRestore: true) == .keep {
+                kept.insert(key)
+            } else {
+                state[key] = nil
+            }
         case (let before?, nil, nil): state[key] = before
         case (let before?, nil, var present?):
-            for slot in present.indices where present[slot] != before[slot] && !isWeak(key, slot) {
+            for slot in present.indices
+            where !areSame(present[slot], before[slot]) && !isStamp(key, slot) {
                 if conflict(mayKeep: true, mayRestore: true) == .restore {
                     present[slot] = before[slot]
                 }
@@ -61,69 +71,99 @@ struct ReferenceInversion {
         }
     }
 
-    mutating func settle(
-        _ repeated: (ReferenceModel.State, Set<Key>) -> [Key]
+    private mutating func takeBack(
+        _ present: inout Value, _ before: Value, _ after: Value, _ isStamp: Bool
     ) {
-        var last: ReferenceModel.State?
+        if present == after {
+            present = before
+        } else if areSame(before, after) {
+            // A place: it comes back where nobody has given the object another one.
+        } else if areSame(present, after) {
+            // The object was moved among the members of the owner that it is taken from.
+            present = before
+        } else if !areSame(present, before), !isStamp,
+            conflict(mayKeep: true, mayRestore: true) == .restore
+        {
+            present = before
+        }
+    }
+
+    mutating func takeBack(_ key: LinkKey, _ before: Membership, _ after: Membership) {
+        if before == after { return }
+        let present = state.links[key] ?? .absent
+        let isTakenBack =
+            before.isPresent == after.isPresent
+            ? present == after : present.isPresent == after.isPresent
+        if isTakenBack { state.links[key] = before.isPresent ? before : nil }
+    }
+
+    // MARK: Settling
+
+    mutating func settle(_ repeated: (State, Set<Key>) -> [Key]) {
+        var last: State?
         while last != state, !isRefused {
             last = state
             settleDeletions()
             settleReferences()
+            settleLinks()
             if last == state { settleUniqueValues(repeated) }
         }
     }
 
     private mutating func settleDeletions() {
-        for key in now.keys.sorted() where state[key] == nil {
-            let referrers = referrers(to: key)
-            if referrers.isEmpty { continue }
-            switch conflict(mayKeep: true, mayRestore: true) {
-            case .keep: state[key] = now[key]
-            case .restore:
-                for (source, slot) in referrers {
-                    if SimulationEntity.isLink(source.entity) {
-                        state[source] = nil
-                    } else if source.entity == SimulationEntity.item,
-                        key.entity == SimulationEntity.box
-                    {
-                        state[source] = nil
-                    } else if SimulationEntity.isRequired(source.entity, slot) {
-                        isRefused = true
-                    } else {
-                        state[source]?[slot] = .null
-                    }
+        for key in now.objects.keys.sorted() where state[key] == nil {
+            if state.referrers(to: key).isEmpty, links(of: key).isEmpty {
+                // Links with what is deleted, too.
+                state.links = state.links.filter {
+                    ![$0.key.source, $0.key.target].contains(key.id)
                 }
+                continue
+            }
+            switch conflict(mayKeep: true, mayRestore: true) {
+            case .keep:
+                kept.insert(key)
+                state[key] = now[key]
+            case .restore: propagate(key)
             case .refuse: return
             }
         }
     }
 
-    /// References that are stored now, and are not taken away.
-    private func referrers(to key: Key) -> [(Key, Int)] {
-        var referrers: [(Key, Int)] = []
-        for (source, values) in now {
-            for (slot, target) in SimulationEntity.references[source.entity] ?? [:]
-            where target == key.entity && values[slot] == .reference(key.id)
-                && state[source]?[slot] == .reference(key.id)
-            {
-                referrers.append((source, slot))
+    /// The links of an object with others that will exist.
+    private func links(of key: Key) -> [LinkKey] {
+        guard key.entity == SimulationEntity.item else { return [] }
+        return state.links.keys.filter { link in
+            let others = [link.source, link.target].filter { $0 != key.id }
+            return others.count == 1
+                && state[Key(entity: SimulationEntity.item, id: others[0])] != nil
+        }
+    }
+
+    /// The delete rules of an object that is deleted.
+    private mutating func propagate(_ key: Key) {
+        for link in links(of: key) { state.links[link] = nil }
+        for (source, slot) in state.referrers(to: key) where state[source] != nil {
+            if key.entity == SimulationEntity.box {
+                state[source] = nil
+                propagate(source)
+            } else if SimulationEntity.isRequired(source.entity) {
+                isRefused = true
+            } else {
+                state[source]?[slot] = .null
             }
         }
-        return referrers
     }
 
     private mutating func settleReferences() {
-        for key in state.keys.sorted() {
+        for key in state.objects.keys.sorted() {
             for slot in (SimulationEntity.references[key.entity] ?? [:]).keys.sorted() {
-                guard let values = state[key], case .reference(let id) = values[slot],
-                    now[key]?[slot] != values[slot],
+                guard let id = state[key]?[slot].target, now[key]?[slot].target != id,
                     let target = SimulationEntity.references[key.entity]?[slot]
                 else { continue }
                 let targetKey = Key(entity: target, id: id)
                 if state[targetKey] != nil { continue }
-                let isRequired = SimulationEntity.isRequired(key.entity, slot)
-                let goesAlong =
-                    SimulationEntity.isLink(key.entity) || target == SimulationEntity.box
+                let isRequired = SimulationEntity.isRequired(key.entity)
+                let goesAlong = target == SimulationEntity.box
                 let mayKeep =
                     !leftOut.contains(targetKey) || goesAlong || now[key] != nil || !isRequired
                 guard conflict(mayKeep: mayKeep, mayRestore: false) == .keep else { return }
@@ -139,19 +179,31 @@ struct ReferenceInversion {
         }
     }
 
-    private mutating func settleUniqueValues(
-        _ repeated: (ReferenceModel.State, Set<Key>) -> [Key]
-    ) {
+    private mutating func settleLinks() {
+        for link in Set(now.links.keys).union(state.links.keys).sorted()
+        where now.links[link] != state.links[link] {
+            let ends = [link.source, link.target].map {
+                Key(entity: SimulationEntity.item, id: $0)
+            }
+            if now.links[link] != nil {
+                if ends.contains(where: kept.contains) { state.links[link] = now.links[link] }
+            } else if state[ends[0]] == nil {
+                // It goes with its source.
+                state.links[link] = nil
+            } else if state[ends[1]] == nil {
+                guard conflict(mayKeep: true, mayRestore: false) == .keep else { return }
+                state.links[link] = nil
+            }
+        }
+    }
+
+    private mutating func settleUniqueValues(_ repeated: (State, Set<Key>) -> [Key]) {
         let changed = Set(
-            state.keys.filter { key in
+            state.objects.keys.filter { key in
                 guard let slots = SimulationEntity.unique[key.entity] else { return false }
                 return slots.contains { now[key]?[$0] != state[key]?[$0] }
             })
         for key in repeated(state, changed) {
-            if SimulationEntity.isLink(key.entity) {
-                state[key] = now[key]
-                continue
-            }
             guard conflict(mayKeep: true, mayRestore: false) == .keep else { return }
             guard let stored = now[key] else {
                 leftOut.insert(key)
@@ -166,60 +218,60 @@ struct ReferenceInversion {
 
     // MARK: Places
 
-    private struct Place: Comparable {
-        let position: ListPosition
-        let key: Key
-
-        static func < (one: Place, other: Place) -> Bool {
-            (one.position, one.key) < (other.position, other.key)
-        }
-    }
-
-    /// Gives steps that came back their places: those that they had or, where the order has changed
-    /// since, behind the nearest left neighbour.
-    mutating func settlePositions(formerly before: ReferenceModel.State) {
-        let steps = state.filter { $0.key.entity == SimulationEntity.steps }
-        for (source, steps) in Dictionary(grouping: steps, by: { $0.value[0] }) {
-            let places = steps.compactMap { key, values in
-                ListPosition(values).map { Place(position: $0, key: key) }
+    /// Gives members that came back their places: those that they had or, where the order has
+    /// changed since, after the nearest left neighbour.
+    mutating func settlePositions(formerly before: State) {
+        if isRefused { return }
+        let slot = SimulationEntity.boxOfItem
+        for box in state.objects.keys where box.entity == SimulationEntity.box {
+            let settled = settle(
+                state.items(ofBox: box.id), now.items(ofBox: box.id), before.items(ofBox: box.id))
+            for place in settled {
+                guard let position = place.position else { continue }
+                state[Key(entity: SimulationEntity.item, id: place.id)]?[slot] = .placed(
+                    box.id, position)
             }
-            settle(places.sorted(), of: source, before)
+        }
+        for item in state.objects.keys where item.entity == SimulationEntity.item {
+            let settled = settle(
+                state.steps(of: item.id), now.steps(of: item.id), before.steps(of: item.id))
+            for place in settled {
+                let key = LinkKey(link: SimulationLink.steps, source: item.id, target: place.id)
+                state.links[key] = .present(place.position)
+            }
         }
     }
 
-    private mutating func settle(
-        _ places: [Place], of source: Value, _ before: ReferenceModel.State
-    ) {
-        let slot = SimulationEntity.position
-        let restored = Set(
-            places.map(\.key).filter { now[$0]?[slot] != state[$0]?[slot] })
-        if restored.isEmpty { return }
-        var present = places.filter { !restored.contains($0.key) }
-        let earlier = present.compactMap { place -> Place? in
-            guard let values = before[place.key], values[0] == source else { return nil }
-            return ListPosition(values).map { Place(position: $0, key: place.key) }
-        }
+    /// The members of a list that get other places.
+    private func settle(
+        _ places: [MemberPlace], _ stored: [MemberPlace], _ before: [MemberPlace]
+    ) -> [MemberPlace] {
+        let restored = places.filter { !stored.contains($0) }
+        if restored.isEmpty { return [] }
+        var present = places.filter(stored.contains)
+        let ids = Set(present.map(\.id))
+        let earlier = before.filter { ids.contains($0.id) }
         let taken = Set(present.map(\.position))
-        let isFree = places.allSatisfy {
-            !restored.contains($0.key) || !taken.contains($0.position)
+        if earlier.allSatisfy(present.contains),
+            !restored.contains(where: {
+                taken.contains($0.position)
+            })
+        {
+            return []
         }
-        if isFree, earlier.allSatisfy(present.contains) { return }
-        let former = (earlier + places.filter { restored.contains($0.key) }).sorted()
-        for (index, place) in former.enumerated() where restored.contains(place.key) {
-            let left = former[..<index].last { left in present.contains { $0.key == left.key } }
-            let lower = left.flatMap { left in present.first { $0.key == left.key } }?.position
-            let upper = present.map(\.position).filter { lower == nil || $0 > lower! }.min()
-            let position = ListPosition.between(lower, upper)
-            state[place.key]?[slot] = .data(position.bytes)
-            present.append(Place(position: position, key: place.key))
+        let former = (earlier + restored).sorted()
+        var moved: [MemberPlace] = []
+        for (index, place) in former.enumerated() where restored.contains(place) {
+            let left = former[..<index].reversed().lazy
+                .compactMap { left in present.firstIndex { $0.id == left.id } }.first
+            // After all that share a place with the neighbour.
+            let next = left.map { left in
+                present[left...].firstIndex { $0.position != present[left].position }
+                    ?? present.count
+            }
+            present.insert(MemberPlace(nil, place.id), at: next ?? 0)
+            moved += ListPlacement.place([next ?? 0], in: &present)
         }
-    }
-}
-
-extension ListPosition {
-    /// Of a step with these values.
-    init?(_ values: [Value]) {
-        guard case .data(let bytes) = values[SimulationEntity.position] else { return nil }
-        self.init(bytes)
+        return moved
     }
 }

@@ -12,7 +12,6 @@ struct ReferenceModel {
             (one.entity, one.id) < (other.entity, other.id)
         }
     }
-    typealias State = [Key: [Value]]
 
     struct Owner: Hashable {
         var author: String
@@ -39,7 +38,7 @@ struct ReferenceModel {
     }
 
     /// The state after revision n stands at index n.
-    private(set) var states: [State] = [[:]]
+    private(set) var states = [State()]
     /// Commit n stands at index n - 1.
     private(set) var commits: [Commit] = []
     private(set) var undo: [Owner: [Int]] = [:]
@@ -88,12 +87,16 @@ struct ReferenceModel {
 
     /// True when a save that makes this state of the present one is right.
     private func accepts(_ state: State) -> Bool {
-        for (key, values) in state {
+        for (key, values) in state.objects {
             for (slot, target) in SimulationEntity.references[key.entity] ?? [:] {
-                guard case .reference(let id) = values[slot] else { continue }
+                guard let id = values[slot].target else { continue }
                 if state[Key(entity: target, id: id)] == nil { return false }
             }
             if key.entity == SimulationEntity.box, values[0] == .string("") { return false }
+        }
+        for link in state.links.keys {
+            for id in [link.source, link.target]
+            where state[Key(entity: SimulationEntity.item, id: id)] == nil { return false }
         }
         return Self.repeated(in: state).isEmpty
     }
@@ -102,7 +105,7 @@ struct ReferenceModel {
     /// `among` are asked.
     private static func repeated(in state: State, among changed: Set<Key>? = nil) -> [Key] {
         var groups: [[Value]: [Key]] = [:]
-        for (key, values) in state {
+        for (key, values) in state.objects {
             guard let slots = SimulationEntity.unique[key.entity] else { continue }
             groups[[.int(key.entity)] + slots.map { values[$0] }, default: []].append(key)
         }
@@ -185,8 +188,13 @@ struct ReferenceModel {
         var inversion = ReferenceInversion(now: now, policy: policy)
         for revision in revisions {
             let (before, after) = (states[revision - 1], states[revision])
-            for key in Set(before.keys).union(after.keys).sorted() where before[key] != after[key] {
+            for key in Set(before.objects.keys).union(after.objects.keys).sorted()
+            where before[key] != after[key] {
                 inversion.takeBack(key, before[key], after[key])
+            }
+            for key in Set(before.links.keys).union(after.links.keys) {
+                inversion.takeBack(
+                    key, before.links[key] ?? .absent, after.links[key] ?? .absent)
             }
         }
         inversion.settle { Self.repeated(in: $0, among: $1) }

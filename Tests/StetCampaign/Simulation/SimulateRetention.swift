@@ -34,14 +34,18 @@ struct SimulateRetention: Campaign {
 ///
 /// State: belongs to the thread that runs it.
 private final class RetentionSimulation {
-    private typealias State = [Workload.Key: [Value]]
+    /// Objects, and the links that are present.
+    private struct State: Hashable {
+        var objects: [Workload.Key: [Value]] = [:]
+        var links: [LinkKey: Membership] = [:]
+    }
 
     private let directory = TemporaryDirectory()
     private var file: StoreFile
     private var workload: Workload
     private var random: SeededGenerator
     /// What the store must show at each revision; nil for values that were redacted.
-    private var states: [State] = [[:]]
+    private var states = [State()]
     private var floor = 0
     private var fileCount = 0
     private(set) var counts: [String: Int] = [:]
@@ -103,7 +107,12 @@ private final class RetentionSimulation {
         let commit = try file.commit(
             edits, base: workload.revision, token: .random(in: .min ... .max, using: &random))
         var state = states[head]
-        for edit in edits { state[edit.key] = edit.new }
+        for edit in edits {
+            state.objects[edit.key] = edit.new
+            for link in edit.links {
+                state.links[link.key] = link.after.isPresent ? link.after : nil
+            }
+        }
         states.append(state)
         guard commit.revision == Revision(UInt64(head)) else {
             throw Simulation.Difference(description: "a commit is \(commit.revision)")
@@ -114,19 +123,17 @@ private final class RetentionSimulation {
     private func undo() throws {
         let owner = UndoOwner(author: "campaign", scope: nil)
         do {
-            switch try file.takeBack(.undo(owner), .skip, time: 0) {
-            case .written(let commit):
-                var state = states[head]
-                for change in commit.changeSet.changes { apply(change, to: &state) }
-                states.append(state)
-                count("undos")
-            case .nothing:
-                // A step with nothing left is discarded, by a commit.
-                if try file.read({ try $0.head().revision }) > Revision(UInt64(head)) {
-                    states.append(states[head])
-                }
-            default: count("refused undos")
-            }
+            var work = UndoWork(
+                file, .undo(owner), .skip, time: { 0 },
+                violations: { [file] net, _ in try file.violationsOfSchema(&net) })
+            guard let commit = try file.commit(&work) else { return }
+            // A step with nothing left is discarded, by a commit without changes.
+            var state = states[head]
+            for change in commit.changeSet.changes { apply(change, to: &state) }
+            states.append(state)
+            count("undos")
+        } catch is UndoWork.Refusal {
+            count("refused undos")
         } catch let error as StoreError where error.code == .erased {
             states.append(states[head])
             count("erased undos")
@@ -139,11 +146,19 @@ private final class RetentionSimulation {
         guard let entity = file.schema.number(ofEntity: change.entity) else { return }
         let key = Workload.Key(entity: entity, id: change.id)
         let description = file.schema.entities[entity - 1]
-        var values = state[key] ?? description.properties.map { _ in .null }
+        var values = state.objects[key] ?? description.properties.map { _ in .null }
         for property in change.properties {
             if let slot = description.slot(of: property.name) { values[slot] = property.new }
         }
-        state[key] = change.kind == .delete ? nil : values
+        state.objects[key] = change.kind == .delete ? nil : values
+        for relationship in change.relationships {
+            guard let link = file.schema.number(ofLink: "\(change.entity).\(relationship.name)")
+            else { continue }
+            for member in relationship.members {
+                let key = LinkKey(link: link, source: change.id, target: member.id)
+                state.links[key] = member.new.isPresent ? member.new : nil
+            }
+        }
     }
 
     private func trim() throws {
@@ -155,7 +170,7 @@ private final class RetentionSimulation {
 
     private func redact() throws {
         // Half of the time an object that is gone.
-        let keys = Set(states[number(head + 1)].keys).filter { $0.entity != 2 }.sorted()
+        let keys = Set(states[number(head + 1)].objects.keys).filter { $0.entity != 2 }.sorted()
         guard let key = keys.randomElement(using: &random) else { return }
         let entity = file.schema.entities[key.entity - 1]
         let slots = entity.properties.indices.filter {
@@ -174,12 +189,12 @@ private final class RetentionSimulation {
     /// Takes the values of a property out of the states before that which has its present value.
     private func redact(_ key: Workload.Key, _ slot: Int) {
         var first = head + 1
-        if let present = states[head][key]?[slot] {
-            while first > 0, let values = states[first - 1][key], values[slot] == present {
+        if let present = states[head].objects[key]?[slot] {
+            while first > 0, let values = states[first - 1].objects[key], values[slot] == present {
                 first -= 1
             }
         }
-        for revision in 0..<first { states[revision][key]?[slot] = .null }
+        for revision in 0..<first { states[revision].objects[key]?[slot] = .null }
     }
 
     private func compact() throws {
@@ -202,12 +217,9 @@ private final class RetentionSimulation {
             let shown = try shown(asOf: revision)
             guard shown != states[revision] else { continue }
             let expected = states[revision]
-            let key = Set(shown.keys).union(expected.keys).sorted()
-                .first { shown[$0] != expected[$0] }
             throw Simulation.Difference(
                 description: "revision \(revision) of \(floor)...\(head) is another: "
-                    + (key.map { "\($0) is \(shown[$0] ?? []), not \(expected[$0] ?? [])" } ?? "")
-            )
+                    + difference(shown, expected))
         }
         for revision in 1..<max(floor, 1) + 1 where revision <= floor {
             do {
@@ -217,14 +229,28 @@ private final class RetentionSimulation {
         }
     }
 
+    private func difference(_ shown: State, _ expected: State) -> String {
+        let keys = Set(shown.objects.keys).union(expected.objects.keys).sorted()
+        if let key = keys.first(where: { shown.objects[$0] != expected.objects[$0] }) {
+            let (values, others) = (shown.objects[key] ?? [], expected.objects[key] ?? [])
+            return "\(key) is \(values), not \(others)"
+        }
+        let links = Set(shown.links.keys).union(expected.links.keys).sorted()
+        let link = links.first { shown.links[$0] != expected.links[$0] }
+        return link.map { key in
+            "\(key) is \(shown.links[key] ?? .absent), not \(expected.links[key] ?? .absent)"
+        } ?? ""
+    }
+
     private func shown(asOf revision: Int) throws -> State {
-        var state: State = [:]
+        var state = State()
         try file.read { reader in
+            state.links = try reader.comparedLinks(asOf: Revision(UInt64(revision)))
             for (offset, entity) in file.schema.entities.enumerated() {
                 let revision = Revision(UInt64(revision))
                 try reader.forEachRecord(ofEntity: offset + 1, asOf: revision) { id, record in
                     let body = try RecordBody(record.body, of: entity)
-                    state[Workload.Key(entity: offset + 1, id: id)] =
+                    state.objects[Workload.Key(entity: offset + 1, id: id)] =
                         try entity.properties.indices.map { try body.value($0) }
                     return true
                 }

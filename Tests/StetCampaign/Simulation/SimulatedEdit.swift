@@ -19,7 +19,7 @@ struct SimulatedEdit {
     mutating func apply(_ steps: [Step], at revision: Int) {
         let before = state
         for step in steps { apply(step) }
-        for (key, values) in state
+        for (key, values) in state.objects
         where key.entity == SimulationEntity.item && before[key] != values {
             let time = Date(timeIntervalSinceReferenceDate: Double(revision))
             state[key]?[SimulationEntity.stamp] = .date(time)
@@ -27,7 +27,7 @@ struct SimulatedEdit {
     }
 
     private func object(_ entity: Int, _ number: Int) -> Key? {
-        let keys = state.keys.filter { $0.entity == entity }.sorted()
+        let keys = state.objects.keys.filter { $0.entity == entity }.sorted()
         return keys.isEmpty ? nil : keys[number % keys.count]
     }
 
@@ -45,16 +45,35 @@ struct SimulatedEdit {
         case .rate(let number, let value):
             guard let key = object(SimulationEntity.item, number) else { return }
             state[key]?[1] = .int(value)
-        case .refer(let number, let slot, let target):
+        case .refer(let number, let slot, let target, let place):
             guard let key = object(SimulationEntity.item, number) else { return }
-            let entity = slot == 3 ? SimulationEntity.box : SimulationEntity.item
-            let value = target.map { reference(entity, $0) } ?? .null
-            state[key]?[slot] = value
-        case .move(let number, let place):
-            guard let key = object(SimulationEntity.steps, number), let source = state[key]?[0]
+            let value = target.map { target in
+                slot == SimulationEntity.boxOfItem
+                    ? box(target, of: key, place) : reference(SimulationEntity.item, target)
+            }
+            state[key]?[slot] = value ?? .null
+        case .link(let link, let first, let second, let place):
+            guard let source = object(SimulationEntity.item, first),
+                let target = object(SimulationEntity.item, second)
             else { return }
-            let position = position(of: source, without: key, place)
-            state[key]?[SimulationEntity.position] = position
+            set(LinkKey(link: link, source: source.id, target: target.id), place)
+        case .unlink(let link, let number):
+            guard let key = self.link(link, number) else { return }
+            state.links[key] = nil
+        case .move(true, let number, let place):
+            guard let key = link(SimulationLink.steps, number) else { return }
+            set(key, place)
+        case .move(false, let number, let place):
+            let items = state.objects.filter {
+                $0.key.entity == SimulationEntity.item
+                    && $0.value[SimulationEntity.boxOfItem] != .null
+            }.keys.sorted()
+            guard !items.isEmpty else { return }
+            let key = items[number % items.count]
+            guard let owner = state[key]?[SimulationEntity.boxOfItem].target else { return }
+            let position = position(
+                among: state.items(ofBox: owner), without: key.id, place)
+            state[key]?[SimulationEntity.boxOfItem] = .placed(owner, position)
         case .delete(let entity, let number, let cascades):
             guard let key = object(entity, number) else { return }
             delete(key, cascades)
@@ -64,50 +83,70 @@ struct SimulatedEdit {
     private mutating func insert(_ entity: Int, _ value: Int, _ first: Int, _ second: Int) {
         let key = Key(entity: entity, id: ObjectID(high: 1 << 32, low: nextID))
         nextID += 1
-        let item = reference(SimulationEntity.item, first)
-        let other = reference(SimulationEntity.item, second)
         let text = Value.string("\(value)")
+        let item = reference(SimulationEntity.item, first)
         switch entity {
         case SimulationEntity.box: state[key] = [text, .null]
         case SimulationEntity.item:
-            let box = reference(SimulationEntity.box, first)
-            state[key] = [text, .int(0), .null, second % 3 == 0 ? .null : box, other]
+            state[key] = [
+                text, .int(0), .null, second % 3 == 0 ? .null : box(first, of: key, value),
+                reference(SimulationEntity.item, second),
+            ]
         case SimulationEntity.label where item != .null: state[key] = [text, item]
-        case SimulationEntity.related where item != .null && other != .null:
-            state[key] = [item, other]
-        case SimulationEntity.steps where item != .null && other != .null:
-            state[key] = [item, other, position(of: item, without: key, value)]
         default: break
         }
     }
 
-    /// A place among the steps of an item; sometimes one that is taken, as when two have appended
-    /// to a list at once.
-    private func position(of source: Value, without key: Key, _ number: Int) -> Value {
-        let taken = state.filter {
-            $0.key.entity == SimulationEntity.steps && $0.key != key && $0.value[0] == source
-        }.compactMap { ListPosition($0.value) }.sorted()
-        if number % 6 == 5, let last = taken.last { return .data(last.bytes) }
+    // MARK: Members
+
+    private func link(_ link: Int, _ number: Int) -> LinkKey? {
+        let keys = state.links.keys.filter { $0.link == link }.sorted()
+        return keys.isEmpty ? nil : keys[number % keys.count]
+    }
+
+    private mutating func set(_ key: LinkKey, _ place: Int) {
+        let isOrdered = key.link == SimulationLink.steps
+        let steps = isOrdered ? state.steps(of: key.source) : []
+        state.links[key] = .present(
+            isOrdered ? position(among: steps, without: key.target, place) : nil)
+    }
+
+    private func box(_ number: Int, of item: Key, _ place: Int) -> Value {
+        guard let box = object(SimulationEntity.box, number) else { return .null }
+        let items = state.items(ofBox: box.id)
+        return .placed(box.id, position(among: items, without: item.id, place))
+    }
+
+    /// A place among members; sometimes one that is taken, as when two have appended to a list at
+    /// once.
+    private func position(
+        among members: [MemberPlace], without id: ObjectID, _ number: Int
+    ) -> ListPosition {
+        let taken = members.filter { $0.id != id }.compactMap(\.position)
+        if number % 6 == 5, let last = taken.last { return last }
         let index = number % (taken.count + 1)
         let lower = index == 0 ? nil : taken[index - 1]
         let upper = taken[index...].first { lower == nil || $0 > lower! }
-        return .data(ListPosition.between(lower, upper).bytes)
+        return ListPosition.between(lower, upper) ?? .first
     }
+
+    // MARK: Deleting
 
     private mutating func delete(_ key: Key, _ cascades: Bool) {
         state[key] = nil
         if !cascades { return }
-        for (source, values) in state.sorted(by: { $0.key < $1.key }) {
-            for (slot, target) in SimulationEntity.references[source.entity] ?? [:]
-            where target == key.entity && values[slot] == .reference(key.id) {
-                let goes =
-                    SimulationEntity.isRequired(source.entity, slot)
-                    || target == SimulationEntity.box
-                if !goes {
-                    state[source]?[slot] = .null
-                } else if state[source] != nil {
-                    delete(source, true)
-                }
+        if key.entity == SimulationEntity.item {
+            for link in state.links.keys where link.source == key.id || link.target == key.id {
+                state.links[link] = nil
+            }
+        }
+        for (source, slot) in state.referrers(to: key) {
+            let goes =
+                SimulationEntity.isRequired(source.entity) || key.entity == SimulationEntity.box
+            if !goes {
+                state[source]?[slot] = .null
+            } else if state[source] != nil {
+                delete(source, true)
             }
         }
     }

@@ -7,9 +7,12 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
         case insert(entity: Int, value: Int, first: Int, second: Int)
         case name(entity: Int, object: Int, value: Int)
         case rate(object: Int, value: Int)
-        case refer(object: Int, slot: Int, target: Int?)
-        /// Another place among the steps of the same item.
-        case move(object: Int, to: Int)
+        case refer(object: Int, slot: Int, target: Int?, place: Int)
+        /// Makes an item a member of another one, or gives it another place there.
+        case link(Int, first: Int, second: Int, place: Int)
+        case unlink(Int, Int)
+        /// Another place among the steps of the same item, or among the items of the same box.
+        case move(isStep: Bool, object: Int, to: Int)
         /// With its cascade; without, what refers to it breaks the save.
         case delete(entity: Int, object: Int, cascades: Bool)
     }
@@ -79,20 +82,24 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
 
     private static func step(_ random: inout SeededGenerator) -> Step {
         func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
-        switch number(11) {
-        case 0..<4:
+        switch number(15) {
+        case 0..<3:
             return .insert(
-                entity: number(5) + 1, value: number(12), first: number(100), second: number(100))
-        case 4: return .name(entity: number(2) + 1, object: number(100), value: number(12))
-        case 5: return .rate(object: number(100), value: number(4))
-        case 6, 7:
+                entity: number(3) + 1, value: number(12), first: number(100), second: number(100))
+        case 3: return .name(entity: number(2) + 1, object: number(100), value: number(12))
+        case 4: return .rate(object: number(100), value: number(4))
+        case 5, 6:
             return .refer(
                 object: number(100), slot: number(2) + 3,
-                target: number(4) == 0 ? nil : number(100))
-        case 8: return .move(object: number(100), to: number(100))
+                target: number(4) == 0 ? nil : number(100), place: number(12))
+        case 7..<10:
+            return .link(
+                number(2) + 1, first: number(100), second: number(100), place: number(12))
+        case 10: return .unlink(number(2) + 1, number(100))
+        case 11, 12: return .move(isStep: number(2) == 0, object: number(100), to: number(100))
         default:
             return .delete(
-                entity: number(5) + 1, object: number(100), cascades: number(6) != 0)
+                entity: number(3) + 1, object: number(100), cascades: number(6) != 0)
         }
     }
 }

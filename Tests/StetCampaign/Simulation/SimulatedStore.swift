@@ -75,7 +75,15 @@ struct SimulatedStore {
 
     private func changes(from before: State, to after: State) throws -> NetChanges {
         var net = NetChanges(schema: file.schema)
-        for key in Set(after.keys).union(before.keys).sorted() where after[key] != before[key] {
+        for key in Set(after.links.keys).union(before.links.keys)
+        where before.links[key] != after.links[key] {
+            net.append(
+                LinkChange(
+                    key, before: before.links[key] ?? .absent, after: after.links[key] ?? .absent,
+                    previous: try file.read { try $0.link(key).revision }))
+        }
+        for key in Set(after.objects.keys).union(before.objects.keys).sorted()
+        where after[key] != before[key] {
             let base = try file.read { reader in
                 try reader.lastChange(ofEntity: key.entity, key.id, asOf: Revision(.max))?.revision
             }
@@ -101,16 +109,22 @@ struct SimulatedStore {
         _ request: UndoRequest, _ policy: ReferenceModel.Policy, _ owner: ReferenceModel.Owner?,
         _ revision: Int
     ) throws -> Result {
-        let found = try file.takeBack(
-            request, policy.policy, author: owner?.author, scope: owner?.scope,
-            time: Double(revision + 1))
-        switch found {
-        case .written(let commit): return (.written, commit)
-        case .nothing: return (.nothing, nil)
-        case .conflicts: return (.conflicts, nil)
-        case .violations(let violations):
+        var work = UndoWork(
+            file, request, policy.policy, time: { Double(revision + 1) },
+            violations: { [file] net, _ in try file.violationsOfSchema(&net) })
+        work.author = owner?.author
+        work.scope = owner?.scope
+        do {
+            guard let commit = try file.commit(&work), commit.changeCount > 0 else {
+                return (.nothing, nil)
+            }
+            return (.written, commit)
+        } catch UndoWork.Refusal.conflicts {
+            return (.conflicts, nil)
+        } catch UndoWork.Refusal.violations(let violations, _) {
             throw Simulation.Difference(description: "violations: \(violations.map(\.message))")
-        case .contention: throw Simulation.Difference(description: "it never fits the store")
+        } catch UndoWork.Refusal.contention {
+            throw Simulation.Difference(description: "it never fits the store")
         }
     }
 
@@ -119,8 +133,9 @@ struct SimulatedStore {
     func revision() throws -> Int { Int(try file.read { try $0.head().revision.number }) }
 
     func state(asOf revision: Int) throws -> State {
-        var state: State = [:]
+        var state = State()
         try file.read { reader in
+            state.links = try reader.comparedLinks(asOf: Revision(UInt64(revision)))
             for (offset, entity) in file.schema.entities.enumerated() {
                 try reader.forEachRecord(
                     ofEntity: offset + 1, asOf: Revision(UInt64(revision))
@@ -134,6 +149,27 @@ struct SimulatedStore {
             }
         }
         return state
+    }
+}
+
+extension SimulatedStore {
+    /// The first list of members that is another one than a state has, in a few words.
+    func differentList(from state: State, asOf revision: Int) throws -> String? {
+        try file.read { reader in
+            let members = WorkingState(file.schema, at: Revision(UInt64(revision)))
+            for key in state.objects.keys {
+                for end in file.schema.ends(ofOwner: key.entity) {
+                    let (found, expected) = (
+                        try members.members(of: key.id, at: end, reader),
+                        state.members(of: key, at: end)
+                    )
+                    if found != expected {
+                        return "\(key) has the members \(found) at \(end.source), not \(expected)"
+                    }
+                }
+            }
+            return nil
+        }
     }
 }
 

@@ -4,7 +4,7 @@ extension Schema {
     /// The schema of the simulation: unique values, rules of deletion, needed references, links
     /// with and without an order, stamps.
     static let simulation: Schema = {
-        do { return try Schema(entities: [box, item, label, related, steps]) } catch {
+        do { return try Schema(entities: [box, item, label], links: [related, steps]) } catch {
             preconditionFailure("the schema of the simulation: \(error)")
         }
     }()
@@ -19,7 +19,7 @@ extension Schema {
         relationships: [
             Relationship(
                 name: "items", target: "Item", members: .references(property: "box"),
-                deleteRule: .cascade)
+                isOrdered: true, deleteRule: .cascade)
         ])
 
     private static let item = Entity(
@@ -28,23 +28,24 @@ extension Schema {
             Property(name: "title", type: .string),
             Property(name: "rating", type: .int),
             Property(name: "changed", type: .date, isOptional: true, stamp: .update),
-            Property(name: "box", type: .reference, isOptional: true, target: "Box"),
+            Property(
+                name: "box", type: .reference, isOptional: true, target: "Box",
+                hasPosition: true),
             Property(name: "next", type: .reference, isOptional: true, target: "Item"),
         ],
         indexes: [EntityIndex([.init(slot: 0)], isUnique: true), EntityIndex([.init(slot: 1)])],
         relationships: [
             Relationship(
-                name: "related", target: "Item", members: .sourceOf(links: "Item.related")),
+                name: "related", target: "Item", members: .targets(ofLinks: "Item.related")),
             Relationship(
-                name: "steps", target: "Item", members: .sourceOf(links: "Item.steps"),
-                order: "Item.steps"),
+                name: "steps", target: "Item", members: .targets(ofLinks: "Item.steps"),
+                isOrdered: true),
         ])
 
-    private static let related = Entity.links(
-        "Item.related", from: "Item", to: "Item", isOrdered: false)
+    private static let related = LinkType(name: "Item.related", source: "Item", target: "Item")
 
-    private static let steps = Entity.links(
-        "Item.steps", from: "Item", to: "Item", isOrdered: true)
+    private static let steps = LinkType(
+        name: "Item.steps", source: "Item", target: "Item", isOrdered: true)
 
     private static let label = Entity(
         name: "Label",
@@ -54,29 +55,26 @@ extension Schema {
         ])
 }
 
-/// The entities of the simulation by number.
+/// The entities and links of the simulation by number.
 enum SimulationEntity {
     static let box = 1
     static let item = 2
-    static let related = 3
-    static let steps = 4
-    static let label = 5
+    static let label = 3
 
     /// The entity that a reference points to, by entity and slot.
-    static let references: [Int: [Int: Int]] = [
-        item: [3: box, 4: item], related: [0: item, 1: item],
-        steps: [0: item, 1: item], label: [1: item],
-    ]
+    static let references: [Int: [Int: Int]] = [item: [3: box, 4: item], label: [1: item]]
     /// The slots with values that no two objects share.
-    static let unique: [Int: [Int]] = [box: [0], item: [0], related: [0, 1], steps: [0, 1]]
+    static let unique: [Int: [Int]] = [box: [0], item: [0]]
     /// Of an item's stamp.
     static let stamp = 2
-    /// Of the place of a step among those of its source.
-    static let position = 2
+    /// In which an item refers to its box, with its place among the items there.
+    static let boxOfItem = 3
 
-    static func isRequired(_ entity: Int, _ slot: Int) -> Bool {
-        isLink(entity) || entity == label
-    }
+    static func isRequired(_ entity: Int) -> Bool { entity == label }
+}
 
-    static func isLink(_ entity: Int) -> Bool { entity == related || entity == steps }
+/// The links of the simulation by number; all are between items.
+enum SimulationLink {
+    static let related = 1
+    static let steps = 2
 }

@@ -38,7 +38,7 @@ struct MemberTreeTests {
     }
 
     private func apply(_ edits: [MemberEdit]) throws {
-        try environment.write { try tree.apply(edits.sorted(), schema, in: $0) }
+        try environment.write { try tree.apply(edits.sorted(), at: 1, schema, in: $0) }
     }
 
     private func members(of owner: ObjectID, at end: MemberEnd) throws -> [ObjectID] {
@@ -90,7 +90,8 @@ struct MemberTreeTests {
             for (end, owners) in edits {
                 for (owner, members) in owners {
                     for (member, isAddition) in members {
-                        list.append(MemberEdit(end, of: owner, member, isAddition: isAddition))
+                        list.append(
+                            MemberEdit(end, of: owner, member, nil, isAddition ? .put : .erase))
                         if isAddition {
                             expected[end, default: [:]][owner, default: []].insert(member)
                         } else {
@@ -115,7 +116,7 @@ struct MemberTreeTests {
     @Test func appendedMembersFillTheirChunks() throws {
         let end = try end(0)
         for number in 1...1_000 {
-            try apply([MemberEdit(end.number, of: id(1), id(1_000 + number), isAddition: true)])
+            try apply([MemberEdit(end.number, of: id(1), id(1_000 + number), nil, .put)])
         }
         let sizes = try chunkSizes(of: id(1), at: end)
         #expect(sizes.dropLast().allSatisfy { $0 == MemberChunk.byteLimit / 16 })
@@ -125,17 +126,17 @@ struct MemberTreeTests {
     @Test func aListThatBecomesEmptyLeavesNothing() throws {
         let end = try end(0)
         let all = (1...500).map { id(1_000 + $0) }
-        try apply(all.map { MemberEdit(end.number, of: id(1), $0, isAddition: true) })
-        try apply(all.dropFirst(3).map { MemberEdit(end.number, of: id(1), $0, isAddition: false) })
+        try apply(all.map { MemberEdit(end.number, of: id(1), $0, nil, .put) })
+        try apply(all.dropFirst(3).map { MemberEdit(end.number, of: id(1), $0, nil, .erase) })
         #expect(try chunkSizes(of: id(1), at: end) == [3])
-        try apply(all.map { MemberEdit(end.number, of: id(1), $0, isAddition: false) })
+        try apply(all.map { MemberEdit(end.number, of: id(1), $0, nil, .erase) })
         #expect(try environment.read { try $0.count(of: tree.table) } == 0)
     }
 
     @Test func theListsOfAnEndGoTogether() throws {
         let (one, other) = (try end(0), try end(1))
         for end in [one, other] {
-            try apply((1...200).map { MemberEdit(end.number, of: id(1), id($0), isAddition: true) })
+            try apply((1...200).map { MemberEdit(end.number, of: id(1), id($0), nil, .put) })
         }
         try environment.write { try tree.remove(end: one.number, in: $0) }
         #expect(try members(of: id(1), at: one) == [])
@@ -144,7 +145,7 @@ struct MemberTreeTests {
 
     @Test func aChunkInAnotherPlaceOrWithAnotherByteIsDamaged() throws {
         let end = try end(0)
-        try apply([MemberEdit(end.number, of: id(1), id(7), isAddition: true)])
+        try apply([MemberEdit(end.number, of: id(1), id(7), nil, .put)])
         let prefix = MemberKey.prefix(end.number, id(1))
         let value = try environment.read { transaction in
             try prefix.withUnsafeBytes { key in Array(try transaction.get(key, in: tree.table)!) }

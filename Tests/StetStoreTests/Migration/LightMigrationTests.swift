@@ -32,14 +32,12 @@ struct LightMigrationTests {
         old.close()
         let file = try open(example.new, example.origins)
         var expected: [ObjectKey: Shown] = [:]
-        var targets: Set<ReferenceKey> = []
+        var targets: Set<MembershipKey> = []
         for (key, _, new) in example.objects {
             guard let new else { continue }
             expected[key] = shown(new)
             for case (let slot, .reference(let target)) in new.enumerated() {
-                targets.insert(
-                    ReferenceKey(
-                        target: target, sourceEntity: key.entity, slot: slot, source: key.id))
+                targets.insert(file.schema.membership(of: key, in: target, slot: slot))
             }
         }
         #expect(try file.objects(asOf: 2) == expected)

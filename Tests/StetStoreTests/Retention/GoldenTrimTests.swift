@@ -57,10 +57,10 @@ struct GoldenTrimTests {
         #expect(try file.objects(asOf: .last).mapValues(\.cells) == expected)
         #expect(try file.objects(asOf: 3)[Self.notebook]?.cells == [nil, nil])
         #expect(try file.objects(asOf: 3)[Self.tag]?.cells == [.bytes([1])])
-        _ = try file.takeBack(.undo(Self.owner), .fail, time: 9)
+        try file.undo(.undo(Self.owner), time: 9)
         #expect(try file.object(Self.tag, asOf: .last)?.cells == [.bytes([1])])
         #expect(
-            thrown(StoreError.self) { try file.takeBack(.undo(Self.owner), .fail, time: 9) }?.code
+            thrown(StoreError.self) { try file.undo(.undo(Self.owner), time: 9) }?.code
                 == .erased)
         try file.trim(through: .last)
         #expect(try file.verify().problems == [])

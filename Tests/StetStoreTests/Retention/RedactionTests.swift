@@ -215,31 +215,22 @@ struct RedactionTests {
         try save(article, values("public"))
         try redact(title)
         let state = try file.objects(asOf: .last)
-        #expect(code { try file.takeBack(.undo(owner), .fail, time: 1) } == .erased)
+        #expect(code { try file.undo(.undo(owner)) } == .erased)
         #expect(try file.read { try $0.heads(of: owner) } == UndoHeads(undo: 2))
-        #expect(code { try file.takeBack(.undo(owner), .overwrite, time: 1) } == .erased)
+        #expect(code { try file.undo(.undo(owner), .overwrite) } == .erased)
         #expect(try file.objects(asOf: .last) == state)
         #expect(try file.read { try $0.heads(of: owner) } == UndoHeads(undo: 1))
-        guard case .written(let commit) = try file.takeBack(.undo(owner), .fail, time: 1) else {
-            Issue.record("nothing was undone")
-            return
-        }
-        #expect(commit.cause == .undo(of: 1))
-        #expect(code { try file.takeBack(.revert(2), .fail, time: 1) } == .erased)
+        #expect(try file.undo(.undo(owner))?.cause == .undo(of: 1))
+        #expect(code { try file.undo(.revert(2)) } == .erased)
         #expect(try file.verify().problems == [])
     }
 
     @Test func anUndoThatWasPreparedBeforeTheRedactionIsRefused() throws {
         try save(article, values("secret"))
         try save(article, values("public"))
-        func prepared(_ request: UndoRequest) throws -> EncodedChangeSet {
-            let prepared = try #require(try file.read { try $0.prepare(request, .fail) })
-            return try prepared.inverse.netChanges(file.schema).encoded(
-                attributes: prepared.attributes(author: "b", scope: nil), base: 2, token: 3,
-                time: 1, for: try #require(prepared.purpose(isEmpty: false)))
-        }
-        let undo = try prepared(.undo(UndoOwner(author: "a", scope: nil)))
-        let revert = try prepared(.revert(2))
+        let owner = UndoOwner(author: "a", scope: nil)
+        let undo = try #require(try file.preparedUndo(.undo(owner), author: "b"))
+        let revert = try #require(try file.preparedUndo(.revert(2), author: "b"))
         try redact(title)
         for set in [undo, revert] {
             let refusal = thrown(CommitRefusal.self) { try file.commit(set) }
@@ -252,14 +243,11 @@ struct RedactionTests {
         try save(article, values("one"))
         try save(article, values("two"))
         let owner = UndoOwner(author: "a", scope: nil)
-        let prepared = try #require(try file.read { try $0.prepare(.undo(owner), .fail) })
-        let set = try prepared.inverse.netChanges(file.schema).encoded(
-            attributes: prepared.attributes(author: nil, scope: nil), base: 2, token: 3, time: 1,
-            for: try #require(prepared.purpose(isEmpty: false)))
+        let set = try #require(try file.preparedUndo(.undo(owner)))
         try file.trim(through: 2)
         let refusal = thrown(CommitRefusal.self) { try file.commit(set) }
         #expect(refusal?.reasons == [.erased(2)])
-        #expect(code { try file.takeBack(.undo(owner), .fail, time: 1) } == .historyTrimmed)
+        #expect(code { try file.undo(.undo(owner)) } == .historyTrimmed)
         #expect(try file.objects(asOf: .last) == library.expected(asOf: 2))
         #expect(try file.verify().problems == [])
     }

@@ -104,7 +104,7 @@ struct TrimTests {
         #expect(try revisions(from: .first) == [6, 5, 4])
         #expect(try revisions(from: 5) == [6, 5])
         #expect(code { try revisions(from: 2) } == .historyTrimmed)
-        #expect(code { try file.read { try $0.prepare(.revert(2), .fail) } } == .historyTrimmed)
+        #expect(code { _ = try file.preparedUndo(.revert(2)) } == .historyTrimmed)
         #expect(
             code { try file.read { try $0.nextCommit(from: 1, to: 6, where: CommitFilter()) } }
                 == .historyTrimmed)
@@ -113,8 +113,8 @@ struct TrimTests {
         #expect(code { try file.read { try $0.lastRevision(until: 2.5) } } == .historyTrimmed)
         let id = CommitID(store: file.storeID, base: 0, token: 8)
         #expect(file.outcome(of: id) == .unknown)
-        for _ in 1...3 { _ = try file.takeBack(.undo(owner), .fail, time: 9) }
-        #expect(code { try file.takeBack(.undo(owner), .fail, time: 9) } == .historyTrimmed)
+        for _ in 1...3 { try file.undo(.undo(owner), time: 9) }
+        #expect(code { try file.undo(.undo(owner), time: 9) } == .historyTrimmed)
         #expect(try file.object(tag, asOf: .last)?.cells == [.bytes([3])])
         #expect(try file.verify().problems == [])
     }
@@ -133,7 +133,7 @@ struct TrimTests {
                 [library.edit(tag, [.data(Data([UInt8(library.states.count)]))])],
                 EditNote(author: author, scope: scope))
         }
-        _ = try file.takeBack(.undo(UndoOwner(author: "a", scope: "x")), .fail, time: 1)
+        try file.undo(.undo(UndoOwner(author: "a", scope: "x")))
         let dump = try file.dump()
         let plan = try file.read { try $0.trimPlan(through: 5) }
         #expect(plan.floor == 5 && plan.commitCount == 5)

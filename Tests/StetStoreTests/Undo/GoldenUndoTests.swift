@@ -30,7 +30,7 @@ struct GoldenUndoTests {
         try commit(tag, 1, 1, nil)
         try commit(other, 2, 2, "scope")
         for request in [UndoRequest.undo(owner), .redo(owner), .undo(owner), .revert(2)] {
-            _ = try file.takeBack(request, .overwrite, author: "b", time: 10)
+            try file.undo(request, .overwrite, author: "b", time: 10)
         }
         file.close()
     }
@@ -56,7 +56,7 @@ struct GoldenUndoTests {
         #expect(try file.objects(asOf: .last).mapValues(\.cells) == [Self.tag: [.bytes([0])]])
         #expect(try file.verify().problems == [])
         for request in [UndoRequest.redo(Self.owner), .undo(UndoOwner(author: "b", scope: nil))] {
-            _ = try file.takeBack(request, .fail, time: 11)
+            try file.undo(request, time: 11)
         }
         #expect(
             try file.objects(asOf: .last).mapValues(\.cells)

@@ -23,12 +23,13 @@ struct UndoStackTests {
     }
 
     private func takeBack(_ request: UndoRequest, _ policy: UndoPolicy = .fail) throws -> String {
-        switch try file.takeBack(request, policy, author: "r", time: 2_000) {
-        case .written(let commit): "\(commit.cause) \(commit.label ?? "")"
-        case .nothing: "nothing"
-        case .conflicts(let conflicts): conflicts.map(\.kind.rawValue).joined(separator: " ")
-        case .violations(let violations): violations.map(\.message).joined(separator: " ")
-        case .contention: "contention"
+        do {
+            let commit = try file.undo(request, policy, author: "r", time: 2_000)
+            return commit.map { "\($0.cause) \($0.label ?? "")" } ?? "nothing"
+        } catch UndoWork.Refusal.conflicts(let conflicts, _) {
+            return conflicts.map(\.kind.rawValue).joined(separator: " ")
+        } catch UndoWork.Refusal.violations(let violations, _) {
+            return violations.map(\.message).joined(separator: " ")
         }
     }
 
@@ -129,14 +130,8 @@ struct UndoStackTests {
         try mark(tag, 1, "a", "one")
         try mark(other, 2, "a", "two")
         let owner = UndoOwner(author: "a", scope: nil)
-        func set() throws -> EncodedChangeSet {
-            let prepared = try #require(try file.read { try $0.prepare(.undo(owner), .fail) })
-            let net = try prepared.inverse.netChanges(file.schema)
-            return try net.encoded(
-                attributes: prepared.attributes(author: nil, scope: nil), base: 2, token: 3,
-                time: 1, for: try #require(prepared.purpose(isEmpty: false)))
-        }
-        let (first, second) = (try set(), try set())
+        let first = try #require(try file.preparedUndo(.undo(owner)))
+        let second = try #require(try file.preparedUndo(.undo(owner)))
         _ = try file.commit(first)
         let refusal = thrown(CommitRefusal.self) { try file.commit(second) }
         #expect(refusal?.reasons.first == .stackMoved(UndoHeads(undo: 1, redo: 3)))

@@ -129,7 +129,7 @@ extension AdversarialTests {
         let one = all.map { ObjectIdentifier($0) }
         let two = kept.map { ObjectIdentifier($0) }
         #expect(one == two)
-        #expect(context.liveObjectCount == 3)
+        #expect(context.core.liveObjectCount == 3)
     }
 
     // MARK: References to what is deleted

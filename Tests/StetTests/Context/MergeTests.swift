@@ -139,7 +139,7 @@ import Testing
             try both.context.save(onFailure: .keepPending)
         }
         #expect(both.mine.title == "mine" && both.mine.body == "mine" && both.mine.rating == 0)
-        #expect(both.mine.hasChanges && both.context.revision == 2)
+        #expect(both.mine.hasChanges && both.context.revision == 1)
         observation.cancel()
         try both.other.save()
         try both.context.save()

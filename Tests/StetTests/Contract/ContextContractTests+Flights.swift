@@ -92,7 +92,7 @@ import Testing
         let save = await desk.send()
         desk.releaseNow()
         try desk.context.refresh()
-        #expect(desk.context.revision == 2 && desk.context.flight == nil)
+        #expect(desk.context.revision == 2 && desk.context.core.saves.inFlight == nil)
         #expect(try await save.value?.revision == 2)
     }
 

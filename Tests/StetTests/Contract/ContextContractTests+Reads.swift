@@ -11,8 +11,8 @@ import Testing
 extension ContextContractTests {
     // MARK: A context that is gone
 
-    @Test("A context that is deallocated detaches its objects: values stay, `context` is nil")
-    func aDeallocatedContextDetachesItsObjects() throws {
+    @Test("A context that nobody holds lives as long as its objects, which have it and their edits")
+    func aContextLivesAsLongAsItsObjects() throws {
         let scratch = try Scratch()
         let (_, notebook, saved) = try scratch.saved()
         var context: ManagedContext? = scratch.store.context()
@@ -32,11 +32,16 @@ extension ContextContractTests {
             [edited.title, inserted.title, deleted.title] == ["edited", "inserted", "deleted"])
         #expect(renamed.name == "renamed")
         let objects: [any Model] = [edited, renamed, inserted, deleted]
-        #expect(objects.allSatisfy { $0.context == nil && !$0.hasChanges && !$0.isInserted })
-        // Editing goes on without a context, and nothing was written.
+        #expect(objects.allSatisfy { $0.hasChanges })
+        #expect(inserted.isInserted && !edited.isInserted && deleted.isDeleted)
+        // They are read and edited as before, and nothing was written.
         edited.title = "edited again"
-        #expect(edited.title == "edited again")
+        #expect(edited.title == "edited again" && edited.notebook === renamed)
         #expect(try scratch.store.revision() == 1)
+        let again = try #require(edited.context)
+        #expect(objects.allSatisfy { $0.context === again } && again.changes.changes.count == 3)
+        #expect(try again.save()?.changeCount == 3)
+        #expect(try scratch.store.context().fetch(Notebook.self).map(\.name) == ["renamed"])
     }
 
     @Test("A context that is dropped with pending edits takes none of its objects along")

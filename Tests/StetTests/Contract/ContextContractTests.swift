@@ -233,7 +233,7 @@ import Testing
         }()
         #expect(held?.rating == 3)
         try context.save()
-        #expect(held == nil && context.liveObjectCount == 0)
+        #expect(held == nil && context.core.liveObjectCount == 0)
     }
 
     @Test("All that a snapshot names is retained, deleted and rolled back objects, too")

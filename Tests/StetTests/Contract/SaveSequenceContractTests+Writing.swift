@@ -239,7 +239,7 @@ import Testing
                     let commit = try? await desk.context.save()
                     let isMet = !faults.isArmed
                     faults.disarm()
-                    if desk.context.failure != nil { try desk.context.refresh() }
+                    if desk.context.core.failure != nil { try desk.context.refresh() }
                     #expect(try Shown(desk.context) == Shown(desk.store.context()))
                     if commit == nil { #expect(try Shown(desk.context) == before) }
                     #expect(isMet || commit != nil)

@@ -127,7 +127,7 @@ import Testing
         let other = scratch.store.context(author: "other")
         try other.apply(changes)
         #expect(other.changes == changes)
-        let calls = other.pending.compactMap { ($0.object as? Diary)?.calls }
+        let calls = other.core.pending.objects.compactMap { ($0.object as? Diary)?.calls }
         #expect(calls.count == 2 && !calls.joined().contains("didInsert"))
         #expect(!calls.joined().contains("willDelete"))
     }

@@ -17,8 +17,11 @@ struct ObservabilityTests {
     private let metrics = TestMetrics()
     private let log = RecordedLog()
 
-    private func open(uptime: (@Sendable () -> Duration)? = nil) throws -> Store {
+    private func open(
+        uptime: (@Sendable () -> Duration)? = nil, retention: Retention = .forever
+    ) throws -> Store {
         var configuration = StoreConfiguration()
+        configuration.retention = retention
         configuration.metricsFactory = metrics
         configuration.logger = log.logger
         configuration.uptime = uptime
@@ -89,6 +92,61 @@ struct ObservabilityTests {
             }, "\(log.lines)")
     }
 
+    @Test func aLogHandlerThatSavesIsRefusedInsteadOfWaitingForItself() throws {
+        let now = Monitor(Duration.seconds(100))
+        let opened = try open { now.withLock { $0 } }
+        try save(opened)
+        let codes = Monitor<[StoreError.Code]>([])
+        log.listen { [weak opened] line in
+            guard line.contains("A read has been open"), let opened else { return }
+            do {
+                let context = opened.context()
+                context.insert(Notebook(name: "log"))
+                try context.save()
+            } catch {
+                codes.withLock { $0.append((error as? StoreError)?.code ?? .damaged) }
+            }
+        }
+        try opened.file.read { _ in
+            now.withLock { $0 += .seconds(75) }
+            let round = opened.file.idleRoundCount
+            opened.file.attend()
+            while opened.file.idleRoundCount == round { sched_yield() }
+        }
+        #expect(codes.withLock { $0 } == [.storeBusy])
+        try save(opened)
+        #expect(try opened.revision() == 2)
+    }
+
+    @Test func aProcessThatIsStoppedWhileItWritesIsNamed() async throws {
+        let now = Monitor(Duration.zero)
+        let opened = try open {
+            now.withLock { time in
+                time += .seconds(2)
+                return time
+            }
+        }
+        let other = try #require(
+            ForeignLock(writing: directory.file("notes.stet"), process: 4_711))
+        log.listen { line in
+            if line.contains("Another process keeps this one from saving") { other.release() }
+        }
+        try save(opened)
+        #expect(
+            log.lines.contains {
+                $0.hasPrefix("warning Another process") && $0.contains("process=4711")
+            }, "\(log.lines)")
+    }
+
+    @Test func whoOpensAStoreWithAnotherRetentionIsWarned() throws {
+        let first = try open(retention: .count(5))
+        _ = try open(retention: .count(5))
+        #expect(log.lines == [])
+        let second = try open(retention: .count(7))
+        #expect(log.lines.count { $0.contains("another retention") } == 1)
+        withExtendedLifetime((first, second)) {}
+    }
+
     #if STET_FAULTS
         @Test func aFailureOfTheDiskIsLoggedWithoutValues() throws {
             let opened = try open()
@@ -152,6 +210,7 @@ private final class StoreUser: Service {
 /// What was logged: level, message and metadata of each line.
 private final class RecordedLog: Sendable {
     private let recorded = Monitor<[String]>([])
+    private let listener = Monitor<(@Sendable (String) -> Void)?>(nil)
 
     var lines: [String] { recorded.withLock { $0 } }
 
@@ -159,7 +218,15 @@ private final class RecordedLog: Sendable {
         Logger(label: "stet") { _ in Handler(log: self) }
     }
 
-    private func record(_ line: String) { recorded.withLock { $0.append(line) } }
+    /// Calls `body` after each line, on the thread that logs.
+    func listen(_ body: @escaping @Sendable (String) -> Void) {
+        listener.withLock { $0 = body }
+    }
+
+    private func record(_ line: String) {
+        recorded.withLock { $0.append(line) }
+        listener.withLock { $0 }?(line)
+    }
 
     private struct Handler: LogHandler {
         let log: RecordedLog

@@ -39,7 +39,6 @@ struct DeleteRuleTests {
         #expect(
             paths == [
                 "delete Article Notebook.articles", "delete Article Notebook.articles",
-                "delete Article.tags Article.tags", "delete Article.tags Article.tags",
                 "delete Notebook -",
             ])
         try context.refresh()

@@ -32,7 +32,7 @@ import Testing
         article.sources.insert(Article(title: "second"), at: 0)
         let held = HeldWriter(store.file.environment)
         let save = Task { try await context.save() }
-        while context.flight == nil { await Task.yield() }
+        while context.core.saves.inFlight == nil { await Task.yield() }
         article.tags.remove(tags[0])
         article.tags.append(tags[2])
         article.sources.move(from: 0, to: 1)

@@ -197,27 +197,27 @@ struct OrderedToManyTests {
         #expect(try store.verify().isClean)
     }
 
-    @Test func thereIsAlwaysAPositionBetweenAndItsBytesSortAsItDoes() {
+    @Test func thereIsAPositionBetweenAndItsBytesSortAsItDoes() throws {
         var random = SeededGenerator(seed: 7)
         var positions: [ListPosition] = [.first]
         for _ in 0..<2_000 {
             let index = Int.random(in: 0...positions.count, using: &random)
             let lower = index == 0 ? nil : positions[index - 1]
             let upper = index == positions.count ? nil : positions[index]
-            positions.insert(.between(lower, upper), at: index)
+            positions.insert(try #require(.between(lower, upper)), at: index)
         }
         #expect(zip(positions, positions.dropFirst()).allSatisfy { $0 < $1 })
         let bytes = positions.map(\.bytes)
         #expect(zip(bytes, bytes.dropFirst()).allSatisfy { $0.lexicographicallyPrecedes($1) })
-        #expect(bytes.map { ListPosition($0) } == positions)
+        #expect(bytes.map { ListPosition(bytes: $0) } == positions)
     }
 
-    @Test func appendingMakesNoLongPositionsAndSplittingOnePlaceSlowlyLongerOnes() {
+    @Test func appendingMakesNoLongPositionsAndSplittingOnePlaceSlowlyLongerOnes() throws {
         var last = ListPosition.first
-        for _ in 0..<100_000 { last = .between(last, nil) }
+        for _ in 0..<100_000 { last = try #require(.between(last, nil)) }
         #expect(last.bytes.count == 8)
         var upper = last
-        for _ in 0..<400 { upper = .between(.first, upper) }
+        for _ in 0..<400 { upper = try #require(.between(.first, upper)) }
         #expect(upper.bytes.count < 70)
     }
 }

@@ -72,7 +72,7 @@
             let save = Task { [context] in
                 try await context.save("flight", onFailure: keeps ? .keepPending : .rollback)
             }
-            await until { context.flight != nil }
+            await until { context.core.saves.inFlight != nil }
             model = sent
             snapshots = []
             try compare("sending off: \(end)")
@@ -107,7 +107,7 @@
                     throw Difference(description: "the plug was saved")
                 } catch is StoreError {}
             }
-            await until { other.flight != nil && store.file.waitingCount == 0 }
+            await until { other.core.saves.inFlight != nil && store.file.waitingCount == 0 }
             return plug
         }
 

@@ -38,8 +38,7 @@
         }
 
         @Test(arguments: [
-            "restoreForgetsInverseEnd", "restoreForgetsInsertion", "restoreForgetsHasChanges",
-            "restoreForgetsStamp", "publishBeforeCommit", "reverseReferenceNotWritten",
+            "publishBeforeCommit", "reverseReferenceNotWritten",
         ])
         func aPlantedBugIsFound(name: String) throws {
             let found = try (UInt64(1)...10).compactMap { seed in

@@ -15,7 +15,7 @@ import Testing
         let save = await desk.send("taken")
         await until { desk.store.file.waitingCount == 0 }
         save.cancel()
-        #expect(desk.context.flight != nil)
+        #expect(desk.context.core.saves.inFlight != nil)
         try await desk.release()
         #expect(try await save.value?.label == "taken")
         #expect(try desk.labels() == ["first", "taken"])

@@ -35,7 +35,7 @@ import Testing
             other.insert(Notebook(name: "plug"))
             return try await other.save("plug")
         }
-        await until { other.flight != nil && store.file.waitingCount == 0 }
+        await until { other.core.saves.inFlight != nil && store.file.waitingCount == 0 }
     }
 
     /// Returns when the writer is free again, and what it had in its hands is committed.
@@ -57,7 +57,7 @@ import Testing
         _ label: String? = nil, id: CommitID? = nil, onFailure: FailureBehavior = .rollback
     ) async -> Task<Commit?, any Error> {
         let task = save(label, id: id, onFailure: onFailure)
-        await until { context.flight != nil }
+        await until { context.core.saves.inFlight != nil }
         return task
     }
 
@@ -65,9 +65,9 @@ import Testing
     func queue(
         _ label: String? = nil, onFailure: FailureBehavior = .rollback
     ) async -> Task<Commit?, any Error> {
-        let count = context.turnWaiters.count
+        let count = context.core.saves.waiting.count
         let task = save(label, id: nil, onFailure: onFailure)
-        await until { context.turnWaiters.count > count }
+        await until { context.core.saves.waiting.count > count }
         return task
     }
 

@@ -61,7 +61,7 @@
             check(later?.cause ?? error, failure)
             #expect(
                 try desk.dump(fresh, late) == (failure.keepsPending ? pending : initial))
-            #expect(context.flight == nil && context.failure == nil)
+            #expect(context.core.saves.inFlight == nil && context.core.failure == nil)
             try await goOn(desk, failure)
         }
 

@@ -57,7 +57,7 @@ import Testing
         counted.title = "two"
         let held = HeldWriter(store.file.environment)
         let save = Task { try await context.save() }
-        await until { context.flight != nil }
+        await until { context.core.saves.inFlight != nil }
         #expect(counted.saves == 2)
         counted.title = "three"
         held.release()
@@ -83,7 +83,7 @@ import Testing
         object.other = object
         let held = HeldWriter(store.file.environment)
         let save = Task { try await context.save() }
-        await until { context.flight != nil }
+        await until { context.core.saves.inFlight != nil }
         #expect(object.count == 2)
         held.release()
         let commit = try #require(try await save.value)

@@ -1,6 +1,7 @@
 import Foundation
 import StetLMDB
 import StetStore
+import Testing
 
 /// Keeps LMDB's writer lock, so that change sets wait until it lets go.
 final class HeldWriter: Sendable {
@@ -14,16 +15,20 @@ final class HeldWriter: Sendable {
     init(_ environment: Environment) {
         let phase = phase
         Thread {
-            try? environment.write { _ in
-                phase.withLock { $0 = .held }
-                phase.notify()
-                phase.wait { $0 == .released ? () : nil }
-                throw NothingToWrite()
+            do {
+                try environment.write { _ in
+                    phase.withLock { $0 = .held }
+                    phase.notify()
+                    phase.wait { $0 == .released ? () : nil }
+                    throw NothingToWrite()
+                }
+            } catch {
+                if !(error is NothingToWrite) { Issue.record("nothing is held: \(error)") }
             }
             phase.withLock { $0 = .ended }
             phase.notify()
         }.start()
-        phase.wait { $0 == .held ? () : nil }
+        phase.wait { $0 == .beginning ? nil : () }
     }
 
     /// Lets go; returns when the transaction has ended.

@@ -127,7 +127,7 @@
             desk.hold()
             theirs.name = "theirs"
             let first = Task { try await other.save("theirs", id: id) }
-            await until { other.flight != nil }
+            await until { other.core.saves.inFlight != nil }
             notebook.name = "mine"
             let inserted = Article(title: "mine")
             context.insert(inserted)

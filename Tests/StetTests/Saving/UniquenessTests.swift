@@ -145,9 +145,9 @@ import Testing
         loser.insert(second)
         let held = HeldWriter(store.file.environment)
         let winning = Task { try await winner.save() }
-        await until { winner.flight != nil }
+        await until { winner.core.saves.inFlight != nil }
         let losing = Task { try await loser.save(onFailure: keeps ? .keepPending : .rollback) }
-        await until { loser.flight != nil }
+        await until { loser.core.saves.inFlight != nil }
         if hasLaterEdits { second.city = "Kiel" }
         held.release()
         _ = try await winning.value
@@ -173,9 +173,9 @@ import Testing
         loser.insert(second)
         let held = HeldWriter(store.file.environment)
         let winning = Task { try await winner.save() }
-        await until { winner.flight != nil }
+        await until { winner.core.saves.inFlight != nil }
         let losing = Task { try await loser.save() }
-        await until { loser.flight != nil }
+        await until { loser.core.saves.inFlight != nil }
         held.release()
         func land() throws { try loser.refresh() }
         try land()
@@ -256,7 +256,7 @@ import Testing
         let held = HeldWriter(store.file.environment)
         team.name = "Bears"
         let save = Task { try await other.save() }
-        await until { other.flight != nil }
+        await until { other.core.saves.inFlight != nil }
         #expect(try other.object(Team.self, where: \.name, is: "Bears") === team)
         #expect(try other.object(Team.self, where: \.name, is: "Lions") == nil)
         held.release()

@@ -58,7 +58,8 @@ enum Ledger {
     static let models: [any Model.Type] = [Notebook.self, Article.self, Tag.self, Seal.self]
 }
 
-/// All objects of a store by id: their values without the stamps, which time moves on.
+/// All objects of a store by id: their values without the stamps, which time moves on, then for
+/// each type of links whose source they are the targets.
 typealias LedgerState = [ObjectID: [Value]]
 
 /// A store that several authors write to, and that is closed and opened again.
@@ -112,12 +113,25 @@ final class LedgerDesk {
             let schema = store.file.schema
             let revision = try revision ?? reader.head().revision
             var state: LedgerState = [:]
+            var entityNames: [ObjectID: String] = [:]
             for (offset, entity) in schema.entities.enumerated() {
                 try reader.forEachRecord(ofEntity: offset + 1, asOf: revision) { id, record in
                     let body = try RecordBody(record.body, of: entity)
+                    entityNames[id] = entity.name
                     state[id] = try entity.properties.indices
                         .filter { entity.properties[$0].stamp == nil }.map { try body.value($0) }
                     return true
+                }
+            }
+            for link in schema.links.indices {
+                guard let end = schema.ends(ofLink: link + 1)?.targets else { continue }
+                for source in state.keys.sorted() {
+                    guard schema.entities[end.owner - 1].name == entityNames[source] else {
+                        continue
+                    }
+                    let targets = try reader.linkedMembers(of: source, at: end, asOf: revision)
+                    state[source]?.append(
+                        .list(targets.map { .reference($0.id) }))
                 }
             }
             return state

@@ -53,7 +53,7 @@ struct UndoExistenceTests {
             context.insert(inserted)
         }
         let after = try desk.state()
-        #expect(after.count == before.count + 5)
+        #expect(after.count == before.count + 3)
         try desk.store.undo(author: "a", policy: [UndoPolicy.fail, .skip, .overwrite][policy])
         try desk.expect(before)
         try desk.store.redo(author: "a")

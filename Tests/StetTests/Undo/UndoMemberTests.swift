@@ -150,7 +150,9 @@ struct UndoMemberTests {
         }
         for context in contexts { try context.save() }
         let order = try desk.order(notebook)
-        let places = try desk.state().values.filter { $0.last?.type == .data }.map { $0.last }
+        let places = try desk.state().values.flatMap { values in
+            values.filter { value in if case .placed = value { true } else { false } }
+        }
         #expect(places.count == 8 && Set(places).count == 6)
         #expect(order.hasPrefix("abcde") && order.count == 8)
         let middle = try #require(late.first { $0.title == String(Array(order)[6]) })

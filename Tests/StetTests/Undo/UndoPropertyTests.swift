@@ -149,11 +149,14 @@ struct UndoPropertyTests {
             for change in edit.changeSet.changes where change.kind == .update {
                 let entity = try #require(desk.store.file.schema.entity(named: change.entity))
                 for property in change.properties {
-                    guard let slot = entity.slot(of: property.name), !entity.isLink,
+                    guard let slot = entity.slot(of: property.name),
                         entity.properties[slot].stamp == nil, let now = before[change.id]
                     else { continue }
                     let plain = entity.properties[..<slot].count { $0.stamp == nil }
-                    if now[plain] != property.new {
+                    // A position by itself is never in conflict.
+                    if now[plain].target != property.new.target
+                        || now[plain].target == nil && now[plain] != property.new
+                    {
                         #expect(after[change.id]?[plain] == now[plain], "seed \(seed)")
                     }
                 }
@@ -258,14 +261,30 @@ struct UndoPropertyTests {
                             ObjectID(high: 0, low: UInt64(offset)),
                             state[id].map { values in
                                 values.map { value in
-                                    guard case .reference(let target) = value else { return value }
-                                    let place = state.keys.sorted().firstIndex(of: target) ?? -1
-                                    return .int(place)
+                                    func place(_ value: Value) -> Value {
+                                        guard let target = value.target else { return value }
+                                        return .int(
+                                            state.keys.sorted().firstIndex(of: target) ?? -1)
+                                    }
+                                    guard case .list(let members) = value else {
+                                        return place(value)
+                                    }
+                                    return .list(members.map(place))
                                 }
                             } ?? []
                         )
                     }))
         }
         #expect(states[0] == states[1], "seed \(seed)")
+    }
+}
+
+extension Value {
+    /// The object that a reference refers to.
+    fileprivate var target: ObjectID? {
+        switch self {
+        case .reference(let id), .placed(let id, _): id
+        default: nil
+        }
     }
 }

@@ -9,8 +9,8 @@
 // library between.
 //
 // The same: tables, keys, records with their checksums, journal entries cut into the same chunks,
-// with the values before each change, reverse references and entries of indexes sorted before they
-// are put, the head in the unnamed table, MDB_APPEND and MDB_RESERVE, one durable transaction per
+// with the values before each change, lists of members in the same chunks, entries of indexes sorted
+// before they are put, the head in the unnamed table, MDB_APPEND and MDB_RESERVE, one durable transaction per
 // commit. Left out: SHA-256 (zeros stand where the digests
 // would, a cheap counter where the random salts would), validation, the checks of the store before
 // a commit, objects, and everything that watches a commit.

@@ -1,0 +1,388 @@
+import StetStore
+
+/// What a context and its objects share: the store, the revision that is shown, the tables of live
+/// objects, and the parts that do the work.
+///
+/// It lives as long as the context or any of its objects: an object can be read and edited, and its
+/// context asked for, when nobody holds the context any more.
+///
+/// State: belongs to one isolation domain, that of the context; it has no lock.
+@usableFromInline
+final class ContextCore {
+    let store: Store
+    let author: String?
+    let scope: String?
+    /// What the context's commits are to be.
+    var settings = ContextSettings()
+
+    /// What is shown below the pending changes, and these on top of it.
+    let state: WorkingState
+    private(set) var pending: PendingChanges!
+    private(set) var saves: SaveLine!
+    /// In the order of entity numbers; made when they are needed.
+    private var tables: [ObjectTable?]
+    /// A read inside an accessor failed: every later call that can throw throws it.
+    private(set) var failure: (any Error)?
+    /// Objects whose pending changes kept them from following the store.
+    private(set) var overtaken: [ChangedObject] = []
+    /// The snapshots that can be restored, oldest first.
+    private var validSnapshots: [UInt64] = []
+    private var lastSnapshot: UInt64 = 0
+    private var hooks = RunningHooks()
+    /// True while a save or a validation runs code of users, which may edit but not save or go
+    /// back.
+    private(set) var isSaving = false
+    /// How many `edit` calls are running.
+    private(set) var editDepth = 0
+    /// True in the closure of `Store.edit`, which saves when it has returned.
+    private(set) var isOfStoreEdit = false
+    /// What the last fetch with `prefetch` has read ahead: held so that it stays in memory.
+    private var prefetched: [AnyObject] = []
+
+    /// The context, while anybody holds it.
+    private unowned(unsafe) var facade: ManagedContext?
+    /// Itself, while nobody holds the context and objects are alive.
+    private var ownself: ContextCore?
+
+    init(store: Store, author: String?, scope: String?, revision: Revision) {
+        self.store = store
+        self.author = author ?? CommitDefaults.author
+        self.scope = scope
+        state = WorkingState(
+            store.file.schema, at: revision, limit: store.configuration.maximumLag)
+        tables = Array(repeating: nil, count: store.modelTypes.count)
+        pending = PendingChanges(self)
+        saves = SaveLine(self)
+    }
+
+    deinit {
+        for case let table? in tables { table.detachAll() }
+    }
+
+    var schema: Schema { store.file.schema }
+    var messages: MessageTable { store.configuration.messages }
+    /// The revision that the objects show.
+    var revision: Revision { state.revision }
+
+    // MARK: Lifetime
+
+    /// The context; made anew when nobody has held it any more.
+    var context: ManagedContext {
+        if let facade { return facade }
+        let context = ManagedContext(self)
+        pending.holdAll()
+        ownself = nil
+        return context
+    }
+
+    func attach(_ context: ManagedContext) { facade = context }
+
+    /// Nobody holds the context any more.
+    func detach() {
+        facade = nil
+        guard liveObjectCount > 0, pending.letGoOfHeldElsewhere() < liveObjectCount else { return }
+        ownself = self
+    }
+
+    /// True while only its objects keep it alive.
+    var isOnItsOwn: Bool { ownself != nil }
+
+    /// An object has died, which nobody but others held.
+    func objectDied(pendingIndex: Int32) {
+        if pendingIndex >= 0 { pending.forget(Int(pendingIndex)) }
+        guard let last = ownself, pending.holdsAll(liveObjectCount) else { return }
+        ownself = nil
+        withExtendedLifetime(last) {}
+    }
+
+    /// Enters an object again that had left the context.
+    func takeBack<M: Model>(_ object: M) {
+        guard object._$state.table == nil else { return }
+        let table = table(for: M.self)
+        object._$state.table = table
+        let isAlone = table.insert(object)
+        trap(unless: isAlone, "two objects of \(M.self) with the id \(object.id)")
+    }
+
+    // MARK: Snapshots
+
+    func nextSnapshot() -> UInt64 {
+        lastSnapshot += 1
+        validSnapshots.append(lastSnapshot)
+        return lastSnapshot
+    }
+
+    func isValid(snapshot: UInt64) -> Bool { validSnapshots.contains(snapshot) }
+
+    /// Makes all snapshots void; those that were valid.
+    func takeSnapshots() -> [UInt64] {
+        defer { validSnapshots = [] }
+        return validSnapshots
+    }
+
+    /// Makes snapshots valid again that were taken before a save that has failed.
+    func giveBack(snapshots: [UInt64]) { validSnapshots = snapshots }
+
+    /// Makes the snapshots void that were taken after another one; without it, all of them.
+    func voidSnapshots(after number: UInt64 = 0) {
+        while let last = validSnapshots.last, last > number { validSnapshots.removeLast() }
+    }
+
+    // MARK: Usability
+
+    /// - Throws: the error that put the context into its failed state.
+    func checkUsable() throws {
+        if let failure { throw failure }
+    }
+
+    /// Puts the context into its failed state, unless it is in it.
+    func fail(_ error: any Error) {
+        if failure == nil { failure = error }
+    }
+
+    func setOvertaken(_ objects: [ChangedObject]) { overtaken = objects }
+
+    /// The failed state with another error, or none.
+    func setFailure(_ error: (any Error)?) { failure = error }
+
+    /// Runs a read of an accessor; one that fails gives `fallback`, and puts the context into its
+    /// failed state.
+    func resolving<Result>(_ fallback: Result, _ body: () throws -> Result) -> Result {
+        do {
+            return try body()
+        } catch {
+            fail(error)
+            return fallback
+        }
+    }
+
+    /// Traps when a hook, validator or observer of a save calls what cannot run inside of it.
+    func checkNotSaving(_ call: StaticString) {
+        checkNotInHook(call)
+        trap(
+            unless: !isSaving,
+            "\(call) during a save: willSave, validators and willCommit observers may not call it")
+    }
+
+    func checkNotEditing() {
+        trap(
+            unless: editDepth == 0,
+            "save(_:) inside edit(_:_:): the edit saves when its closure has returned")
+        trap(
+            unless: !isOfStoreEdit,
+            "save(_:) inside Store.edit: the edit saves when its closure has returned")
+        checkNotSaving("save(_:)")
+    }
+
+    /// Runs code of users inside a save.
+    func saving<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let outer = isSaving
+        isSaving = true
+        defer { isSaving = outer }
+        return try body()
+    }
+
+    func editing<Result>(_ body: () throws -> Result) rethrows -> Result {
+        editDepth += 1
+        defer { editDepth -= 1 }
+        return try body()
+    }
+
+    /// Runs the closure of `Store.edit`.
+    func inStoreEdit<Result>(_ body: () throws -> Result) rethrows -> Result {
+        isOfStoreEdit = true
+        defer { isOfStoreEdit = false }
+        return try body()
+    }
+
+    // MARK: Tables
+
+    /// The table of a model.
+    ///
+    /// - Precondition: the store was opened with the model.
+    func table<M: Model>(for type: M.Type) -> ObjectTable {
+        guard let index = store.modelTypes.firstIndex(where: { $0 == type }) else {
+            trap(
+                "\(M.self) is not a model of this store: name it in Store.open(at:for:)")
+        }
+        return table(ofEntity: index + 1)
+    }
+
+    func table(ofEntity entity: Int) -> ObjectTable {
+        if let table = tables[entity - 1] { return table }
+        guard let modelType = store.modelTypes[entity - 1] else {
+            trap("entity \(entity) was removed: no object of it is ever read")
+        }
+        let table = ObjectTable(core: self, modelType: modelType, entity: entity)
+        tables[entity - 1] = table
+        return table
+    }
+
+    /// Those that have been needed.
+    var usedTables: [ObjectTable] { tables.compactMap { $0 } }
+
+    var liveObjectCount: Int { tables.reduce(0) { $0 + ($1?.liveCount ?? 0) } }
+
+    /// The live object with a key.
+    func object(_ key: ObjectKey) -> (any Model)? { tables[key.entity - 1]?.object(key.id) }
+
+    /// The object with a key, made from its record where it is not alive.
+    func load(_ key: ObjectKey) throws -> (any Model)? {
+        try table(ofEntity: key.entity).load(key.id)
+    }
+
+    // MARK: Reading
+
+    /// Reads the store to make objects, which evaluates the default values of their properties.
+    func reading<Result>(
+        _ body: (borrowing StoreReader) throws -> Result
+    ) throws -> Result {
+        hooks.readDepth += 1
+        defer {
+            hooks.readDepth -= 1
+            if !hooks.fetched.isEmpty { callDidFetch() }
+        }
+        return try store.file.read(body)
+    }
+
+    /// What a reference's accessor does: never throws.
+    ///
+    /// A read that fails gives nil and puts the context into its failed state.
+    func resolve<M: Model>(_ id: ObjectID, as type: M.Type) -> M? {
+        resolving(nil) { try table(for: type).load(id, as: type) }
+    }
+
+    /// Holds what was read ahead, until the context moves to another revision.
+    func hold(_ objects: [AnyObject]) { prefetched = objects }
+
+    /// Shows another revision below the pending changes.
+    func move(to revision: Revision) {
+        state.move(to: revision)
+        prefetched = []
+    }
+
+    /// A position behind all members of an ordered list.
+    func positionAtEnd(of owner: ObjectID, at end: MemberEnd) throws -> ListPosition {
+        // An object in no context has no members that are stored.
+        let isStored = object(ObjectKey(end.owner, owner)).map { !$0._$isNew } ?? true
+        let last =
+            isStored
+            ? try store.file.read { try state.lastPosition(of: owner, at: end, $0) }
+            : state.lastChangedPosition(of: owner, at: end)
+        return .between(last, nil) ?? last ?? .first
+    }
+
+    // MARK: Misuse
+
+    func note<M: Model>(_ code: Violation.Code, _ object: M, _ what: String, slot: Int? = nil) {
+        let property = slot.map { M._$description.entity.properties[$0].name }
+        pending.note(
+            Violation(
+                code: code, entity: M._$name, object: object.id, property: property, slot: slot,
+                Sentence("{subject} \(what)"), messages: messages))
+    }
+
+    func note<M: Model>(
+        _ code: Violation.Code, _ object: M, _ what: String, relationship: MemberRelationship
+    ) {
+        pending.note(
+            Violation(
+                code: code, entity: M._$name, object: object.id, property: relationship.name,
+                slot: relationship.slot, Sentence("{property} \(what)"), messages: messages))
+    }
+}
+
+/// What the commits of a context are to be, and how it merges.
+struct ContextSettings {
+    var undoGroup: UndoGroup?
+    var isUndoable = true
+    var metadata = CommitDefaults.metadata
+    var mergePolicy = MergePolicy.fail
+    var willCommitObservers = ContextObservers<(ChangeSet) throws -> Void>()
+    var didCommitObservers = ContextObservers<(Commit) -> Void>()
+}
+
+// MARK: - Hooks
+
+extension ContextCore {
+    /// The hook that runs now.
+    var runningHook: Hook? { hooks.current }
+
+    private func run(_ hook: Hook, _ body: () -> Void) {
+        let outer = hooks.current
+        hooks.current = hook
+        hooks.depth += 1
+        body()
+        hooks.depth -= 1
+        hooks.current = outer
+    }
+
+    func callDidInsert<M: Model>(of object: M) {
+        guard M._$hasDidInsert, mayRunDeeper(.didInsert, object) else { return }
+        run(.didInsert) { object.didInsert() }
+    }
+
+    /// Calls `willDelete`; false when the deletion of the object is under way already.
+    func callWillDelete<M: Model>(of object: M) -> Bool {
+        guard M._$hasWillDelete else { return true }
+        guard hooks.deleting.insert(ObjectIdentifier(object)).inserted else { return false }
+        defer { hooks.deleting.remove(ObjectIdentifier(object)) }
+        guard mayRunDeeper(.willDelete, object) else { return true }
+        run(.willDelete) { object.willDelete() }
+        return true
+    }
+
+    /// False, and noted, where hooks make each other run without an end.
+    private func mayRunDeeper<M: Model>(_ hook: Hook, _ object: M) -> Bool {
+        if hooks.depth < RunningHooks.depthLimit { return true }
+        note(
+            .unsettled, object,
+            "was reached by \(hook.rawValue) inside \(RunningHooks.depthLimit) other hooks")
+        return false
+    }
+
+    /// Calls `didFetch` when the object was made from its record and nobody has called it yet.
+    ///
+    /// Inside another read, and inside another `didFetch`, it waits for the end of that: no read of
+    /// the store is open, and a long chain of references needs no deep stack.
+    func callDidFetch<M: Model>(of object: M) {
+        guard object._$state.flags.contains(.fetched) else { return }
+        object._$state.flags.remove(.fetched)
+        hooks.fetched.append(object)
+        callDidFetch()
+    }
+
+    private func callDidFetch() {
+        guard hooks.current != .didFetch, hooks.readDepth == 0 else { return }
+        var index = 0
+        run(.didFetch) {
+            while index < hooks.fetched.count {
+                let next = hooks.fetched[index]
+                index += 1
+                next.didFetch()
+            }
+            hooks.fetched = []
+        }
+    }
+
+    /// False, and noted, while `didFetch` runs: it is part of a read.
+    func mayEdit<M: Model>(_ object: M) -> Bool {
+        guard hooks.current == .didFetch else { return true }
+        note(
+            .editedDuringFetch, object,
+            "was edited by didFetch; it may set @Transient properties only")
+        return false
+    }
+
+    /// Traps when a hook calls what would take the changes away that it is part of.
+    func checkNotInHook(_ call: StaticString) {
+        trap(
+            unless: hooks.readDepth == 0,
+            "\(call) inside a read: default values of a model's properties are evaluated for every "
+                + "object that is read, and may not call it")
+        guard let hook = hooks.current else { return }
+        trap(
+            "\(call) inside \(hook.rawValue)(): a hook may read and, but for didFetch, edit; "
+                + "do this where the object was inserted, deleted or fetched")
+    }
+}

@@ -1,0 +1,63 @@
+import StetStore
+
+/// What a context holds, as text for people who debug: short, one line per live object; long, with
+/// its values and what they were.
+///
+/// The idea is that of Entity Framework's `DebugView`.
+public struct DebugView: Sendable, Hashable {
+    /// One line for the context, and one per live object, in order of entity and id.
+    public let short: String
+    /// The same, and a line for each property.
+    public let long: String
+}
+
+extension ManagedContext: CustomDebugStringConvertible {
+    /// What the context holds now.
+    ///
+    /// Objects that nobody holds and that have no pending changes are not alive, and not shown.
+    ///
+    /// - Complexity: O(live objects), and what is pending is encoded.
+    public var debugView: DebugView {
+        let objects = core.usedTables.flatMap { $0.liveObjects.sorted { $0.id < $1.id } }
+        let pendingCount = objects.count { $0.hasChanges }
+        var head = ["revision \(revision), \(objects.count) live, \(pendingCount) with changes"]
+        if let failure = core.failure { head.append("failed: \(failure)") }
+        head += core.pending.misuse.map { "refused: \($0)" }
+        return DebugView(
+            short: (head + objects.map(line)).joined(separator: "\n"),
+            long: (head + objects.map { ([line($0)] + properties($0)).joined(separator: "\n") })
+                .joined(separator: "\n"))
+    }
+
+    /// The long view.
+    public var debugDescription: String { debugView.long }
+
+    private func line(_ object: any Model) -> String {
+        let state =
+            switch (object.isInserted, object.isDeleted, object.hasChanges) {
+            case (true, true, _): "inserted and deleted"
+            case (true, false, _): "inserted"
+            case (false, true, true): "deleted, not saved"
+            case (false, true, false): "deleted"
+            case (false, false, true): "edited"
+            case (false, false, false): "unchanged"
+            }
+        return "\(object._$entityName) \(object.id) \(state)"
+    }
+
+    private func properties<M: Model>(_ object: M) -> [String] {
+        let entity = core.table(for: M.self).description
+        // A value without a stored form is not shown; the view is there for what should not happen.
+        guard let now = try? object._$body().values(of: entity) else { return [] }
+        var before = now
+        if object.hasChanges, !object.isInserted, let base = core.pending[object]?.base,
+            let values = try? M._$body(of: base).values(of: entity)
+        {
+            before = values
+        }
+        return entity.properties.indices.map { slot in
+            let change = before[slot] == now[slot] ? "" : " (was \(before[slot]))"
+            return "  \(entity.properties[slot].name): \(now[slot])\(change)"
+        }
+    }
+}

@@ -1,0 +1,188 @@
+public import StetStore
+
+extension ManagedContext {
+    /// The object with an id; nil when there is none at this context's revision, or it has been
+    /// deleted.
+    ///
+    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
+    /// - Complexity: one look-up in the identity map, or one read.
+    public func object<M: Model>(_ type: M.Type, id: ObjectID) throws -> M? {
+        try core.checkUsable()
+        let object = try core.table(for: type).load(id, as: type)
+        return object?.isDeleted ?? true ? nil : object
+    }
+
+    /// The object whose property has a value that no two objects share; nil when there is none, and
+    /// for nil.
+    ///
+    /// Pending changes are seen, deleted objects left out.
+    ///
+    /// ```swift
+    /// let notebook = try context.object(Notebook.self, where: \.name, is: "Swift")
+    /// ```
+    ///
+    /// - Precondition: the property is `.unique`.
+    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
+    /// - Complexity: O(pending changes + changes in the store since this context's revision), and a
+    ///   few reads.
+    public func object<M: Model, T: StoredValue>(
+        _ type: M.Type, where property: KeyPath<M.Snapshot, T>, is value: T
+    ) throws -> M? {
+        try core.checkUsable()
+        let table = core.table(for: type)
+        let index = store.uniqueIndex(of: type, property, table.entity)
+        let value = value._value
+        if value == .null { return nil }
+        let wanted = try index.index.key(of: [value])
+        func hasValue(_ object: M) throws -> Bool {
+            let present = object._$snapshot[keyPath: property]._value
+            return try !object.isDeleted && index.index.key(of: [present]) == wanted
+        }
+        for changed in core.changedObjects {
+            if let object = changed as? M, try hasValue(object) { return object }
+        }
+        let ids = try store.file.read { reader in
+            try reader.objects(of: index, with: [value], asOf: revision)
+        }
+        for id in ids {
+            // One that is alive may have another value by now.
+            if let object = try table.load(id, as: type), try hasValue(object) { return object }
+        }
+        return nil
+    }
+
+    /// All objects of a model: those that are stored in ascending order of id, then those that are
+    /// not saved yet in the order of insertion.
+    ///
+    /// Pending changes are seen, deleted objects left out.
+    ///
+    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
+    /// - Complexity: O(objects).
+    public func fetch<M: Model>(_ type: M.Type) throws -> [M] {
+        try core.checkUsable()
+        let table = core.table(for: type)
+        // The buffers of arrays of objects are alike; a concrete one is filled without looking up
+        // the type of each element.
+        var found: [AnyObject] = []
+        try core.reading { reader in
+            let count = try reader.recordCount(ofEntity: table.entity)
+            let mayBeAlive = table.liveCount > 0
+            found.reserveCapacity(count)
+            table.reserve(count)
+            try reader.forEachRecord(ofEntity: table.entity, asOf: revision) { id, record in
+                // Ids do not repeat within a table: what was made here is not looked for.
+                if mayBeAlive, let pointer = table.pointer(id) {
+                    let object = Unmanaged<M>.fromOpaque(pointer).takeUnretainedValue()
+                    // What is inserted comes below, also when others have inserted it meanwhile.
+                    if !object.isDeleted, !object.isInserted { found.append(object) }
+                } else {
+                    let made = try M._$make(id, record.body, table, record.revision)
+                    found.append(Unmanaged<AnyObject>.fromOpaque(made).takeRetainedValue())
+                }
+                return true
+            }
+        }
+        var objects = unsafeBitCast(found, to: [M].self)
+        if M._$hasDidFetch {
+            for object in objects { core.callDidFetch(of: object) }
+        }
+        for case let object as M in core.insertedObjects where !object.isDeleted {
+            objects.append(object)
+        }
+        return objects
+    }
+
+    /// Reads what objects refer to, in few reads, before their properties are read one by one.
+    ///
+    /// The context does not hold what is loaded: keep the result as long as it is to stay loaded.
+    ///
+    /// ```swift
+    /// let notebooks = try context.load(\Article.notebook, of: articles)
+    /// ```
+    ///
+    /// - Returns: each target once, in the order in which it is met; deleted ones left out.
+    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
+    /// - Complexity: O(objects).
+    public func load<M: Model, Target: Model>(
+        _ property: KeyPath<M, Target?>, of objects: some Sequence<M>
+    ) throws -> [Target] {
+        try loaded { objects.compactMap { $0[keyPath: property] } }
+    }
+
+    /// Reads the members of a relationship of objects.
+    ///
+    /// - Returns: each member once, in the order in which it is met; deleted ones left out.
+    /// - Throws: `StoreError`; `SnapshotTooOldError`; the error that an earlier read inside an
+    ///   accessor met.
+    /// - Complexity: O(objects + members).
+    public func load<M: Model, Members: ToManyProperty>(
+        _ property: KeyPath<M, Members>, of objects: some Sequence<M>
+    ) throws -> [Members.Element] {
+        try loaded { objects.flatMap { Array($0[keyPath: property]) } }
+    }
+
+    private func loaded<Target: Model>(_ read: () -> [Target]) throws -> [Target] {
+        try core.checkUsable()
+        let targets = read()
+        // The accessors do not throw.
+        try core.checkUsable()
+        var seen: Set<ObjectIdentifier> = []
+        return targets.filter { !$0.isDeleted && seen.insert(ObjectIdentifier($0)).inserted }
+    }
+}
+
+extension ContextCore {
+    /// The objects with pending changes, and those that are on their way.
+    var changedObjects: [any Model] {
+        pending.objects.map(\.object) + (saves.inFlight?.sent?.objects.map(\.object) ?? [])
+    }
+
+    /// The objects that the store does not have yet at this revision: those on their way first.
+    var insertedObjects: [any Model] {
+        var inserted: [any Model] = []
+        if let sent = saves.inFlight?.sent {
+            for (entry, flags) in zip(sent.objects, sent.flags) where flags.contains(.inserted) {
+                inserted.append(entry.object)
+            }
+        }
+        for entry in pending.objects where entry.object._$flags.contains(.inserted) {
+            inserted.append(entry.object)
+        }
+        return inserted
+    }
+
+    /// Those of these objects that are there and not deleted, in the same order, made in one read.
+    ///
+    /// A read that fails gives none, and puts the context into its failed state.
+    func resolve<M: Model>(_ ids: ArraySlice<ObjectID>, as type: M.Type) -> [M] {
+        resolving([]) {
+            let objects = try load(ids, as: type)
+            if M._$hasDidFetch {
+                for object in objects { callDidFetch(of: object) }
+            }
+            return objects
+        }
+    }
+
+    private func load<M: Model>(_ ids: ArraySlice<ObjectID>, as type: M.Type) throws -> [M] {
+        let table = table(for: type)
+        // A concrete array, as in `fetch`.
+        var found: [AnyObject] = []
+        found.reserveCapacity(ids.count)
+        try reading { reader in
+            for id in ids {
+                if let object = table.object(id, as: type) {
+                    if !object.isDeleted { found.append(object) }
+                    continue
+                }
+                let made = try reader.withRecord(ofEntity: table.entity, id, asOf: revision) {
+                    try M._$make(id, $0.body, table, $0.revision)
+                }
+                if let made {
+                    found.append(Unmanaged<AnyObject>.fromOpaque(made).takeRetainedValue())
+                }
+            }
+        }
+        return unsafeBitCast(found, to: [M].self)
+    }
+}

@@ -1,0 +1,178 @@
+public import StetStore
+
+/// The objects of one model in one context.
+///
+/// Used by the code that `@Model` writes.
+public final class ObjectTable {
+    /// The context owns the table and outlives it.
+    unowned(unsafe) let core: ContextCore
+    let modelType: any Model.Type
+    /// The entity's number in the store.
+    let entity: Int
+    /// The ends of the references of the model's objects, in the order of slots.
+    let ends: [MemberEnd]
+    /// True when some of these references have positions.
+    @usableFromInline let hasPositions: Bool
+    private var map = IdentityMap()
+
+    init(core: ContextCore, modelType: any Model.Type, entity: Int) {
+        self.core = core
+        self.modelType = modelType
+        self.entity = entity
+        ends = core.schema.referenceEnds(ofMember: entity)
+        hasPositions = ends.contains(where: \.isOrdered)
+    }
+
+    var description: Entity { core.schema.entities[entity - 1] }
+
+    // MARK: Live objects
+
+    /// - Precondition: the table is that of `M`.
+    func object<M: Model>(_ id: ObjectID, as type: M.Type) -> M? {
+        map[id].map { Unmanaged<M>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// The object with an id, whatever its class.
+    func object(_ id: ObjectID) -> (any Model)? {
+        func find<M: Model>(_ type: M.Type) -> (any Model)? { object(id, as: type) }
+        return find(modelType)
+    }
+
+    /// False when there is another object with its id.
+    func insert<M: Model>(_ object: M) -> Bool {
+        map.insert(object.id, Unmanaged.passUnretained(object).toOpaque()) == nil
+    }
+
+    /// Enters an object that was made from its record; the one that is alive already, if any.
+    @usableFromInline
+    func insert(_ id: ObjectID, _ object: UnsafeMutableRawPointer) -> UnsafeRawPointer? {
+        map.insert(id, object)
+    }
+
+    /// The address of the object with an id.
+    func pointer(_ id: ObjectID) -> UnsafeRawPointer? { map[id] }
+
+    /// Makes room for so many objects in all.
+    func reserve(_ expected: Int) { map.reserve(expected) }
+
+    @usableFromInline
+    func forget(_ id: ObjectID, _ pendingIndex: Int32) {
+        map.remove(id)
+        if pendingIndex >= 0 || core.isOnItsOwn { core.objectDied(pendingIndex: pendingIndex) }
+    }
+
+    /// Takes an object out that is in no context any more.
+    func remove(_ id: ObjectID) { map.remove(id) }
+
+    /// Lets the objects outlive the context: they keep their values and belong to nothing.
+    func detachAll() {
+        func detach<M: Model>(_ type: M.Type) {
+            map.forEach { pointer in
+                let object = Unmanaged<M>.fromOpaque(pointer).takeUnretainedValue()
+                object._$state.table = nil
+                object._$state.pendingIndex = -1
+                object._$state.flags.formIntersection(.deleted)
+            }
+        }
+        detach(modelType)
+    }
+
+    var liveCount: Int { map.count }
+
+    /// In no order.
+    var liveObjects: [any Model] {
+        func objects<M: Model>(_ type: M.Type) -> [any Model] {
+            var objects: [any Model] = []
+            map.forEach { objects.append(Unmanaged<M>.fromOpaque($0).takeUnretainedValue()) }
+            return objects
+        }
+        return objects(modelType)
+    }
+
+    // MARK: Reading
+
+    /// The object with an id, made from its record where it is not alive; deleted ones included.
+    func load<M: Model>(_ id: ObjectID, as type: M.Type) throws -> M? {
+        guard let object = try object(id, as: type) ?? read(id, as: type) else { return nil }
+        if M._$hasDidFetch { core.callDidFetch(of: object) }
+        return object
+    }
+
+    private func read<M: Model>(_ id: ObjectID, as type: M.Type) throws -> M? {
+        try core.reading { reader in
+            try reader.withRecord(ofEntity: entity, id, asOf: core.revision) { record in
+                let made = try M._$make(id, record.body, self, record.revision)
+                return Unmanaged<M>.fromOpaque(made).takeRetainedValue()
+            }
+        }
+    }
+
+    /// The same, whatever its class.
+    func load(_ id: ObjectID) throws -> (any Model)? {
+        func load<M: Model>(_ type: M.Type) throws -> (any Model)? { try self.load(id, as: type) }
+        return try load(modelType)
+    }
+
+    /// Gives an object that is made from a body the positions of its references.
+    @usableFromInline
+    func readPositions<M: Model>(of object: M, _ body: UnsafeRawBufferPointer) throws {
+        let body = try RecordBody(body, of: description)
+        for end in ends where end.isOrdered {
+            guard let position = try body.position(end.slot) else { continue }
+            object._$state.setPosition(position, in: end.slot)
+        }
+    }
+
+    /// The capture of an object that shows the values of a body.
+    ///
+    /// - Throws: `DecodingFailure` when the body is damaged, `StoreError` when a value means
+    ///   nothing to its type.
+    func capture<M: Model>(
+        _ id: ObjectID, _ body: UnsafeRawBufferPointer, as type: M.Type
+    ) throws -> ObjectCapture<M> {
+        let snapshot = try M._$decode(id, body)
+        guard hasPositions else { return ObjectCapture(snapshot) }
+        let record = try RecordBody(body, of: description)
+        var state = ModelState()
+        for end in ends where end.isOrdered {
+            if let position = try record.position(end.slot) {
+                state.setPosition(position, in: end.slot)
+            }
+        }
+        return ObjectCapture(
+            snapshot, attached: state.attached?.takeUnretainedValue(), state.attachedSlot)
+    }
+
+    func capture<M: Model>(
+        _ id: ObjectID, _ body: EncodedBody, as type: M.Type
+    ) throws -> ObjectCapture<M> {
+        try body.bytes.withUnsafeBytes { try capture(id, $0, as: type) }
+    }
+
+    @usableFromInline
+    static func damage(_ id: ObjectID, _ name: String) -> any Error {
+        DecodingFailure("the record of \(name) \(id) is damaged")
+    }
+}
+
+extension Model {
+    var _$core: ContextCore? { _$state.table?.core }
+    var _$entityName: String { Self._$name }
+    /// 0 for an object in no context.
+    var _$entityNumber: Int { _$state.table?.entity ?? 0 }
+    var _$revision: Revision { _$state.revision }
+    var _$flags: ModelState.Flags { _$state.flags }
+    var _$pendingIndex: Int32 { _$state.pendingIndex }
+    func _$setPendingIndex(_ index: Int) { _$state.pendingIndex = Int32(index) }
+
+    /// True while it is inserted and the store has never had it.
+    var _$isNew: Bool { isInserted && _$state.revision == .zero }
+
+    var _$key: ObjectKey { ObjectKey(_$entityNumber, id) }
+
+    /// - Throws: `DecodingFailure` when the body is not one of this model.
+    static func _$decode(_ id: ObjectID, _ body: UnsafeRawBufferPointer) throws -> Snapshot {
+        var reader = try RecordReader(body: body, propertyCount: _$propertyCount)
+        return try _$read(id, &reader, body)
+    }
+}

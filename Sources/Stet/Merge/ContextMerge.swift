@@ -1,0 +1,336 @@
+import StetStore
+
+/// Three-way merges of pending changes with what others have saved: what a context has found out
+/// before it follows the store; see `MergePolicy`.
+struct ContextMerge {
+    private let core: ContextCore
+    /// How each object is merged.
+    private var applications: [() -> Void] = []
+    /// Where that is not possible.
+    private(set) var conflicts: [Conflict] = []
+    /// The objects that others have deleted, and that are inserted again.
+    private var revived: Set<ObjectKey> = []
+    /// The objects that others have deleted, and that the pending changes do not let go of.
+    private var missing: Set<ObjectKey> = []
+
+    init(_ core: ContextCore) { self.core = core }
+
+    private var policy: MergePolicy { core.settings.mergePolicy }
+
+    /// True when nothing has to be merged.
+    var isEmpty: Bool { applications.isEmpty && conflicts.isEmpty }
+
+    /// Merges what was found, which has no conflicts.
+    func apply() {
+        for apply in applications { apply() }
+    }
+
+    /// Decides what becomes of an object that others have changed, if it has pending changes.
+    mutating func add(
+        _ change: ChangedObject, _ reader: borrowing StoreReader, asOf head: Revision
+    ) throws {
+        guard let object = core.object(change.key), object.hasChanges else { return }
+        try merge(object, change, reader, asOf: head)
+    }
+
+    private mutating func merge<M: Model>(
+        _ object: M, _ change: ChangedObject, _ reader: borrowing StoreReader, asOf head: Revision
+    ) throws {
+        guard let entry = core.pending[object], let table = object._$state.table,
+            !(object._$isNew && object._$flags.contains(.deleted))
+        else { return }
+        let core = core
+        let theirs = try reader.withRecord(ofEntity: table.entity, object.id, asOf: head) {
+            EncodedBody($0.body)
+        }
+        let sides: MergeSides
+        do throws(EncodingFailure) {
+            sides = MergeSides(
+                table, object.id,
+                base: object._$isNew ? nil : try M._$body(of: entry.base),
+                mine: object._$flags.contains(.deleted) ? nil : try object._$body(),
+                theirs: theirs)
+        } catch {
+            // What has no stored form would be lost.
+            return conflicts.append(conflict(object, change, isThere: theirs != nil))
+        }
+        if sides.hasNoChangeOfMine, !object.isInserted {
+            return applications.append { core.pending.rollBack(object) }
+        }
+        switch (policy.rule, sides.mine, theirs) {
+        case (.storeWins, nil, _), (.storeWins, _, nil), (.custom, nil, nil),
+            (.contextWins, nil, nil):
+            applications.append { core.pending.rollBack(object) }
+        case (.contextWins, _, nil):
+            revived.insert(change.key)
+            applications.append { core.pending.revive(object, change.revision) }
+        case (.fail, _, _), (.custom, nil, _), (.custom, _, nil):
+            conflicts.append(
+                conflict(object, change, isThere: theirs != nil, try sides.propertyConflicts()))
+        case (_, let mine, let theirs?):
+            try rebase(object, change, sides, theirs, staysDeleted: mine == nil)
+        }
+    }
+
+    /// Lets the pending changes of an object begin with the stored values.
+    private mutating func rebase<M: Model>(
+        _ object: M, _ change: ChangedObject, _ sides: MergeSides, _ theirs: EncodedBody,
+        staysDeleted: Bool
+    ) throws {
+        let core = core
+        let stored = try sides.table.capture(object.id, theirs, as: M.self)
+        // A deletion takes what others have changed, so that it can be taken back.
+        var merged: EncodedBody? = theirs
+        if !staysDeleted { merged = try sides.merged(by: policy, core) }
+        guard let merged else {
+            return conflicts.append(
+                conflict(object, change, isThere: true, try sides.propertyConflicts()))
+        }
+        let shown = try sides.table.capture(object.id, merged, as: M.self)
+        applications.append {
+            core.pending.rebase(object, onto: stored, showing: shown, change.revision)
+        }
+    }
+
+    private func conflict<M: Model>(
+        _ object: M, _ change: ChangedObject, isThere: Bool, _ properties: [PropertyConflict] = []
+    ) -> Conflict {
+        Conflict(
+            entity: M._$name, object: object.id, base: object._$revision,
+            current: isThere ? change.revision : nil, properties: properties)
+    }
+}
+
+// MARK: - What others have deleted
+
+extension ContextMerge {
+    /// Decides about pending references and links to objects that others have deleted; all other
+    /// changes have been added.
+    mutating func addMissing(_ reader: borrowing StoreReader, asOf head: Revision) throws {
+        for entry in core.pending.objects where !entry.object._$flags.contains(.deleted) {
+            try addMissing(from: entry, entry.object, reader, asOf: head)
+        }
+        for (key, link) in core.pending.links where link.now.isPresent && !link.below.isPresent {
+            try addMissing(key, reader, asOf: head)
+        }
+    }
+
+    private mutating func addMissing<M: Model>(
+        from entry: PendingObject, _ object: M, _ reader: borrowing StoreReader, asOf head: Revision
+    ) throws {
+        guard let table = object._$state.table else { return }
+        let core = core
+        // What it refers to and nobody has inserted is inserted by the save.
+        let held = object._$attachment.targets.map(\.slot)
+        for end in table.ends where !held.contains(end.slot) {
+            let owner = object._$reference(in: end.slot)
+            let isMine =
+                revived.contains(entry.key)
+                || core.pending.placeBelow(object, entry, end).owner != owner
+            let key = ObjectKey(end.owner, owner)
+            guard owner != .none, isMine, try isMissing(key, reader, asOf: head) else { continue }
+            let name = table.description.properties[end.slot].name
+            guard try letsGo(of: key, M._$name, object.id, name) else { continue }
+            applications.append {
+                // The values that others have given it may refer to something else.
+                guard object._$core === core, object._$reference(in: end.slot) == owner else {
+                    return
+                }
+                core.pending.refer(object, end, to: .none)
+            }
+        }
+    }
+
+    private mutating func addMissing(
+        _ key: LinkKey, _ reader: borrowing StoreReader, asOf head: Revision
+    ) throws {
+        guard let ends = core.schema.ends(ofLink: key.link) else { return }
+        let core = core
+        let (source, target) = (
+            ObjectKey(ends.targets.owner, key.source), ObjectKey(ends.sources.owner, key.target)
+        )
+        let isVain = core.state.isDeleted(source) || core.state.isDeleted(target)
+        for end in [source, target] where try isMissing(end, reader, asOf: head) {
+            let entity = core.schema.entities[source.entity - 1].name
+            let name = core.schema.relationship(at: ends.targets)?.name ?? ""
+            guard try isVain || letsGo(of: end, entity, key.source, name) else { continue }
+            applications.append { core.pending.setLink(key, to: .absent, below: .absent) }
+        }
+    }
+
+    /// True for an object that others have deleted, and that is not inserted again.
+    private func isMissing(
+        _ key: ObjectKey, _ reader: borrowing StoreReader, asOf head: Revision
+    ) throws -> Bool {
+        if revived.contains(key) || core.object(key)?.isInserted ?? false { return false }
+        let last = try reader.lastChange(ofEntity: key.entity, key.id, asOf: head)
+        return last?.isDeleted ?? true
+    }
+
+    /// Whether the policy lets go of a missing object; it is a conflict when not.
+    private mutating func letsGo(
+        of key: ObjectKey, _ entity: String, _ object: ObjectID, _ property: String
+    ) throws -> Bool {
+        let conflict = PropertyConflict(
+            entity: entity, object: object, property: property, base: .null,
+            mine: .reference(key.id), theirs: .null)
+        if try policy.value(of: conflict) == .null { return true }
+        guard missing.insert(key).inserted else { return false }
+        conflicts.append(
+            Conflict(
+                entity: core.schema.entities[key.entity - 1].name, object: key.id,
+                base: core.revision, current: nil))
+        return false
+    }
+}
+
+extension PendingChanges {
+    /// Lets the pending changes of an object begin with other values, at another revision.
+    fileprivate func rebase<M: Model>(
+        _ object: M, onto stored: AnyObject, showing merged: AnyObject, _ revision: Revision
+    ) {
+        let targets = object._$attachment.targets
+        change(object) { entry in
+            entry = PendingObject(
+                object: object, base: stored, isDeletionConfirmed: entry.isDeletionConfirmed)
+            object._$restore(merged)
+            // What it refers to and nobody has inserted it holds as before.
+            for target in targets
+            where (target.object as? any Model)?.id
+                == object._$reference(in: target.slot)
+            {
+                object._$state.setTarget(target.object, in: target.slot)
+            }
+            object._$state.flags.remove(.inserted)
+            object._$state.revision = revision
+        }
+    }
+
+    /// Inserts an object again that others have deleted.
+    fileprivate func revive<M: Model>(_ object: M, _ revision: Revision) {
+        change(object) { _ in
+            object._$state.flags.insert(.inserted)
+            object._$state.revision = revision
+        }
+    }
+}
+
+/// The three bodies of an object: what both sides began with, what is pending, what is stored.
+struct MergeSides {
+    let table: ObjectTable
+    private let id: ObjectID
+    /// nil for an object that both sides have inserted.
+    private let base: EncodedBody?
+    /// nil when it is deleted here.
+    let mine: EncodedBody?
+    /// nil when others have deleted it.
+    private let theirs: EncodedBody?
+
+    init(
+        _ table: ObjectTable, _ id: ObjectID, base: EncodedBody?, mine: EncodedBody?,
+        theirs: EncodedBody?
+    ) {
+        self.table = table
+        self.id = id
+        self.base = base
+        self.mine = mine
+        self.theirs = theirs
+    }
+
+    /// True when what is pending comes to nothing.
+    var hasNoChangeOfMine: Bool { mine != nil && mine == base }
+
+    private func values(_ body: EncodedBody?) throws -> [Value]? {
+        try body?.values(of: table.description)
+    }
+
+    /// Every property that either side has changed; of a deleted object none.
+    func propertyConflicts() throws -> [PropertyConflict] {
+        guard let mine = try values(mine), let theirs = try values(theirs) else { return [] }
+        let base = try values(base)
+        let entity = table.description
+        return entity.properties.indices.compactMap { slot in
+            let before = base?[slot] ?? .null
+            if base != nil, mine[slot] == before, theirs[slot] == before { return nil }
+            return PropertyConflict(
+                entity: entity.name, object: id, property: entity.properties[slot].name,
+                base: before, mine: mine[slot], theirs: theirs[slot])
+        }
+    }
+
+    /// The merged body; nil when the policy does not decide.
+    func merged(by policy: MergePolicy, _ core: ContextCore) throws -> EncodedBody? {
+        guard let mine, let theirs else { return nil }
+        let entity = table.description
+        let (mineValues, theirValues) = (
+            try mine.values(of: entity), try theirs.values(of: entity)
+        )
+        let baseValues = try values(base)
+        var merged = theirValues
+        for (slot, property) in entity.properties.enumerated() where property.stamp != .update {
+            let decision = try decide(slot, property, favorsMine: policy.favorsMine)
+            switch decision {
+            case .theirs: break
+            case .mine: merged[slot] = mineValues[slot]
+            case .contested:
+                let conflict = PropertyConflict(
+                    entity: entity.name, object: id, property: property.name,
+                    base: baseValues?[slot] ?? .null, mine: mineValues[slot],
+                    theirs: theirValues[slot])
+                guard let value = try policy.value(of: conflict) else { return nil }
+                let placed = try core.placed(value, in: slot, of: table, like: conflict)
+                trap(
+                    unless: property.accepts(placed),
+                    "a merge policy gave \(value) for \(entity.name).\(property.name)")
+                merged[slot] = placed
+            }
+        }
+        return try EncodedBody(merged)
+    }
+
+    private func decide(
+        _ slot: Int, _ property: Property, favorsMine: Bool
+    ) throws -> ThreeWay {
+        guard let mine, let theirs else { return .theirs }
+        let entity = table.description
+        return try mine.read(as: entity) { mine in
+            try theirs.read(as: entity) { theirs in
+                guard let base else {
+                    return ThreeWay.decide(
+                        base: nil, mine: try mine.cell(slot), theirs: try theirs.cell(slot),
+                        hasPosition: property.hasPosition, favorsMine: favorsMine)
+                }
+                return try base.read(as: entity) { base in
+                    ThreeWay.decide(
+                        base: try base.cell(slot), mine: try mine.cell(slot),
+                        theirs: try theirs.cell(slot), hasPosition: property.hasPosition,
+                        favorsMine: favorsMine)
+                }
+            }
+        }
+    }
+}
+
+extension ContextCore {
+    /// A value that somebody gives for a property, with a position where it is a reference that has
+    /// one: that of a side that refers to the same object, else one behind the others.
+    func placed(
+        _ value: Value, in slot: Int, of table: ObjectTable, like conflict: PropertyConflict
+    ) throws -> Value {
+        guard case .reference(let target) = value,
+            table.description.properties[slot].hasPosition,
+            let end = table.ends.first(where: { $0.slot == slot })
+        else { return value }
+        for side in [conflict.theirs, conflict.mine] {
+            if case .placed(target, _) = side { return side }
+        }
+        return .placed(target, try positionAtEnd(of: target, at: end))
+    }
+}
+
+extension MergePolicy {
+    /// Whose position an object gets that both sides have moved within a list.
+    var favorsMine: Bool {
+        if case .storeWins = rule { false } else { true }
+    }
+}

@@ -1,0 +1,346 @@
+public import StetStore
+
+// Change sets from elsewhere, made pending again.
+
+extension ManagedContext {
+    /// Makes the changes of a change set pending, as if they had been edited here: those of a
+    /// refused save, mended or not, or of another process.
+    ///
+    /// The store may have moved on since. What a change began with is compared with what this
+    /// context shows now: a property that already has the new value stays, one that still has the
+    /// old value gets the new one, and where it has neither the merge policy decides, as in a save.
+    /// Members are added and removed likewise, and are never in conflict. Inserted objects get the
+    /// ids of the change set. Deleting what is not there does nothing. `didInsert` and `willDelete`
+    /// are not called: what they did is part of the change set.
+    ///
+    /// Nothing has changed when it throws.
+    ///
+    /// - Throws: `ChangeSetError` with everything in the change set that does not fit the models;
+    ///   `ConflictError`; `ValidationError` when a pending value has no stored form to compare;
+    ///   `StoreError`, also when a value means nothing to its type; what a policy's closure threw.
+    /// - Complexity: O(changes), and a read for each object that is not loaded.
+    public func apply(_ changeSet: ChangeSet) throws {
+        core.checkNotSaving("apply(_:)")
+        try core.saves.finishInFlight()
+        try core.checkUsable()
+        let changes = try CheckedChange.changes(of: changeSet, core.schema)
+        let beginning = core.pending.capture()
+        do {
+            var application = ChangeSetApplication(core)
+            for change in changes { try application.apply(change) }
+            for change in changes { try application.applyLinks(of: change) }
+            guard application.conflicts.isEmpty else {
+                throw ConflictError(
+                    reason: .changed, conflicts: application.conflicts, rejected: changeSet)
+            }
+            try core.checkUsable()
+        } catch {
+            core.goBack(to: beginning)
+            throw error
+        }
+    }
+}
+
+/// A change whose entity and properties are those of the store.
+private struct CheckedChange {
+    let kind: ChangeKind
+    let key: ObjectKey
+    /// By slot.
+    var old: [Int: Value] = [:]
+    var new: [Int: Value] = [:]
+    var links: [(end: MemberEnd, change: MemberChange)] = []
+
+    /// - Throws: `ChangeSetError`.
+    static func changes(of changeSet: ChangeSet, _ schema: Schema) throws -> [CheckedChange] {
+        var problems: [ChangeSetError.Problem] = []
+        var seen: Set<ObjectID> = []
+        var checked: [CheckedChange] = []
+        for change in changeSet.changes {
+            func report(_ message: String, _ property: String? = nil) {
+                problems.append(
+                    ChangeSetError.Problem(
+                        entity: change.entity, object: change.id, property: property,
+                        message: message))
+            }
+            guard let number = schema.number(ofEntity: change.entity) else {
+                report("there is no model \(change.entity)")
+                continue
+            }
+            if change.id == .none { report("the object has no id") }
+            if !seen.insert(change.id).inserted { report("the object is changed twice") }
+            var result = CheckedChange(kind: change.kind, key: ObjectKey(number, change.id))
+            result.takeProperties(of: change, schema.entities[number - 1], report)
+            result.takeRelationships(of: change, schema, report)
+            checked.append(result)
+        }
+        if !problems.isEmpty { throw ChangeSetError(problems: problems) }
+        return checked
+    }
+
+    private mutating func takeProperties(
+        of change: ObjectChange, _ entity: Entity, _ report: (String, String?) -> Void
+    ) {
+        for property in change.properties {
+            guard let slot = entity.slot(of: property.name) else {
+                report("\(change.entity) has no property \(property.name)", property.name)
+                continue
+            }
+            if new[slot] != nil { report("the property is changed twice", property.name) }
+            if change.kind != .delete, !entity.properties[slot].acceptsUnplaced(property.new) {
+                report("\(property.new) does not fit its type", property.name)
+            }
+            old[slot] = property.old
+            new[slot] = property.new
+        }
+        if change.kind != .insert { return }
+        for (slot, property) in entity.properties.enumerated()
+        where new[slot] == nil && !property.isOptional {
+            report("the inserted object needs a value for it", property.name)
+        }
+    }
+
+    private mutating func takeRelationships(
+        of change: ObjectChange, _ schema: Schema, _ report: (String, String?) -> Void
+    ) {
+        let entity = schema.entities[key.entity - 1]
+        for relationship in change.relationships {
+            let name = relationship.name
+            guard let present = entity.relationships.first(where: { $0.name == name }) else {
+                report("\(change.entity) has no relationship \(name)", name)
+                continue
+            }
+            guard let end = schema.membersEnd(of: present), !end.isReference else {
+                report("its members are changed by changing their reference", name)
+                continue
+            }
+            for member in relationship.members { links.append((end, member)) }
+        }
+    }
+}
+
+extension Property {
+    /// True for a value of the property, and for a reference that has no position yet.
+    fileprivate func acceptsUnplaced(_ value: Value) -> Bool {
+        if case .reference = value, type == .reference { return true }
+        return accepts(value)
+    }
+}
+
+/// Makes changes pending, one after the other, by the three-way rule.
+private struct ChangeSetApplication {
+    private let core: ContextCore
+    private(set) var conflicts: [Conflict] = []
+
+    init(_ core: ContextCore) { self.core = core }
+
+    private var policy: MergePolicy { core.settings.mergePolicy }
+
+    mutating func apply(_ change: CheckedChange) throws {
+        // The change names an entity of the schema, and each of them has a model.
+        guard let type = core.store.modelTypes[change.key.entity - 1] else { return }
+        try apply(change, to: type)
+    }
+
+    private mutating func apply<M: Model>(_ change: CheckedChange, to type: M.Type) throws {
+        let object = try core.table(for: type).load(change.key.id, as: type)
+        switch change.kind {
+        case .insert: try insert(change, over: object, as: type)
+        case .update: try update(change, object)
+        case .delete: try delete(change, object)
+        }
+    }
+
+    private mutating func insert<M: Model>(
+        _ change: CheckedChange, over object: M?, as type: M.Type
+    ) throws {
+        if let object {
+            if object.isDeleted, object.hasChanges { _ = core.pending.insertOne(object) }
+            return try update(change, object)
+        }
+        let table = core.table(for: type)
+        let properties = table.description.properties
+        let values = try properties.indices.map { slot in
+            try placed(change.new[slot] ?? .null, slot, table, change)
+        }
+        let capture = try table.capture(change.key.id, try EncodedBody(values), as: type)
+        let made = M(_$snapshot: capture.snapshot, state: ModelState())
+        made._$state.id = change.key.id
+        capture.restore(made)
+        _ = core.pending.insertOne(made)
+    }
+
+    private mutating func update<M: Model>(_ change: CheckedChange, _ object: M?) throws {
+        guard let object, !object.isDeleted, let table = object._$state.table else {
+            if policy.favorsMine, !change.new.isEmpty { note(change, object, []) }
+            return
+        }
+        let entity = table.description
+        let now = try values(of: object)
+        var values = now
+        var contested: [PropertyConflict] = []
+        for slot in change.new.keys.sorted() {
+            let property = entity.properties[slot]
+            let conflict = PropertyConflict(
+                entity: entity.name, object: change.key.id, property: property.name,
+                base: change.old[slot] ?? .null, mine: change.new[slot] ?? .null,
+                theirs: now[slot])
+            switch decide(conflict, property, change.kind) {
+            case .theirs: break
+            case .mine:
+                values[slot] = try core.placed(conflict.mine, in: slot, of: table, like: conflict)
+            case .contested:
+                guard let value = try policy.value(of: conflict) else {
+                    contested.append(conflict)
+                    continue
+                }
+                values[slot] = try core.placed(value, in: slot, of: table, like: conflict)
+            }
+        }
+        if !contested.isEmpty { return note(change, object, contested) }
+        if values != now { try assign(values, to: object, table) }
+    }
+
+    /// A position by itself is never contested.
+    private func decide(
+        _ conflict: PropertyConflict, _ property: Property, _ kind: ChangeKind
+    ) -> ThreeWay {
+        let (base, mine, theirs) = (conflict.base, conflict.mine, conflict.theirs)
+        if kind == .insert { return mine == theirs ? .theirs : .contested }
+        guard property.hasPosition else {
+            return ThreeWay.decide(base: base, mine: mine, theirs: theirs, ==)
+        }
+        let targets = ThreeWay.decide(
+            base: base.target, mine: mine.target, theirs: theirs.target, ==)
+        guard targets == .theirs, mine.target == theirs.target, mine.target == base.target,
+            mine != base, case .placed = mine
+        else { return targets }
+        return theirs == base || policy.favorsMine ? .mine : .theirs
+    }
+
+    private mutating func delete<M: Model>(_ change: CheckedChange, _ object: M?) throws {
+        guard let object, !object.isDeleted else { return }
+        let now = try values(of: object)
+        let isChanged = change.old.contains { slot, old in
+            let hasPosition = object._$state.table?.description.properties[slot].hasPosition
+            return hasPosition == true ? now[slot].target != old.target : now[slot] != old
+        }
+        switch policy.rule {
+        case .storeWins where isChanged: return
+        case .fail where isChanged, .custom where isChanged: note(change, object, [])
+        default: core.pending.markDeleted(object)
+        }
+    }
+
+    /// Adds and removes the members of a change.
+    func applyLinks(of change: CheckedChange) throws {
+        for (end, member) in change.links {
+            guard let key = end.linkKey(change.key.id, member.id) else { continue }
+            let below = try core.membershipBelow(of: key)
+            let now = core.pending.links[key]?.now ?? below
+            let decision = ThreeWay.decide(
+                base: member.old, mine: member.new, theirs: now, favorsMine: policy.favorsMine)
+            guard decision == .mine else { continue }
+            core.pending.setLink(
+                key, to: try placed(member.new, end, change.key.id), below: below)
+        }
+    }
+
+    private func placed(
+        _ membership: Membership, _ end: MemberEnd, _ owner: ObjectID
+    ) throws -> Membership {
+        guard membership.isPresent, end.layout.isOrdered else {
+            return membership.isPresent && !end.isOrdered ? .present(nil) : membership
+        }
+        return .present(try membership.position ?? core.positionAtEnd(of: owner, at: end))
+    }
+
+    private mutating func note<M: Model>(
+        _ change: CheckedChange, _ object: M?, _ properties: [PropertyConflict]
+    ) {
+        let isThere = object.map { !$0.isDeleted } ?? false
+        conflicts.append(
+            Conflict(
+                entity: core.schema.entities[change.key.entity - 1].name, object: change.key.id,
+                base: core.revision, current: isThere ? object?._$revision : nil,
+                properties: properties))
+    }
+
+    // MARK: Values by slot
+
+    private func values<M: Model>(of object: M) throws -> [Value] {
+        guard let table = object._$state.table else { return [] }
+        do throws(EncodingFailure) {
+            return try decoded(try object._$body(), table)
+        } catch {
+            var net = NetChanges(schema: core.schema)
+            let range = net.encode(entity: table.entity) { object._$write(to: &$0) }
+            throw ValidationError(
+                violations: net.unstorable(in: range, ofEntity: table.entity, object.id),
+                rejected: ChangeSet())
+        }
+    }
+
+    private func decoded(
+        _ body: EncodedBody, _ table: ObjectTable
+    ) throws(EncodingFailure) -> [Value] {
+        // Cannot throw: it has just been encoded.
+        (try? body.values(of: table.description)) ?? []
+    }
+
+    private func placed(
+        _ value: Value, _ slot: Int, _ table: ObjectTable, _ change: CheckedChange
+    ) throws -> Value {
+        let property = table.description.properties[slot]
+        return try core.placed(
+            value, in: slot, of: table,
+            like: PropertyConflict(
+                entity: table.description.name, object: change.key.id, property: property.name,
+                base: .null, mine: value, theirs: .null))
+    }
+
+    private func assign<M: Model>(_ values: [Value], to object: M, _ table: ObjectTable) throws {
+        let capture = try table.capture(object.id, try EncodedBody(values), as: M.self)
+        guard object._$willChange() else { return }
+        core.pending.change(object) { _ in capture.restore(object) }
+    }
+}
+
+extension Value {
+    /// The object that a reference refers to.
+    fileprivate var target: ObjectID? {
+        switch self {
+        case .reference(let id), .placed(let id, _): id
+        default: nil
+        }
+    }
+}
+
+/// A change set does not fit the models of the store.
+///
+/// Nothing was applied.
+public struct ChangeSetError: Error, Sendable, Hashable {
+    /// One thing that does not fit.
+    public struct Problem: Sendable, Hashable {
+        /// The entity that the change names.
+        public let entity: String
+        /// The object that it names.
+        public let object: ObjectID
+        /// The property; nil when the change as a whole is meant.
+        public let property: String?
+        /// What is wrong, as a sentence without a full stop.
+        public let message: String
+    }
+
+    /// Everything that does not fit, in the order of the change set.
+    public let problems: [Problem]
+}
+
+extension ChangeSetError: CustomStringConvertible {
+    /// One line per problem.
+    public var description: String {
+        problems.map { problem in
+            let place = problem.property.map { "\(problem.entity).\($0)" } ?? problem.entity
+            return "\(place) of \(problem.object): \(problem.message)"
+        }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,215 @@
+import StetStore
+
+/// What belongs to an object beside its values: the objects in no context that it refers to, the
+/// members of an object in no context, and the positions of its references.
+///
+/// Most objects have nothing attached. One reference to an object in no context, as many new
+/// objects have, needs no memory of its own.
+struct Attachment {
+    fileprivate enum Content {
+        case nothing
+        /// One slot refers to an object in no context.
+        case target(AnyObject, slot: Int)
+        case several(Attachments)
+    }
+
+    fileprivate var content = Content.nothing
+
+    /// Nothing.
+    init() {}
+
+    fileprivate init(_ content: Content) { self.content = content }
+
+    /// What the state of an object has attached.
+    init(_ attached: AnyObject?, _ slot: Int16) {
+        guard let attached else { return }
+        content =
+            slot == ModelState.several
+            ? .several(unsafeDowncast(attached, to: Attachments.self))
+            : .target(attached, slot: Int(slot))
+    }
+
+    var isEmpty: Bool { if case .nothing = content { true } else { false } }
+
+    /// The position of the reference in a slot; nil when it has none.
+    func position(in slot: Int) -> ListPosition? {
+        positions.first { $0.slot == slot }?.position
+    }
+
+    /// The positions of references, by slot.
+    var positions: [(slot: Int, position: ListPosition)] {
+        if case .several(let all) = content { all.positions } else { [] }
+    }
+
+    /// The objects in no context that slots refer to.
+    var targets: [(slot: Int, object: AnyObject)] {
+        switch content {
+        case .nothing: []
+        case .target(let object, let slot): [(slot, object)]
+        case .several(let all): all.targets
+        }
+    }
+
+    /// The members of an object in no context, by relationship.
+    var members: [(relationship: Int, objects: [AnyObject])] {
+        if case .several(let all) = content { all.members } else { [] }
+    }
+
+    /// Lets go of the objects, however long the chain is that they hold.
+    ///
+    /// What nobody else holds is taken apart before it goes: releasing one object after the other
+    /// needs no deep stack.
+    mutating func release() {
+        var queue = targets.map(\.object) + members.flatMap(\.objects)
+        content = .nothing
+        while var object = queue.popLast() {
+            guard isKnownUniquelyReferenced(&object), let model = object as? any Model else {
+                continue
+            }
+            let attachment = model._$takeAttachment()
+            queue += attachment.targets.map(\.object) + attachment.members.flatMap(\.objects)
+        }
+    }
+}
+
+/// Several attachments of an object; not changed while a capture shares it.
+private final class Attachments {
+    var targets: [(slot: Int, object: AnyObject)]
+    var members: [(relationship: Int, objects: [AnyObject])]
+    var positions: [(slot: Int, position: ListPosition)]
+
+    init(_ attachment: Attachment) {
+        targets = attachment.targets
+        members = attachment.members
+        positions = attachment.positions
+    }
+
+    var isEmpty: Bool { targets.isEmpty && members.isEmpty && positions.isEmpty }
+}
+
+// MARK: - In the state of an object
+
+extension ModelState {
+    /// The values of `attachedSlot` for an object with nothing attached, and for one whose
+    /// `attached` is an `Attachments`.
+    private static var nothing: Int16 { -1 }
+    fileprivate static var several: Int16 { -2 }
+
+    /// What is attached to the object.
+    var attachment: Attachment { Attachment(attached?.takeUnretainedValue(), attachedSlot) }
+
+    /// Replaces what is attached.
+    mutating func attach(_ attachment: Attachment) {
+        var old = takeAttachment()
+        switch attachment.content {
+        case .nothing: break
+        case .target(let object, let slot):
+            attached = Unmanaged.passRetained(object)
+            attachedSlot = Int16(slot)
+        case .several(let all):
+            attached = Unmanaged.passRetained(all)
+            attachedSlot = Self.several
+        }
+        old.release()
+    }
+
+    /// Takes the attachment away from the object.
+    mutating func takeAttachment() -> Attachment {
+        let taken = attachment
+        attached?.release()
+        attached = nil
+        attachedSlot = Self.nothing
+        return taken
+    }
+
+    /// Lets go of what is attached, when the object dies.
+    func releaseAttachment() {
+        var last = attachment
+        attached?.release()
+        last.release()
+    }
+
+    private mutating func change(_ change: (Attachments) -> Void) {
+        var all: Attachments
+        if attachedSlot == Self.several, let object = attached?.takeRetainedValue() {
+            attached = nil
+            all = unsafeDowncast(object, to: Attachments.self)
+            if !isKnownUniquelyReferenced(&all) { all = Attachments(Attachment(.several(all))) }
+        } else {
+            all = Attachments(takeAttachment())
+        }
+        change(all)
+        if !all.isEmpty { attach(Attachment(.several(all))) }
+    }
+
+    // MARK: Targets in no context
+
+    /// The object in no context that a slot refers to; nil when there is none.
+    @inlinable
+    func target(in slot: Int) -> AnyObject? {
+        attached == nil ? nil : attachedTarget(in: slot)
+    }
+
+    @usableFromInline
+    func attachedTarget(in slot: Int) -> AnyObject? {
+        attachment.targets.first { $0.slot == slot }?.object
+    }
+
+    /// Holds the object in no context that a slot refers to; nil lets go of it.
+    @usableFromInline
+    mutating func setTarget(_ target: AnyObject?, in slot: Int) {
+        if attached == nil {
+            if let target { attach(Attachment(.target(target, slot: slot))) }
+            return
+        }
+        change { all in
+            all.targets.removeAll { $0.slot == slot }
+            if let target { all.targets.append((slot, target)) }
+        }
+    }
+
+    /// Lets go of targets and members, which the context holds from now on.
+    mutating func releaseObjects() {
+        if attached == nil { return }
+        change { all in
+            all.targets = []
+            all.members = []
+        }
+    }
+
+    // MARK: Members of an object in no context
+
+    /// The members of a relationship.
+    func members(of relationship: Int) -> [AnyObject] {
+        attachment.members.first { $0.relationship == relationship }?.objects ?? []
+    }
+
+    /// Changes the members of a relationship.
+    mutating func changeMembers(of relationship: Int, _ body: (inout [AnyObject]) -> Void) {
+        change { all in
+            var objects: [AnyObject] = []
+            if let index = all.members.firstIndex(where: { $0.relationship == relationship }) {
+                objects = all.members.remove(at: index).objects
+            }
+            body(&objects)
+            if !objects.isEmpty { all.members.append((relationship, objects)) }
+        }
+    }
+
+    // MARK: Positions
+
+    /// Gives the reference in a slot a position; nil takes it away.
+    mutating func setPosition(_ position: ListPosition?, in slot: Int) {
+        if position == nil, attached == nil { return }
+        change { all in
+            all.positions.removeAll { $0.slot == slot }
+            if let position { all.positions.append((slot, position)) }
+        }
+    }
+}
+
+extension Model {
+    var _$attachment: Attachment { _$state.attachment }
+    func _$takeAttachment() -> Attachment { _$state.takeAttachment() }
+    func _$attach(_ attachment: Attachment) { _$state.attach(attachment) }
+}

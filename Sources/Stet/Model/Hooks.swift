@@ -1,0 +1,62 @@
+import StetStore
+
+// What a model may do at moments of an object's life, and what keeps the hooks within bounds.
+
+/// What a hook gives that a model does not implement.
+public struct NoHook {
+    @inlinable
+    init() {}
+}
+
+extension Model {
+    /// Does nothing.
+    @inlinable
+    public func didInsert() -> NoHook { NoHook() }
+
+    /// Does nothing.
+    @inlinable
+    public func willSave() -> NoHook { NoHook() }
+
+    /// Does nothing.
+    @inlinable
+    public func willDelete() -> NoHook { NoHook() }
+
+    /// Does nothing.
+    @inlinable
+    public func didFetch() -> NoHook { NoHook() }
+}
+
+// Known when a model is compiled, wherever the hook is written: in the class, in an extension, or
+// in a protocol that the class adopts.
+extension Model {
+    static var _$hasDidInsert: Bool { _DidInsert.self != NoHook.self }
+    static var _$hasWillSave: Bool { _WillSave.self != NoHook.self }
+    static var _$hasWillDelete: Bool { _WillDelete.self != NoHook.self }
+    @inlinable static var _$hasDidFetch: Bool { _DidFetch.self != NoHook.self }
+
+    /// True when a hook of the model may edit objects.
+    static var _$hasEditingHook: Bool {
+        _$hasDidInsert || _$hasWillDelete || _$hasWillSave
+    }
+}
+
+/// The hooks that run outside of saves, too.
+enum Hook: String {
+    case didInsert, willDelete, didFetch
+}
+
+/// The hooks that run in a context now.
+struct RunningHooks {
+    /// Hooks that make each other run go no deeper.
+    static let depthLimit = 64
+
+    /// The innermost one.
+    var current: Hook?
+    var depth = 0
+    /// Objects whose deletion has begun.
+    var deleting: Set<ObjectIdentifier> = []
+    /// Reads of the store that are open, in which objects are made.
+    var readDepth = 0
+    /// Objects that were made while `didFetch` of another ran, or inside another read.
+    var fetched: [any Model] = []
+}

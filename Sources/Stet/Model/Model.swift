@@ -1,0 +1,296 @@
+public import FoundationEssentials
+public import StetStore
+
+/// A class whose objects a store keeps.
+///
+/// Do not conform to it by hand: `@Model` writes everything that begins with an underscore.
+///
+/// The default values of stored properties are evaluated for every object that is made, also from
+/// its record. A `deinit` of the class must not use the object's context.
+///
+/// Objects are not `Sendable`: they belong to the isolation of their context. What leaves it are
+/// ids and snapshots.
+public protocol Model: AnyObject, Hashable, Identifiable, SendableMetatype, OptionalStorable
+where
+    ID == ObjectID, _OptionalStorage == Reference<Self>, _OptionalSnapshotValue == ObjectID?,
+    _OptionalField == Fields?
+{
+    /// The values of an object at a moment: a field per attribute, and per to-one reference the id.
+    associatedtype Snapshot: ModelSnapshot
+    /// The properties as queries name them; written by `@Model`.
+    associatedtype Fields: ModelFields where Fields.Object == Self
+
+    /// Rules in code, beside those of the attributes; none unless the model says so.
+    ///
+    /// They run before a save, on the isolation of the context, and see values, not objects.
+    static var validators: Validators<Self> { get }
+
+    /// What `didInsert` gives: nothing, in a model that implements it.
+    associatedtype _DidInsert
+    /// What `willSave` gives: nothing, in a model that implements it.
+    associatedtype _WillSave
+    /// What `willDelete` gives: nothing, in a model that implements it.
+    associatedtype _WillDelete
+    /// What `didFetch` gives: nothing, in a model that implements it.
+    associatedtype _DidFetch
+
+    /// Called once when the object has been inserted into a context, by `insert` or because an
+    /// object refers to it; write `func didInsert() { … }`.
+    ///
+    /// The object is in its context, as is everything that can be reached from it, so that defaults
+    /// can be taken from there (`author = context?.author`). What it changes is part of the
+    /// insertion, and goes with it when that is rolled back; only an object that is inserted again
+    /// then hears of it again. Fetching an object, and restoring one, is no insertion.
+    ///
+    /// It may edit, insert and delete: hooks may make hooks run to a depth of 64, beyond which the
+    /// next save is refused. It traps where it saves, refreshes, rolls back, restores or begins an
+    /// `edit`.
+    @discardableResult
+    func didInsert() -> _DidInsert
+
+    /// Called before a save for each object that changed, on the isolation of the context; write
+    /// `func willSave() { … }`.
+    ///
+    /// What it changes is part of the save. It may be called again, at most 8 times in all, when
+    /// the object changes again; an object that changes in every round is an error that names it.
+    /// It is not called for deleted objects.
+    ///
+    /// It may edit, insert and delete. It traps where it saves, validates, refreshes, rolls back,
+    /// restores or begins an `edit`.
+    @discardableResult
+    func willSave() -> _WillSave
+
+    /// Called once for each deletion, at once, before the object is marked as deleted; write `func
+    /// willDelete() { … }`.
+    ///
+    /// The object can still be read and edited, and what it refers to is still there. What it
+    /// changes goes when the deletion is rolled back. An object whose deletion was taken back hears
+    /// of the next one again.
+    ///
+    /// It may edit, insert and delete, also in a cycle: deleting an object whose deletion has begun
+    /// does nothing. Hooks may make hooks run to a depth of 64, beyond which the next save is
+    /// refused. It traps where it saves, refreshes, rolls back, restores or begins an `edit`.
+    @discardableResult
+    func willDelete() -> _WillDelete
+
+    /// Called once when the object has been made from its record; write `func didFetch() { … }`.
+    ///
+    /// It is part of a read, at any place where an object is read, and may do nothing but set
+    /// `@Transient` properties and read. What it edits, inserts or deletes is refused, and a
+    /// violation at the next save, but for objects that have pending changes already. Of the
+    /// objects that it reads, `didFetch` is called after it has returned. It is not called when an
+    /// object that is alive follows the store. It traps where it saves, refreshes, rolls back,
+    /// restores or begins an `edit`.
+    @discardableResult
+    func didFetch() -> _DidFetch
+
+    var _$state: ModelState { get set }
+    var _$snapshot: Snapshot { get }
+    func _$assign(_ snapshot: Snapshot)
+    static var _$description: ModelDescription<Self> { get }
+    static var _$name: String { get }
+    static var _$propertyCount: Int { get }
+    init(_$snapshot: Snapshot, state: consuming ModelState)
+    /// The id that the reference in a slot refers to; `.none` for nil, and for attributes.
+    func _$reference(in slot: Int) -> ObjectID
+    /// Lets the reference in a slot refer to another object, which is not an edit by itself.
+    func _$setReference(in slot: Int, to id: ObjectID)
+    func _$encode(into writer: inout RecordWriter)
+    func _$normalize(since base: Snapshot?)
+    func _$stamp(_ date: Date, isInsert: Bool)
+
+    // With defaults that are compiled anew for each model.
+    func _$show(flags: UInt16)
+    func _$capture() -> AnyObject
+    func _$restore(_ capture: AnyObject)
+    func _$normalize(sinceCapture capture: AnyObject?)
+    static func _$encode(capture: AnyObject, into writer: inout RecordWriter)
+    static func _$make(
+        _ id: ObjectID, _ body: UnsafeRawBufferPointer, _ table: ObjectTable, _ revision: Revision
+    ) throws -> UnsafeRawPointer
+}
+
+/// The values of an object at a moment.
+///
+/// `@Model` writes the type, as `Snapshot` of the model.
+public protocol ModelSnapshot: Sendable, Codable, Equatable, Identifiable where ID == ObjectID {
+    init(_$id: ObjectID, reader: inout RecordReader) throws(UnreadableValue)
+    func _$encode(into writer: inout RecordWriter)
+}
+
+extension Model {
+    /// The identity of the object, its own from the first moment; it never changes.
+    ///
+    /// Ids ascend in the order in which objects are inserted, or asked for their id before that.
+    @inlinable
+    public var id: ObjectID {
+        let id = _$state.id
+        return id == .none ? _$makeID() : id
+    }
+
+    @usableFromInline
+    func _$makeID() -> ObjectID {
+        let id = ObjectID()
+        _$state.id = id
+        return id
+    }
+
+    /// The context that the object belongs to; nil before `insert`, and when its insertion was
+    /// rolled back.
+    ///
+    /// A context lives as long as any of its objects.
+    public var context: ManagedContext? { _$core?.context }
+
+    /// True from `delete` on; the object keeps its last values.
+    ///
+    /// A rollback or restore that brings the object back makes it false again.
+    public var isDeleted: Bool { _$state.flags.contains(.deleted) }
+
+    /// True while the object is inserted and not saved yet.
+    public var isInserted: Bool { _$state.flags.contains(.inserted) }
+
+    /// True while the object has edits that are not saved.
+    public var hasChanges: Bool { _$state.flags.contains(.pending) }
+
+    /// The object's values now; it can be kept and sent anywhere.
+    public var snapshot: Snapshot { _$snapshot }
+
+    /// No rules in code.
+    public static var validators: Validators<Self> { Validators() }
+
+    /// Two objects are equal when they are the same instance.
+    public static func == (one: Self, other: Self) -> Bool { one === other }
+
+    /// By the id.
+    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+}
+
+// MARK: - What the generated accessors call
+
+extension Model {
+    /// Registers the object with its context before its first edit; false when it must not be
+    /// edited.
+    @inlinable
+    public func _$willChange() -> Bool {
+        if _$state.isFreelyEditable { return true }
+        return _$beginChange()
+    }
+
+    @usableFromInline
+    func _$beginChange() -> Bool {
+        guard let core = _$core else { return true }
+        return core.willChange(self)
+    }
+}
+
+// MARK: - What a context does with an object whose class it does not know
+
+extension Model {
+    /// Makes an object from the body of its record, and enters it into the identity map.
+    ///
+    /// The caller takes over one reference to it.
+    @inlinable
+    public static func _$make(
+        _ id: ObjectID, _ body: UnsafeRawBufferPointer, _ table: ObjectTable, _ revision: Revision
+    ) throws -> UnsafeRawPointer {
+        var reader = try RecordReader(body: body, propertyCount: _$propertyCount)
+        let object = Self(
+            _$snapshot: try _$read(id, &reader, body),
+            state: ModelState(id: id, table: table, revision: revision))
+        if _$hasDidFetch { object._$state.flags = .fetched }
+        if table.hasPositions { try table.readPositions(of: object, body) }
+        let pointer = Unmanaged.passUnretained(object).toOpaque()
+        if let present = table.insert(id, pointer) {
+            // A default value of a property has fetched the same object meanwhile.
+            object._$state.table = nil
+            let alive = Unmanaged<Self>.fromOpaque(present).takeUnretainedValue()
+            return UnsafeRawPointer(Unmanaged.passRetained(alive).toOpaque())
+        }
+        return UnsafeRawPointer(Unmanaged.passRetained(object).toOpaque())
+    }
+
+    /// Sets the flags; `isDeleted` may become another.
+    @inlinable
+    public func _$show(flags: UInt16) {
+        _$state.flags = ModelState.Flags(rawValue: flags)
+    }
+
+    /// - Throws: `DecodingFailure` when the body is damaged, `StoreError` when a value means
+    ///   nothing to its type.
+    @inlinable
+    static func _$read(
+        _ id: ObjectID, _ reader: inout RecordReader, _ body: UnsafeRawBufferPointer
+    ) throws -> Snapshot {
+        do throws(UnreadableValue) {
+            let snapshot = try Snapshot(_$id: id, reader: &reader)
+            if !reader.isDamaged { return snapshot }
+        } catch {
+            if !reader.isDamaged { throw _$unreadable(error, id, body) }
+        }
+        throw ObjectTable.damage(id, _$name)
+    }
+
+    @usableFromInline
+    static func _$unreadable(
+        _ problem: UnreadableValue, _ id: ObjectID, _ body: UnsafeRawBufferPointer
+    ) -> any Error {
+        let entity = _$description.entity
+        guard let value = try? RecordBody(body, of: entity).value(problem.slot) else {
+            return ObjectTable.damage(id, _$name)
+        }
+        return StoreError(
+            .unreadableValue,
+            message: "\(_$name).\(entity.properties[problem.slot].name) of object \(id) is "
+                + "\(value.description.prefix(200)), which means nothing to its type.",
+            advice: "Newer code may have written it: use that, or give the type such a value.")
+    }
+
+    /// Captures the values and what is attached to the object.
+    @inlinable
+    public func _$capture() -> AnyObject { ObjectCapture(self) }
+
+    /// Restores what `_$capture` captured.
+    @inlinable
+    public func _$restore(_ capture: AnyObject) {
+        unsafeDowncast(capture, to: ObjectCapture<Self>.self).restore(self)
+    }
+
+    /// Normalises the values that differ from captured ones.
+    @inlinable
+    public func _$normalize(sinceCapture capture: AnyObject?) {
+        _$normalize(
+            since: capture.map { unsafeDowncast($0, to: ObjectCapture<Self>.self).snapshot })
+    }
+
+    /// Writes captured values.
+    @inlinable
+    public static func _$encode(capture: AnyObject, into writer: inout RecordWriter) {
+        unsafeDowncast(capture, to: ObjectCapture<Self>.self).write(to: &writer)
+    }
+}
+
+/// Gives a stored property a value, unless it has the same bytes: comparing them is cheaper than
+/// counting references anew.
+///
+/// Used by the code that `@Model` writes.
+@inlinable
+public func _assign<Storage>(_ place: inout Storage, _ value: Storage) {
+    let isSame = withUnsafeBytes(of: place) { old in
+        withUnsafeBytes(of: value) { new in
+            var offset = 0
+            while offset &+ 8 <= MemoryLayout<Storage>.size {
+                let one = old.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                if one != new.loadUnaligned(fromByteOffset: offset, as: UInt64.self) {
+                    return false
+                }
+                offset &+= 8
+            }
+            while offset < MemoryLayout<Storage>.size {
+                if old[offset] != new[offset] { return false }
+                offset &+= 1
+            }
+            return true
+        }
+    }
+    if !isSame { place = value }
+}

@@ -1,0 +1,102 @@
+import StetStore
+
+/// The values of an object at a moment, with what was attached to it: what is restored when its
+/// edits are discarded.
+@usableFromInline
+final class ObjectCapture<M: Model> {
+    @usableFromInline let snapshot: M.Snapshot
+    /// What was attached, as in the state of the object: objects in no context that it referred to
+    /// are held with it.
+    @usableFromInline let attached: AnyObject?
+    @usableFromInline let attachedSlot: Int16
+
+    @inlinable
+    init(_ object: M) {
+        snapshot = object._$snapshot
+        attached = object._$state.attached?.takeUnretainedValue()
+        attachedSlot = object._$state.attachedSlot
+    }
+
+    /// The capture of an object that shows a snapshot, with the same attached as to another.
+    init(_ snapshot: M.Snapshot, attached: AnyObject? = nil, _ attachedSlot: Int16 = -1) {
+        self.snapshot = snapshot
+        self.attached = attached
+        self.attachedSlot = attachedSlot
+    }
+
+    private var attachment: Attachment { Attachment(attached, attachedSlot) }
+
+    @inlinable
+    func restore(_ object: M) {
+        object._$assign(snapshot)
+        if attached != nil || object._$state.attached != nil { restoreAttachment(of: object) }
+    }
+
+    @usableFromInline
+    func restoreAttachment(of object: M) { object._$attach(attachment) }
+
+    @inlinable
+    func write(to writer: inout RecordWriter) {
+        if attached != nil { writePositions(to: &writer) }
+        snapshot._$encode(into: &writer)
+    }
+
+    @usableFromInline
+    func writePositions(to writer: inout RecordWriter) { writer.positions = attachment.positions }
+
+    /// Where the reference in a slot puts the object.
+    func place(in slot: Int) -> ReferencePlace {
+        guard let field = M._$description.referenceField(in: slot),
+            let owner = snapshot[keyPath: field]
+        else { return .none }
+        return ReferencePlace(owner: owner, position: attachment.position(in: slot))
+    }
+}
+
+/// The object that a reference refers to, and the position among its members that the reference
+/// has.
+struct ReferencePlace: Hashable {
+    /// `.none` for nil.
+    var owner: ObjectID
+    /// nil where the members have no order.
+    var position: ListPosition?
+
+    /// Refers to nothing.
+    static var none: ReferencePlace { ReferencePlace(owner: .none, position: nil) }
+}
+
+extension Model {
+    /// Where the reference in a slot puts the object now.
+    func _$place(in slot: Int) -> ReferencePlace {
+        let owner = _$reference(in: slot)
+        if owner == .none { return .none }
+        return ReferencePlace(owner: owner, position: _$attachment.position(in: slot))
+    }
+
+    /// Where the reference in a slot put the object when it was captured.
+    static func _$place(in slot: Int, of capture: AnyObject) -> ReferencePlace {
+        unsafeDowncast(capture, to: ObjectCapture<Self>.self).place(in: slot)
+    }
+
+    /// Writes the values as they are now.
+    func _$write(to writer: inout RecordWriter) {
+        if _$state.attached != nil { writer.positions = _$attachment.positions }
+        _$encode(into: &writer)
+    }
+
+    /// The values as they are now, as stored bytes.
+    ///
+    /// - Throws: `EncodingFailure` for a value that cannot be stored.
+    func _$body() throws(EncodingFailure) -> EncodedBody {
+        try EncodedBody(propertyCount: Self._$propertyCount) { _$write(to: &$0) }
+    }
+
+    /// Captured values as stored bytes.
+    ///
+    /// - Throws: `EncodingFailure` for a value that cannot be stored.
+    static func _$body(of capture: AnyObject) throws(EncodingFailure) -> EncodedBody {
+        try EncodedBody(propertyCount: _$propertyCount) {
+            _$encode(capture: capture, into: &$0)
+        }
+    }
+}

@@ -1,0 +1,201 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Underscored members are called by generated code only; each is explained at its requirement.
+
+public import StetStore
+
+/// A type that a property of a model can have; see `@Model`.
+///
+/// Used by the code that `@Model` writes.
+public protocol Storable: SendableMetatype {
+    /// What the object holds.
+    associatedtype _Storage
+    /// What snapshots and records hold.
+    associatedtype _SnapshotValue: StoredValue
+    /// What a query sees of it.
+    associatedtype _Field
+
+    /// What a query sees of the property of an object.
+    static func _field(_ object: _QueryObject, slot: Int) -> _Field
+    /// The entity that a reference points to; nil for attributes.
+    static var _targetName: String? { get }
+    /// What the object holds for its first value; an object in no context that it refers to is held
+    /// by the state.
+    static func _initialStorage(_ value: Self, slot: Int, _ state: inout ModelState) -> _Storage
+    /// What the object holds for a value that was read.
+    static func _storage(from value: _SnapshotValue) -> _Storage
+    /// What the object holds after an assignment; nil when the assignment is refused.
+    static func _storage<M: Model>(
+        assigning value: Self, replacing storage: borrowing _Storage, in owner: M, slot: Int
+    ) -> _Storage?
+    /// The value of the property.
+    static func _value<M: Model>(of storage: _Storage, in owner: M, slot: Int) -> Self
+    /// The value as snapshots hold it.
+    static func _snapshotValue(_ storage: _Storage) -> _SnapshotValue
+    /// The id of the object that a reference refers to; `.none` for nil, and for attributes.
+    static func _reference(_ storage: _Storage) -> ObjectID
+    /// Lets a reference refer to another object, which is not an edit by itself.
+    static func _setReference(_ storage: inout _Storage, _ id: ObjectID)
+}
+
+/// A type that a property can have when it is optional.
+public protocol OptionalStorable {
+    /// What the object holds.
+    associatedtype _OptionalStorage
+    /// What snapshots and records hold.
+    associatedtype _OptionalSnapshotValue: StoredValue
+    associatedtype _OptionalField
+
+    static func _field(optionalOf object: _QueryObject, slot: Int) -> _OptionalField
+    static var _optionalTargetName: String? { get }
+    static func _initialStorage(
+        optional value: Self?, slot: Int, _ state: inout ModelState
+    ) -> _OptionalStorage
+    static func _storage(fromOptional value: _OptionalSnapshotValue) -> _OptionalStorage
+    static func _storage<M: Model>(
+        assigningOptional value: Self?, replacing storage: borrowing _OptionalStorage, in owner: M,
+        slot: Int
+    ) -> _OptionalStorage?
+    static func _optionalValue<M: Model>(
+        of storage: _OptionalStorage, in owner: M, slot: Int
+    ) -> Self?
+    static func _optionalSnapshotValue(_ storage: _OptionalStorage) -> _OptionalSnapshotValue
+    static func _reference(optional storage: _OptionalStorage) -> ObjectID
+    static func _setReference(optional storage: inout _OptionalStorage, _ id: ObjectID)
+}
+
+extension Optional: Storable where Wrapped: OptionalStorable {
+    public typealias _Storage = Wrapped._OptionalStorage
+    public typealias _SnapshotValue = Wrapped._OptionalSnapshotValue
+    public typealias _Field = Wrapped._OptionalField
+
+    public static func _field(_ object: _QueryObject, slot: Int) -> _Field {
+        Wrapped._field(optionalOf: object, slot: slot)
+    }
+
+    @inlinable public static var _targetName: String? { Wrapped._optionalTargetName }
+
+    @inlinable
+    public static func _initialStorage(
+        _ value: Self, slot: Int, _ state: inout ModelState
+    ) -> _Storage {
+        Wrapped._initialStorage(optional: value, slot: slot, &state)
+    }
+
+    @inlinable
+    public static func _storage(from value: _SnapshotValue) -> _Storage {
+        Wrapped._storage(fromOptional: value)
+    }
+
+    @inlinable
+    public static func _storage<M: Model>(
+        assigning value: Self, replacing storage: borrowing _Storage, in owner: M, slot: Int
+    ) -> _Storage? {
+        Wrapped._storage(assigningOptional: value, replacing: storage, in: owner, slot: slot)
+    }
+
+    @inlinable
+    public static func _value<M: Model>(of storage: _Storage, in owner: M, slot: Int) -> Self {
+        Wrapped._optionalValue(of: storage, in: owner, slot: slot)
+    }
+
+    @inlinable
+    public static func _snapshotValue(_ storage: _Storage) -> _SnapshotValue {
+        Wrapped._optionalSnapshotValue(storage)
+    }
+
+    @inlinable
+    public static func _reference(_ storage: _Storage) -> ObjectID {
+        Wrapped._reference(optional: storage)
+    }
+
+    @inlinable
+    public static func _setReference(_ storage: inout _Storage, _ id: ObjectID) {
+        Wrapped._setReference(optional: &storage, id)
+    }
+}
+
+// MARK: - Attributes
+
+/// A type of attribute: the object holds the value itself.
+public protocol AttributeValue: Storable, OptionalStorable, StoredValue
+where
+    _Storage == Self, _SnapshotValue == Self, _Field == QueryExpression<Self>,
+    _OptionalStorage == Self?, _OptionalSnapshotValue == Self?,
+    _OptionalField == QueryExpression<Self?>
+{}
+
+extension AttributeValue {
+    public static func _field(_ object: _QueryObject, slot: Int) -> QueryExpression<Self> {
+        QueryExpression(.property(object.place, slot: slot))
+    }
+
+    public static func _field(
+        optionalOf object: _QueryObject, slot: Int
+    ) -> QueryExpression<Self?> {
+        QueryExpression(.property(object.place, slot: slot))
+    }
+
+    @inlinable public static var _targetName: String? { nil }
+    @inlinable
+    public static func _initialStorage(
+        _ value: Self, slot: Int, _ state: inout ModelState
+    ) -> Self { value }
+    @inlinable public static func _storage(from value: Self) -> Self { value }
+
+    @inlinable
+    public static func _storage<M: Model>(
+        assigning value: Self, replacing storage: borrowing Self, in owner: M, slot: Int
+    ) -> Self? {
+        owner._$willChange() ? value : nil
+    }
+
+    @inlinable
+    public static func _value<M: Model>(of storage: Self, in owner: M, slot: Int) -> Self {
+        storage
+    }
+    @inlinable public static func _snapshotValue(_ storage: Self) -> Self { storage }
+    @inlinable public static func _reference(_ storage: Self) -> ObjectID { .none }
+    @inlinable public static func _setReference(_ storage: inout Self, _ id: ObjectID) {}
+
+    @inlinable public static var _optionalTargetName: String? { nil }
+    @inlinable
+    public static func _initialStorage(
+        optional value: Self?, slot: Int, _ state: inout ModelState
+    ) -> Self? { value }
+    @inlinable public static func _storage(fromOptional value: Self?) -> Self? { value }
+
+    @inlinable
+    public static func _storage<M: Model>(
+        assigningOptional value: Self?, replacing storage: borrowing Self?, in owner: M, slot: Int
+    ) -> Self?? {
+        owner._$willChange() ? .some(value) : nil
+    }
+
+    @inlinable
+    public static func _optionalValue<M: Model>(
+        of storage: Self?, in owner: M, slot: Int
+    ) -> Self? { storage }
+    @inlinable public static func _optionalSnapshotValue(_ storage: Self?) -> Self? { storage }
+    @inlinable public static func _reference(optional storage: Self?) -> ObjectID { .none }
+    @inlinable public static func _setReference(optional storage: inout Self?, _ id: ObjectID) {}
+}
+
+/// What an object holds for a property of this type.
+///
+/// Used by the code that `@Model` writes.
+public typealias _StorageOf<T: Storable> = T._Storage
+
+/// What snapshots and records hold for a property of this type.
+///
+/// Used by the code that `@Model` writes.
+public typealias _SnapshotValueOf<T: Storable> = T._SnapshotValue
+
+/// What a query sees of a property of this type.
+///
+/// Used by the code that `@Model` writes.
+public typealias _FieldOf<T: Storable> = T._Field
+
+/// The id of no object.
+///
+/// Used by the code that `@Model` writes.
+@inlinable public var _noObject: ObjectID { .none }

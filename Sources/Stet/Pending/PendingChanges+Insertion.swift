@@ -1,0 +1,138 @@
+import StetStore
+
+// Insertion and deletion.
+
+extension PendingChanges {
+    /// Adds an object, and every object that can be reached from it and is in no context yet.
+    func insert(_ object: some Model) {
+        guard core.mayEdit(object) else { return }
+        let position = objects.count
+        var queue = insertOne(object)
+        while let next = queue.popLast() { queue += insertOne(next) }
+        placeHeldMembers()
+        let inserted: [any Model] = objects[position...].map(\.object)
+        for object in inserted { core.callDidInsert(of: object) }
+    }
+
+    /// Inserts one object; the objects to insert after it.
+    func insertOne<M: Model>(_ object: M) -> [any Model] {
+        if let present = object._$core {
+            if present !== core {
+                core.note(.foreignObject, object, "belongs to another context")
+            } else if object._$flags.contains(.deleted), object.hasChanges {
+                touch(object)
+                noteUninserted()
+                setDeleted(object, false)
+            } else if object._$flags.contains(.deleted) {
+                core.note(
+                    .deletedObjectEdited, object, "was inserted after it had been deleted")
+            }
+            return []
+        }
+        guard object._$state.revision == .zero, !object._$flags.contains(.deleted) else {
+            core.note(.foreignObject, object, "was read by a context that is gone")
+            return []
+        }
+        let table = core.table(for: M.self)
+        guard table.insert(object) else {
+            core.note(
+                .foreignObject, object, "has the id of another object of this context")
+            return []
+        }
+        object._$state.table = table
+        object._$state.flags = [.inserted]
+        register(object)
+        touch(object)
+        placeReferences(of: object, table)
+        return takeAttached(of: object)
+    }
+
+    /// Tells the lists of members of the references that a new object has.
+    private func placeReferences<M: Model>(of object: M, _ table: ObjectTable) {
+        for end in table.ends {
+            let owner = object._$reference(in: end.slot)
+            if owner == .none { continue }
+            if end.isOrdered, object._$attachment.position(in: end.slot) == nil {
+                let position = core.resolving(ListPosition.first) {
+                    try core.positionAtEnd(of: owner, at: end)
+                }
+                object._$state.setPosition(position, in: end.slot)
+            }
+            override(object.id, end, below: .none, from: .none, to: object._$place(in: end.slot))
+        }
+    }
+
+    /// Takes over the objects that a new object has held; those that are in no context yet.
+    private func takeAttached<M: Model>(of object: M) -> [any Model] {
+        if object._$state.attached == nil { return [] }
+        let attachment = object._$attachment
+        var found = attachment.targets.map(\.object)
+        for (index, members) in attachment.members {
+            hold(HeldMembers(owner: object, index: index, members: members))
+            found += members
+        }
+        object._$state.releaseObjects()
+        var next: [any Model] = []
+        for case let target as any Model in found {
+            guard let other = target._$core else {
+                next.append(target)
+                continue
+            }
+            if other !== core {
+                core.note(.foreignObject, object, "refers to an object of another context")
+            }
+        }
+        return next
+    }
+
+    /// Makes those members that inserted objects have brought, in the order that they had.
+    private func placeHeldMembers() {
+        while let held = takeHeldMembers() {
+            let list = MemberList(core, held.owner, held.index)
+            let members = held.members.compactMap { $0 as? any Model }
+                .filter { $0._$core === core }
+            for member in members { list.append(member) }
+            list.arrange(members.map { $0.id })
+        }
+    }
+
+    /// Inserts what pending objects refer to and nobody has inserted.
+    func insertReachable() {
+        guard takeNoteOfUninserted() else { return }
+        var index = 0
+        while index < objects.count {
+            let object = objects[index].object
+            index += 1
+            if object._$flags.contains(.deleted) { continue }
+            for case let target as any Model in object._$takeTargets() { insert(target) }
+        }
+    }
+
+    /// Marks an object as deleted, whatever its model, when its hook has run.
+    func delete(_ object: some Model) {
+        guard let owner = object._$core else { return }
+        guard owner === core else {
+            return core.note(.foreignObject, object, "belongs to another context")
+        }
+        guard !object._$flags.contains(.deleted), core.mayEdit(object),
+            core.callWillDelete(of: object), !object._$flags.contains(.deleted)
+        else { return }
+        markDeleted(object)
+    }
+
+    /// Without its hook.
+    func markDeleted<M: Model>(_ object: M) {
+        if !object.hasChanges { register(object) }
+        touch(object)
+        setDeleted(object, true)
+    }
+
+    private func setDeleted<M: Model>(_ object: M, _ isDeleted: Bool) {
+        object._$setDeleted(isDeleted)
+        if isDeleted {
+            state.pending.deleted.insert(object._$key)
+        } else {
+            state.pending.deleted.remove(object._$key)
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import StetStore
+
+// References, and the lists of members that follow them.
+
+extension PendingChanges {
+    /// Lets a reference of an object refer to another one, as an edit.
+    func refer<M: Model>(_ object: M, _ end: MemberEnd, to place: ReferencePlace) {
+        let present = object._$place(in: end.slot)
+        guard present != place, object._$willChange() else { return }
+        object._$state.setTarget(nil, in: end.slot)
+        object._$state.setPosition(place.position, in: end.slot)
+        object._$setReference(in: end.slot, to: place.owner)
+        placeChanges(object, end, from: present, to: place)
+    }
+
+    /// Tells the lists of members of an edit of a reference.
+    func placeChanges<M: Model>(
+        _ object: M, _ end: MemberEnd, from old: ReferencePlace, to new: ReferencePlace
+    ) {
+        override(
+            object.id, end, below: placeBelow(object, objects[Int(object._$pendingIndex)], end),
+            from: old, to: new)
+    }
+
+    /// Where a reference puts an object without the pending changes.
+    func placeBelow<M: Model>(
+        _ object: M, _ entry: PendingObject, _ end: MemberEnd
+    ) -> ReferencePlace {
+        object.isInserted ? .none : M._$place(in: end.slot, of: entry.base)
+    }
+
+    func override(
+        _ id: ObjectID, _ end: MemberEnd, below: ReferencePlace, from old: ReferencePlace,
+        to new: ReferencePlace
+    ) {
+        if old.owner != .none, old.owner != new.owner, old.owner != below.owner {
+            state.pending.members.set(nil, of: id, in: old.owner, at: end)
+        }
+        if below.owner != .none, below.owner != new.owner {
+            state.pending.members.set(.absent, of: id, in: below.owner, at: end)
+        }
+        if new.owner != .none {
+            state.pending.members.set(
+                new == below ? nil : .present(new.position), of: id, in: new.owner, at: end)
+        }
+    }
+
+    /// Takes away, or makes anew, what the lists of members are told of an object.
+    func override<M: Model>(_ object: M, _ entry: PendingObject, isTaken: Bool) {
+        guard let table = object._$state.table else { return }
+        for end in table.ends {
+            let below = placeBelow(object, entry, end)
+            let now = object._$place(in: end.slot)
+            if below == now { continue }
+            override(
+                object.id, end, below: below, from: isTaken ? now : below,
+                to: isTaken ? below : now)
+        }
+        if object._$flags.contains(.deleted) {
+            if isTaken {
+                state.pending.deleted.remove(object._$key)
+            } else {
+                state.pending.deleted.insert(object._$key)
+            }
+        }
+    }
+}

@@ -1,0 +1,448 @@
+import StetStore
+
+/// What a context has that is not saved: objects with their values of before, links, and edits that
+/// were refused.
+///
+/// It keeps what its working state says of members and deletions in step with the objects: every
+/// change of a reference, a link or a deletion goes through here.
+///
+/// State: belongs to the isolation of its context.
+final class PendingChanges {
+    unowned(unsafe) let core: ContextCore
+    private(set) var objects: [PendingObject] = []
+    /// What holds the objects; nil for one that only others hold, while nobody holds the context.
+    private var holders: [AnyObject?] = []
+    private(set) var links: [LinkKey: PendingLink] = [:]
+    /// Edits that were refused: reported by the next save.
+    private(set) var misuse: [Violation] = []
+    /// The objects edited since a save began to settle; nil while none settles.
+    private var touched: [any Model]?
+    /// False when no pending object refers to one that nobody has inserted.
+    private var mayReferToUninserted = false
+    /// Members that objects have brought with them, until they are inserted, too.
+    private var heldMembers: [HeldMembers] = []
+
+    init(_ core: ContextCore) { self.core = core }
+
+    var state: WorkingState { core.state }
+
+    var isEmpty: Bool { objects.isEmpty && links.isEmpty }
+
+    // MARK: Objects
+
+    subscript(_ object: any Model) -> PendingObject? {
+        objects.element(at: Int(object._$pendingIndex))
+    }
+
+    /// Captures an object before its first change.
+    func register<M: Model>(_ object: M) {
+        object._$state.pendingIndex = Int32(objects.count)
+        append(PendingObject(object: object, base: object._$capture()))
+        object._$state.flags.insert(.pending)
+    }
+
+    private func append(_ entry: PendingObject) {
+        objects.append(entry)
+        // Without anybody who holds the context, others hold what they have edited.
+        let isHeldElsewhere = core.isOnItsOwn && !entry.object._$flags.contains(.inserted)
+        holders.append(isHeldElsewhere ? nil : entry.object)
+    }
+
+    /// Notes an edit while a save settles.
+    func touch<M: Model>(_ object: M) {
+        guard touched != nil else { return }
+        object._$state.flags.remove(.watched)
+        touched?.append(object)
+    }
+
+    /// Begins to notice edits, or ends it; the objects that were edited since.
+    @discardableResult
+    func watch(_ isWatching: Bool) -> [any Model] {
+        let before = touched ?? []
+        touched = isWatching ? [] : nil
+        return before
+    }
+
+    func setNormalized(_ capture: AnyObject, at index: Int) {
+        let before = objects[index].normalized
+        objects[index].normalized = capture
+        withExtendedLifetime(before) {}
+    }
+
+    func confirmDeletion(at index: Int) { objects[index].isDeletionConfirmed = true }
+
+    func note(_ violation: Violation) {
+        if !misuse.contains(violation) { misuse.append(violation) }
+    }
+
+    func forgetMisuse(of object: ObjectID? = nil) {
+        misuse.removeAll { object == nil || $0.object == object }
+    }
+
+    /// Changes what an object begins with and shows, with what the lists of members are told of it.
+    func change(_ object: some Model, _ body: (inout PendingObject) -> Void) {
+        let index = Int(object._$pendingIndex)
+        override(object, objects[index], isTaken: true)
+        var entry = objects[index]
+        let before = entry
+        body(&entry)
+        objects[index] = entry
+        override(object, entry, isTaken: false)
+        withExtendedLifetime(before) {}
+    }
+
+    // MARK: What is not inserted yet
+
+    /// An object may refer to one that is in no context.
+    func noteUninserted() { mayReferToUninserted = true }
+
+    /// True once after an object may have been made to refer to one that is in no context.
+    func takeNoteOfUninserted() -> Bool {
+        defer { mayReferToUninserted = false }
+        return mayReferToUninserted
+    }
+
+    /// Keeps members until they are inserted, too.
+    func hold(_ members: HeldMembers) { heldMembers.append(members) }
+
+    func takeHeldMembers() -> HeldMembers? { heldMembers.popLast() }
+
+    // MARK: Links
+
+    /// Makes a link what it is to be.
+    func setLink(
+        _ key: LinkKey, to membership: Membership, below: @autoclosure () throws -> Membership
+    )
+        rethrows
+    {
+        let known = links[key]
+        let below = try known?.below ?? below()
+        if membership == known?.now ?? below { return }
+        put(key, membership, below: below)
+    }
+
+    private func put(_ key: LinkKey, _ membership: Membership, below: Membership) {
+        guard let ends = state.schema.ends(ofLink: key.link) else { return }
+        let isChanged = membership != below
+        links[key] = isChanged ? PendingLink(below: below, now: membership) : nil
+        let override = isChanged ? membership : nil
+        state.pending.members.set(override, of: key.target, in: key.source, at: ends.targets)
+        state.pending.members.set(override, of: key.source, in: key.target, at: ends.sources)
+    }
+
+    /// Lets pending links begin with what is stored now; one whose change others have made, too, is
+    /// pending no more.
+    ///
+    /// - Parameters:
+    ///   - favorsMine: whose position a link gets that both sides have moved.
+    ///   - stored: gives what a link is now.
+    func rebaseLinks(favorsMine: Bool, _ stored: (LinkKey) throws -> Membership) rethrows {
+        for (key, link) in links {
+            let theirs = try stored(key)
+            let decision = ThreeWay.decide(
+                base: link.below, mine: link.now, theirs: theirs, favorsMine: favorsMine)
+            put(key, decision == .mine ? link.now : theirs, below: theirs)
+        }
+    }
+
+    /// Takes links back.
+    func rollBackLinks(where isMeant: (LinkKey) -> Bool) {
+        for (key, link) in links where isMeant(key) {
+            put(key, link.below, below: link.below)
+        }
+    }
+
+    // MARK: Going back
+
+    /// Takes one object out of the pending changes, with the values that it had before.
+    private func revert(_ entry: PendingObject) {
+        entry.object._$revert(to: entry.base)
+    }
+
+    /// Gives one object the values of the last saved state; what is pending of others stays.
+    func rollBack<M: Model>(_ object: M) {
+        let index = Int(object._$state.pendingIndex)
+        guard objects.indices.contains(index) else { return }
+        let entry = objects[index]
+        let wasNew = object._$isNew
+        let referrers = wasNew ? try? referrersInMemory(of: object) : nil
+        override(object, entry, isTaken: true)
+        let removed = remove(at: index)
+        revert(entry)
+        withExtendedLifetime(removed) {}
+        guard wasNew else { return }
+        mayReferToUninserted = true
+        // Who refers to it holds it from now on, and inserts it again when saved.
+        for (referrer, slot) in referrers ?? [] { referrer._$setTarget(object, in: slot) }
+    }
+
+    private func referrersInMemory(of object: some Model) throws -> [(any Model, slot: Int)] {
+        var found: [(any Model, slot: Int)] = []
+        for end in state.schema.ends(ofOwner: object._$entityNumber) where end.isReference {
+            for (id, membership) in state.pending.members.list(of: object.id, at: end)
+            where membership.isPresent {
+                if let member = core.object(ObjectKey(end.member, id)) {
+                    found.append((member, end.slot))
+                }
+            }
+        }
+        return found
+    }
+
+    /// Takes an object out; what it and its capture hold is for the caller to release, when nothing
+    /// here is being changed: an object that dies asks the pending changes.
+    private func remove(at index: Int) -> (PendingObject, holder: AnyObject?) {
+        objects.swapAt(index, objects.count - 1)
+        holders.swapAt(index, holders.count - 1)
+        if index < objects.count - 1 { objects[index].object._$setPendingIndex(index) }
+        return (objects.removeLast(), holders.removeLast())
+    }
+
+    /// Goes back to the last saved state: nothing is pending.
+    func rollBackEverything() {
+        core.voidSnapshots()
+        let (before, held) = (objects, holders)
+        objects = []
+        holders = []
+        links = [:]
+        misuse = []
+        state.pending = WorkingState.Layer()
+        // Of a save whose outcome is not known.
+        if core.saves.inFlight == nil { state.sent = nil }
+        for entry in before { revert(entry) }
+        // Released only now: a class may have a deinit that looks at the context.
+        withExtendedLifetime((before, held)) {}
+    }
+
+    // MARK: Captures
+
+    /// Everything that is pending, at a moment.
+    struct Capture {
+        struct Entry {
+            let pending: PendingObject
+            /// Holds the object.
+            let object: any Model
+            let current: AnyObject
+            let flags: ModelState.Flags
+            let revision: Revision
+            /// The save that was on its way with a change of the object.
+            let save: SaveInProgress?
+
+            /// The revision of the last change that the values of the entry were made on.
+            fileprivate var knownRevision: Revision { max(revision, save?.committed ?? .zero) }
+        }
+
+        let entries: [Entry]
+        let links: [LinkKey: PendingLink]
+        let misuse: [Violation]
+        fileprivate let layer: WorkingState.Layer
+        let revision: Revision
+    }
+
+    func capture() -> Capture {
+        let save = core.saves.inFlight
+        let changed = save?.changedObjects ?? []
+        return Capture(
+            entries: objects.map { entry in
+                Capture.Entry(
+                    pending: entry, object: entry.object, current: entry.object._$capture(),
+                    flags: entry.object._$flags, revision: entry.object._$revision,
+                    save: changed.contains(ObjectIdentifier(entry.object)) ? save : nil)
+            }, links: links, misuse: misuse, layer: state.pending, revision: state.revision)
+    }
+
+    /// Puts back what was pending when a capture was taken.
+    ///
+    /// What others have changed since, and the context shows, is merged with the next save.
+    ///
+    /// - Parameters:
+    ///   - capture: what is to be pending.
+    ///   - isRewinding: true when the context goes back to the revision of the capture.
+    func restore(_ capture: Capture, isRewinding: Bool = false) {
+        mayReferToUninserted = true
+        let before = (objects, holders)
+        let isPrefix =
+            capture.entries.count <= objects.count
+            && capture.entries.indices.allSatisfy {
+                objects[$0].object === capture.entries[$0].object
+            }
+        if isPrefix {
+            // As a rule pending changes have only been added: the others keep their places.
+            let rest = objects[capture.entries.count...]
+            for entry in rest { revert(entry) }
+            objects.removeSubrange(capture.entries.count...)
+            holders.removeSubrange(capture.entries.count...)
+            for (index, entry) in capture.entries.enumerated() { objects[index] = entry.pending }
+        } else {
+            replaceObjects(with: capture.entries)
+        }
+        for entry in capture.entries where entry.object._$core === core {
+            entry.object._$restore(entry.current)
+            entry.object._$show(flags: entry.flags.rawValue)
+            let present = entry.object._$revision
+            if isRewinding {
+                entry.object._$setRevision(entry.revision)
+            } else if present > entry.knownRevision {
+                entry.object._$setRevision(entry.knownRevision)
+                core.overtake(entry.object, present)
+            }
+        }
+        links = capture.links
+        misuse = capture.misuse
+        state.pending = capture.layer
+        // Released only now: a class may have a deinit that looks at the context.
+        withExtendedLifetime(before) {}
+    }
+
+    /// Makes other objects the pending ones; those that are no longer among them are reverted.
+    private func replaceObjects(with entries: [Capture.Entry]) {
+        let before = objects
+        let entries = entries.filter { $0.object._$core == nil || $0.object._$core === core }
+        objects = []
+        holders = []
+        for entry in before { entry.object._$setPendingIndex(-1) }
+        for entry in entries {
+            entry.object._$setPendingIndex(objects.count)
+            append(entry.pending)
+            core.takeBack(entry.object)
+        }
+        for entry in before where entry.object._$pendingIndex < 0 { revert(entry) }
+    }
+
+    // MARK: On the way to the disk
+
+    /// What was pending when a save was sent off.
+    struct Sent {
+        let objects: [PendingObject]
+        fileprivate let holders: [AnyObject?]
+        let flags: [ModelState.Flags]
+        let links: [LinkKey: PendingLink]
+        /// The snapshots that could be restored.
+        fileprivate let snapshots: [UInt64]
+        fileprivate let layer: WorkingState.Layer
+        /// What the objects were before they were stamped.
+        var unstamped: [(index: Int, capture: AnyObject)] = []
+    }
+
+    /// Everything counts as saved: nothing is pending any more.
+    func send() -> Sent {
+        let sent = Sent(
+            objects: objects, holders: holders, flags: objects.map { $0.object._$flags },
+            links: links, snapshots: core.takeSnapshots(), layer: state.pending)
+        for entry in objects { entry.object._$becomeSaved() }
+        objects = []
+        holders = []
+        links = [:]
+        misuse = []
+        state.sent = state.pending
+        state.pending = WorkingState.Layer()
+        return sent
+    }
+
+    /// Makes what was sent off pending again, as it was.
+    ///
+    /// - Precondition: nothing is pending.
+    func takeBack(_ sent: Sent) {
+        objects = sent.objects
+        holders = sent.holders
+        links = sent.links
+        for (index, entry) in objects.enumerated() {
+            entry.object._$setPending(sent.flags[index], at: index)
+        }
+        for (index, capture) in sent.unstamped { objects[index].object._$restore(capture) }
+        state.sent = nil
+        state.pending = sent.layer
+        core.giveBack(snapshots: sent.snapshots)
+    }
+
+    /// Makes everything pending that was sent off, and what was edited since, as it is shown:
+    /// nobody knows whether it is saved.
+    func freeze(_ sent: Sent) {
+        // They name the later edits only, and would take what was sent back.
+        core.voidSnapshots()
+        let (later, laterHolders) = (objects, holders)
+        objects = sent.objects
+        holders = sent.holders
+        let known = Set(objects.map { ObjectIdentifier($0.object) })
+        for (entry, holder) in zip(later, laterHolders) {
+            if known.contains(ObjectIdentifier(entry.object)) { continue }
+            objects.append(entry)
+            holders.append(holder)
+        }
+        for (index, entry) in objects.enumerated() {
+            let flags = sent.flags.element(at: index) ?? []
+            entry.object._$setPending(
+                entry.object._$flags.union(flags).union(.pending), at: index)
+        }
+        links = sent.links.merging(links) { sent, later in
+            PendingLink(below: sent.below, now: later.now)
+        }
+    }
+
+    /// Takes what is pending off the objects, to be put on top of others again.
+    func takeOff() -> Capture {
+        let capture = capture()
+        let (before, held) = (objects, holders)
+        objects = []
+        holders = []
+        links = [:]
+        misuse = []
+        state.pending = WorkingState.Layer()
+        for entry in before { revert(entry) }
+        withExtendedLifetime((before, held)) {}
+        return capture
+    }
+
+    /// Makes an object that was taken off pending again.
+    ///
+    /// - Parameters:
+    ///   - entry: the object, as it was taken off.
+    ///   - current: the values that it shows from now on.
+    ///   - base: what it begins with; nil for what it began with before.
+    func resume(_ entry: Capture.Entry, showing current: AnyObject, onto base: AnyObject? = nil) {
+        let object = entry.object
+        core.takeBack(object)
+        let index = objects.count
+        var pending = entry.pending
+        if let base { pending.base = base }
+        append(pending)
+        object._$setPending(entry.flags, at: index)
+        object._$restore(current)
+        override(object, objects[index], isTaken: false)
+    }
+
+    /// Makes links and refused edits pending again that were taken off.
+    func resume(links: [LinkKey: PendingLink], misuse: [Violation]) {
+        for (key, link) in links { put(key, link.now, below: link.below) }
+        self.misuse = misuse
+        mayReferToUninserted = true
+    }
+
+    // MARK: Without a context
+
+    /// How many objects only the pending changes may hold.
+    private var heldCount: Int { holders.count { $0 != nil } }
+
+    /// True when nobody else holds any of so many objects.
+    func holdsAll(_ liveCount: Int) -> Bool {
+        holders.count >= liveCount && heldCount >= liveCount
+    }
+
+    /// Lets go of objects that others hold, too; how many are still held.
+    func letGoOfHeldElsewhere() -> Int {
+        for index in holders.indices where !isKnownUniquelyReferenced(&holders[index]) {
+            holders[index] = nil
+        }
+        return heldCount
+    }
+
+    func holdAll() {
+        for index in holders.indices { holders[index] = objects[index].object }
+    }
+
+    /// An object has died that only others held.
+    func forget(_ index: Int) {
+        guard objects.indices.contains(index), holders[index] == nil else { return }
+        withExtendedLifetime(remove(at: index)) {}
+    }
+}

@@ -1,0 +1,138 @@
+import StetStore
+
+/// The schema of models: their entities, and the types of links between them.
+struct ModelGraph {
+    private(set) var entities: [Entity] = []
+    private(set) var links: [LinkType] = []
+    private(set) var types: [String: any Model.Type] = [:]
+    /// What the models say of earlier stores.
+    private(set) var origins = SchemaOrigins()
+    private let models: [String: any Model.Type]
+
+    /// - Throws: `StoreError` (`.invalidSchema`) for relationships that do not fit together.
+    init(_ models: [any Model.Type]) throws {
+        self.models = Dictionary(
+            models.map { ($0._$name, $0) }, uniquingKeysWith: { first, _ in first })
+        for model in models {
+            let relationships = try model._$relationships.map { try relationship($0, of: model) }
+            types[model._$name] = model
+            addOrigins(of: model)
+            entities.append(
+                Entity(
+                    name: model._$name, properties: properties(of: model),
+                    indexes: model._$entity.indexes, relationships: relationships))
+        }
+    }
+
+    func schema() throws -> Schema { try Schema(entities: entities, links: links) }
+
+    /// The properties of a model; its references have positions where an ordered relationship is
+    /// their inverse.
+    private func properties(of model: any Model.Type) -> [Property] {
+        let ordering = models.values.flatMap { $0._$relationships }
+            .filter { $0.isOrdered && $0.target._$name == model._$name }
+        return model._$entity.properties.map { property in
+            let isPlaced = ordering.contains { $0.inverse == .toOne(property.name) }
+            return isPlaced ? property.withPosition(true) : property
+        }
+    }
+
+    private mutating func addOrigins(of model: any Model.Type) {
+        let name = model._$name
+        if let original = model._$originalName { origins.entityNames[name] = original }
+        for origin in model._$origins {
+            origins.propertyNames[name, default: [:]][origin.name] = origin.originalName
+            origins.defaults[name, default: [:]][origin.name] = origin.value
+        }
+        for relationship in model._$relationships
+        where model._$originalName != nil || relationship.originalName != nil {
+            origins.linkNames[Self.linkName(relationship, model)] =
+                (model._$originalName ?? name) + "."
+                + (relationship.originalName ?? relationship.name)
+        }
+    }
+
+    /// Links are called after their owner and the relationship.
+    private static func linkName(
+        _ relationship: ModelRelationship, _ owner: any Model.Type
+    ) -> String {
+        "\(owner._$name).\(relationship.name)"
+    }
+
+    private mutating func relationship(
+        _ relationship: ModelRelationship, of owner: any Model.Type
+    ) throws -> Relationship {
+        if case .toOne(let name) = relationship.inverse {
+            return relationship.relationship(
+                members: .references(property: name), isOrdered: relationship.isOrdered)
+        }
+        let other = try otherEnd(of: relationship, owner)
+        if let other, ownsLinks(other, over: relationship, of: owner) {
+            return relationship.relationship(
+                members: .sources(ofLinks: Self.linkName(other, relationship.target)),
+                isOrdered: false)
+        }
+        let name = Self.linkName(relationship, owner)
+        links.append(
+            LinkType(
+                name: name, source: owner._$name, target: relationship.target._$name,
+                isOrdered: relationship.isOrdered))
+        return relationship.relationship(
+            members: .targets(ofLinks: name), isOrdered: relationship.isOrdered)
+    }
+
+    /// The relationship of the target that is the inverse: named here, or naming this one.
+    private func otherEnd(
+        of relationship: ModelRelationship, _ owner: any Model.Type
+    ) throws -> ModelRelationship? {
+        let isOfItself = relationship.target == owner
+        let candidates = (models[relationship.target._$name] ?? relationship.target)
+            ._$relationships
+            .filter { $0.target == owner && !(isOfItself && $0.name == relationship.name) }
+        let label = Self.linkName(relationship, owner)
+        guard case .toMany(let name) = relationship.inverse else {
+            let naming = candidates.filter { $0.inverse == .toMany(relationship.name) }
+            if naming.count > 1 {
+                throw Self.misfit("\(label) is named as the inverse of several relationships")
+            }
+            return try checked(naming.first, relationship, label)
+        }
+        let other = candidates.first { $0.name == name }
+        if let other, let back = other.inverse, back != .toMany(relationship.name) {
+            throw Self.misfit("\(label) names an inverse that names another one")
+        }
+        return try checked(other, relationship, label)
+    }
+
+    private func checked(
+        _ other: ModelRelationship?, _ relationship: ModelRelationship, _ label: String
+    ) throws -> ModelRelationship? {
+        if let other, other.isOrdered, relationship.isOrdered {
+            throw Self.misfit("\(label) and its inverse are both ordered: one of them can be")
+        }
+        return other
+    }
+
+    /// The ordered end owns the links, else the one that names its inverse, else the first by name.
+    private func ownsLinks(
+        _ other: ModelRelationship, over relationship: ModelRelationship,
+        of owner: any Model.Type
+    ) -> Bool {
+        if other.isOrdered != relationship.isOrdered { return other.isOrdered }
+        if (other.inverse == nil) != (relationship.inverse == nil) { return other.inverse != nil }
+        return Self.linkName(other, relationship.target) < Self.linkName(relationship, owner)
+    }
+
+    private static func misfit(_ problem: String) -> StoreError {
+        StoreError(
+            .invalidSchema, message: "The models do not fit together: \(problem).",
+            advice: "Change the models.")
+    }
+}
+
+extension Model {
+    static var _$entity: Entity { _$description.entity }
+    static var _$relationships: [ModelRelationship] { _$description.relationships }
+    static var _$originalName: String? { _$description.originalName }
+    static var _$origins: [PropertyOrigin] { _$description.origins }
+}

@@ -1,0 +1,132 @@
+public import StetStore
+
+/// What a relationship asks for.
+public struct RelationshipOption: Sendable {
+    enum Kind: Sendable {
+        case required
+        case count(minimum: Int?, maximum: Int?)
+        case orphanRemoval
+    }
+    let kind: Kind
+
+    /// What it asks of a to-one relationship.
+    var rule: Rule? {
+        if case .required = kind { .required } else { nil }
+    }
+
+    /// Of a to-one relationship: it must not be nil when it is saved.
+    ///
+    /// Code 1570.
+    public static let required = RelationshipOption(kind: .required)
+
+    /// Of a to-many relationship with an inverse to one: a member that is taken from its owner, and
+    /// given to no other, is deleted when the context is saved.
+    ///
+    /// A member that was never saved is not deleted.
+    public static let orphanRemoval = RelationshipOption(kind: .orphanRemoval)
+
+    /// A to-many relationship has so many members when its owner, or a member, is saved.
+    ///
+    /// Codes 1580 for too few, 1590 for too many. The writer counts again, so that savers who add
+    /// at the same time do not exceed the bound together.
+    ///
+    /// - Complexity: O(members) in a save that adds or removes some.
+    public static func count(_ range: ClosedRange<Int>) -> RelationshipOption {
+        RelationshipOption(
+            kind: .count(minimum: range.lowerBound, maximum: range.upperBound))
+    }
+
+    /// A to-many relationship has at least so many members.
+    ///
+    /// Code 1580.
+    public static func count(_ range: PartialRangeFrom<Int>) -> RelationshipOption {
+        RelationshipOption(kind: .count(minimum: range.lowerBound, maximum: nil))
+    }
+
+    /// A to-many relationship has at most so many members.
+    ///
+    /// Code 1590.
+    public static func count(_ range: PartialRangeThrough<Int>) -> RelationshipOption {
+        RelationshipOption(kind: .count(minimum: nil, maximum: range.upperBound))
+    }
+}
+
+/// One to-many relationship, as `@Model` tells of it.
+///
+/// Used by the code that `@Model` writes.
+public struct ModelRelationship: Sendable {
+    /// The property at the other end, as it was named.
+    enum Inverse: Hashable, Sendable {
+        case toOne(String)
+        case toMany(String)
+    }
+
+    let name: String
+    let target: any Model.Type
+    let isOrdered: Bool
+    let inverse: Inverse?
+    let deleteRule: DeleteRule
+    let options: [RelationshipOption]
+    let originalName: String?
+
+    private init<Owner: Model, Members: ToManyProperty>(
+        _ owner: Owner.Type, _ name: String, _ members: Members.Type, _ inverse: Inverse?,
+        _ deleteRule: DeleteRule, _ originalName: String?, _ options: [RelationshipOption]
+    ) {
+        self.name = name
+        target = Members.Element.self
+        isOrdered = Members._isOrdered
+        self.inverse = inverse
+        self.deleteRule = deleteRule
+        self.options = options
+        self.originalName = originalName
+    }
+
+    /// A relationship whose inverse is not named here.
+    public static func toMany<Owner: Model, Members: ToManyProperty>(
+        _ name: String, of owner: Owner.Type, _ members: Members.Type,
+        deleteRule: DeleteRule = .nullify, originalName: String? = nil,
+        _ options: [RelationshipOption] = []
+    ) -> ModelRelationship {
+        ModelRelationship(owner, name, members, nil, deleteRule, originalName, options)
+    }
+
+    /// A relationship whose inverse is to one.
+    public static func toMany<Owner: Model, Members: ToManyProperty>(
+        _ name: String, of owner: Owner.Type, _ members: Members.Type,
+        inverse: KeyPath<Members.Element, Owner?>, _ inverseName: String,
+        deleteRule: DeleteRule = .nullify, originalName: String? = nil,
+        _ options: [RelationshipOption] = []
+    ) -> ModelRelationship {
+        ModelRelationship(
+            owner, name, members, .toOne(inverseName), deleteRule, originalName, options)
+    }
+
+    /// A relationship whose inverse is to many.
+    public static func toMany<Owner: Model, Members: ToManyProperty, Inverse: ToManyProperty>(
+        _ name: String, of owner: Owner.Type, _ members: Members.Type,
+        inverse: KeyPath<Members.Element, Inverse>, _ inverseName: String,
+        deleteRule: DeleteRule = .nullify, originalName: String? = nil,
+        _ options: [RelationshipOption] = []
+    ) -> ModelRelationship where Inverse.Element == Owner {
+        ModelRelationship(
+            owner, name, members, .toMany(inverseName), deleteRule, originalName, options)
+    }
+
+    /// The relationship as stores have it.
+    func relationship(members: Relationship.Members, isOrdered: Bool) -> Relationship {
+        var bounds: (minimum: Int?, maximum: Int?) = (nil, nil)
+        var removesOrphans = false
+        for option in options {
+            switch option.kind {
+            case .count(let minimum, let maximum): bounds = (minimum, maximum)
+            case .orphanRemoval: removesOrphans = true
+            case .required: break
+            }
+        }
+        return Relationship(
+            name: name, target: target._$name, members: members, isOrdered: isOrdered,
+            deleteRule: deleteRule, minimumCount: bounds.minimum, maximumCount: bounds.maximum,
+            removesOrphans: removesOrphans)
+    }
+}

@@ -1,0 +1,78 @@
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// Underscored members are called by generated code only; each is explained at its requirement.
+
+public import StetStore
+
+/// What an object holds for a to-one reference: the id of the target.
+///
+/// A target in no context is held by the state of the object. Used by the code that `@Model`
+/// writes.
+public struct Reference<Target: Model> {
+    /// `.none` for nil.
+    @usableFromInline var id: ObjectID
+
+    @usableFromInline
+    init(id: ObjectID) {
+        self.id = id
+    }
+}
+
+extension Model {
+    @inlinable public static var _optionalTargetName: String? { _$name }
+
+    public static func _field(optionalOf object: _QueryObject, slot: Int) -> Fields? {
+        let target = QueryObject.target(object.place, slot: slot, entity: _$name)
+        return Fields(_object: _QueryObject(target))
+    }
+
+    public static func _initialStorage(
+        optional value: Self?, slot: Int, _ state: inout ModelState
+    ) -> Reference<Self> {
+        // Held in any case: the owner is in no context yet, and nobody else may hold the target.
+        state.setTarget(value, in: slot)
+        return Reference(id: value?.id ?? .none)
+    }
+
+    @inlinable
+    public static func _storage(fromOptional value: ObjectID?) -> Reference<Self> {
+        Reference(id: value ?? .none)
+    }
+
+    public static func _storage<M: Model>(
+        assigningOptional value: Self?, replacing storage: borrowing Reference<Self>, in owner: M,
+        slot: Int
+    ) -> Reference<Self>? {
+        guard let core = owner._$core else {
+            // First: the owner may be given itself.
+            let id = value?.id ?? .none
+            owner._$state.setTarget(value, in: slot)
+            return Reference(id: id)
+        }
+        guard core.mayRefer(owner, to: value, slot: slot), owner._$willChange() else { return nil }
+        core.referenceChanges(of: owner, slot: slot, from: storage.id, to: value)
+        return Reference(id: value?.id ?? .none)
+    }
+
+    public static func _optionalValue<M: Model>(
+        of storage: Reference<Self>, in owner: M, slot: Int
+    ) -> Self? {
+        if storage.id == .none { return nil }
+        if let target = owner._$state.target(in: slot) {
+            return unsafeDowncast(target, to: Self.self)
+        }
+        return owner._$core?.resolve(storage.id, as: Self.self)
+    }
+
+    @inlinable
+    public static func _optionalSnapshotValue(_ storage: Reference<Self>) -> ObjectID? {
+        storage.id == .none ? nil : storage.id
+    }
+
+    @inlinable
+    public static func _reference(optional storage: Reference<Self>) -> ObjectID { storage.id }
+
+    @inlinable
+    public static func _setReference(optional storage: inout Reference<Self>, _ id: ObjectID) {
+        storage = Reference(id: id)
+    }
+}

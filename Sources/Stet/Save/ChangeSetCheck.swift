@@ -1,0 +1,199 @@
+import StetStore
+
+/// Finds everything that is wrong with net changes: those of a save, or of an undo.
+struct ChangeSetCheck {
+    let store: Store
+    /// The store with the changes on top.
+    let state: WorkingState
+    /// Of stored objects with values that must be unique, those that were changed after it are let
+    /// through: what cannot be seen yet is left to the writer, whose refusal makes the save follow.
+    let horizon: Revision?
+    /// The deletions that were confirmed.
+    let confirmed: Set<ObjectKey>
+
+    private var messages: MessageTable { store.configuration.messages }
+
+    /// What is wrong with the changes, besides what is known already; what validators look up is
+    /// noted in them.
+    mutating func violations(
+        of net: inout NetChanges, besides known: [Violation] = []
+    ) throws -> [Violation] {
+        var violations = try net.violations(messages)
+        violations += unconfirmedDeletions(net)
+        for chain in store.configuration.chains {
+            violations += try chain.violations(of: net, messages)
+        }
+        let isAsked = asksCode(net)
+        let failed = Set((known + violations).compactMap(\.object))
+        let (reported, lookups) = try isAsked ? validate(net, failed: failed) : ([], Lookups())
+        violations += reported
+        violations += try violationsOfUniqueness(net)
+        violations += try violationsOfCounts(net)
+        net.lookups = lookups
+        if !store.configuration.changeSetValidators.isEmpty, violations.isEmpty, known.isEmpty,
+            !net.isEmpty
+        {
+            violations += try validateChangeSet(&net)
+        }
+        return violations
+    }
+
+    // MARK: Deletions
+
+    /// The deletions of protected objects that nobody has confirmed.
+    private func unconfirmedDeletions(_ net: borrowing NetChanges) -> [Violation] {
+        net.items.filter { item in
+            item.kind == .delete && store.isProtected(item.entity)
+                && !confirmed.contains(ObjectKey(item.entity, item.id))
+        }.map { item in
+            Violation(
+                code: .unconfirmedDeletion, operation: .delete,
+                entity: state.schema.entities[item.entity - 1].name, object: item.id,
+                property: nil, slot: nil,
+                Sentence("{entity} is protected, and its deletion was not confirmed"),
+                messages: messages)
+        }
+    }
+
+    // MARK: Values that must be unique, and counts
+
+    private func violationsOfUniqueness(_ net: borrowing NetChanges) throws -> [Violation] {
+        guard let changes = net.indexChanges, changes.hasClaims else { return [] }
+        let conflicts = try store.file.read { try $0.conflicts(with: changes, through: horizon) }
+        if conflicts.isEmpty { return [] }
+        let kinds = net.kinds
+        return net.schema.violations(conflicts, messages) { kinds[$0] }
+    }
+
+    private func violationsOfCounts(_ net: borrowing NetChanges) throws -> [Violation] {
+        let miscounts = try store.file.read { reader in
+            // As with unique values.
+            let isAhead = try horizon.map { try reader.head().revision > $0 } ?? false
+            return isAhead ? [] : try reader.miscounts(of: net, deleted: state.pending.deleted)
+        }
+        if miscounts.isEmpty { return [] }
+        let kinds = net.kinds
+        return net.schema.violations(miscounts, messages) { kinds[$0] }
+    }
+
+    // MARK: Validators
+
+    private func asksCode(_ net: borrowing NetChanges) -> Bool {
+        func hasValidators<M: Model>(_ type: M.Type) -> Bool { !M.validators.isEmpty }
+        var entity = 0
+        for item in net.items where item.entity != entity {
+            entity = item.entity
+            if let type = store.modelTypes[entity - 1], hasValidators(type) { return true }
+        }
+        return false
+    }
+
+    /// What the validators of the models report, and what they have looked up.
+    private func validate(
+        _ net: borrowing NetChanges, failed: Set<ObjectID>
+    ) throws -> ([Violation], Lookups) {
+        try PendingStore.withStore(store, state.revision, net) { view in
+            var violations: [Violation] = []
+            var start = 0
+            while start < net.items.count {
+                let entity = net.items[start].entity
+                let end = net.items[start...].firstIndex { $0.entity != entity } ?? net.items.count
+                if let type = store.modelTypes[entity - 1] {
+                    violations += try validate(start..<end, net, of: type, failed, view)
+                }
+                start = end
+            }
+            return violations
+        }
+    }
+
+    private func validate<M: Model>(
+        _ range: Range<Int>, _ net: borrowing NetChanges, of type: M.Type, _ failed: Set<ObjectID>,
+        _ view: PendingStore
+    ) throws -> [Violation] {
+        let validators = M.validators
+        if validators.isEmpty { return [] }
+        var violations: [Violation] = []
+        for index in range {
+            let item = net.items[index]
+            // What has no stored form has no snapshot.
+            if !net.unstorable(in: item.after, ofEntity: item.entity, item.id).isEmpty { continue }
+            let old =
+                item.kind == .insert ? nil : try M._$decode(item.id, net.body(item.before))
+            let new = item.kind == .delete ? nil : try M._$decode(item.id, net.body(item.after))
+            violations += try validators.violations(
+                item.kind, item.id, old: old, new: new, isInvalid: failed.contains(item.id), view,
+                messages
+            ) { slot in
+                let entity = state.schema.entities[item.entity - 1]
+                return item.kind == .delete
+                    ? nil : try RecordBody(net.body(item.after), of: entity).value(slot)
+            }
+        }
+        return violations
+    }
+
+    private func validateChangeSet(_ net: inout NetChanges) throws -> [Violation] {
+        let changes = try net.changeSet()
+        let (violations, lookups) = try PendingStore.withStore(store, state.revision, net) {
+            view -> [Violation] in
+            var validation = ChangeSetValidation(changes: changes, store: view)
+            for validator in store.configuration.changeSetValidators { validator(&validation) }
+            return validation.violations(messages)
+        }
+        net.lookups.formUnion(lookups)
+        return violations
+    }
+}
+
+extension NetChanges {
+    /// What happens to each object.
+    var kinds: [ObjectID: ChangeKind] {
+        Dictionary(items.map { ($0.id, $0.kind) }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension Validators {
+    /// What the validators report of one object.
+    func violations(
+        _ operation: ChangeKind, _ id: ObjectID, old: M.Snapshot?, new: M.Snapshot?,
+        isInvalid: Bool, _ view: PendingStore, _ messages: MessageTable,
+        value: (Int) throws -> Value?
+    ) throws -> [Violation] {
+        var violations: [Violation] = []
+        var isInvalid = isInvalid
+        func tell(_ report: Report, _ slot: Int?) throws {
+            violations.append(
+                report.violation(
+                    M._$description.entity, operation, id, slot, try slot.flatMap(value), messages))
+        }
+        if let new {
+            for validator in properties {
+                for report in validator.check(new, operation) {
+                    try tell(report, validator.slot)
+                    isInvalid = true
+                }
+            }
+        }
+        let asked = objects.filter { $0.concerns(operation, isInvalid: isInvalid) }
+        if asked.isEmpty { return violations }
+        var validation = Validation<M>(
+            operation: operation, old: old, new: new, id: id, store: view)
+        for validator in asked { validator.body(&validation) }
+        for report in validation.reports { try tell(report, report.slot) }
+        return violations
+    }
+}
+
+extension Report {
+    /// The violation that a validator has reported.
+    func violation(
+        _ entity: Entity, _ operation: ChangeKind?, _ object: ObjectID?, _ slot: Int?,
+        _ value: Value?, _ messages: MessageTable
+    ) -> Violation {
+        Violation(
+            code: code, operation: operation, entity: entity.name, object: object,
+            property: slot.map { entity.properties[$0].name }, slot: slot, value: value,
+            ruleIndex: Violation.validatorRuleIndex, sentence, reason: reason, messages: messages)
+    }
+}

@@ -1,0 +1,79 @@
+import StetStore
+
+/// The objects of a context, as delete rules look at them and change them: it does not matter which
+/// of them are loaded.
+struct ContextGraph: DeletionGraph {
+    let core: ContextCore
+    /// Which relationship has let a rule change an object.
+    private(set) var effects: [ObjectID: String] = [:]
+
+    init(_ core: ContextCore) { self.core = core }
+
+    var schema: Schema { core.schema }
+
+    func isDeleted(_ object: ObjectKey) throws -> Bool {
+        if core.state.isDeleted(object) { return true }
+        return try core.load(object)?._$flags.contains(.deleted) ?? true
+    }
+
+    /// The members that are not deleted; links to those that are go on the way, whatever the rule.
+    func members(of owner: ObjectKey, at end: MemberEnd) throws -> [ObjectID] {
+        let members = try core.store.file.read { reader in
+            try core.state.members(
+                of: owner.id, at: end, hidesDeleted: end.isReference, reader
+            ).map(\.id)
+        }
+        if end.isReference { return members }
+        return try members.filter { member in
+            guard core.state.isDeleted(ObjectKey(end.member, member)),
+                let key = end.linkKey(owner.id, member)
+            else { return true }
+            try core.pending.setLink(
+                key, to: .absent, below: try core.membershipBelow(of: key))
+            return false
+        }
+    }
+
+    func target(of object: ObjectKey, slot: Int) throws -> ObjectID? {
+        guard let id = try core.load(object)?._$reference(in: slot), id != .none else {
+            return nil
+        }
+        return id
+    }
+
+    mutating func delete(_ object: ObjectKey, path: String) throws {
+        guard let found = try core.load(object) else { return }
+        core.pending.delete(found)
+        if found._$flags.contains(.deleted), !path.isEmpty { effects[object.id] = path }
+    }
+
+    mutating func remove(_ membership: MembershipKey, path: String?) throws {
+        let end = membership.end
+        if let key = end.linkKey(membership.owner, membership.member) {
+            return try core.pending.setLink(
+                key, to: .absent, below: try core.membershipBelow(of: key))
+        }
+        guard let member = try core.load(ObjectKey(end.member, membership.member)) else { return }
+        core.pending.refer(member, end, to: .none)
+        if let path { effects[member.id] = path }
+    }
+
+    /// Deletes the objects that were taken from their owner, where the relationship wants it.
+    mutating func removeOrphans(among objects: [any Model]) throws {
+        guard core.store.relationships.removeOrphans else { return }
+        for object in objects where !object._$flags.contains(.deleted) && !object._$isNew {
+            try removeIfOrphan(object)
+        }
+    }
+
+    private mutating func removeIfOrphan(_ object: some Model) throws {
+        guard let entry = core.pending[object] else { return }
+        for relationship in core.store.relationships.removingOrphans(
+            ofEntity: object._$entityNumber)
+        where object._$reference(in: relationship.end.slot) == .none {
+            if core.pending.placeBelow(object, entry, relationship.end).owner == .none { continue }
+            let owner = schema.entities[relationship.end.owner - 1].name
+            return try delete(object._$key, path: "\(owner).\(relationship.name)")
+        }
+    }
+}

@@ -1,0 +1,121 @@
+import StetStore
+
+// The same checks as those of a save, before it: nothing is changed, and nothing is written.
+
+extension Model {
+    /// Checks a value for a property, as for a field of a form, and normalises it.
+    ///
+    /// The rules of the property and its validators are asked; what needs a store is not, so use
+    /// `validate(_:)` of an object for unique values and chains.
+    ///
+    /// ```swift
+    /// let name = try Player.validate(field.text, for: \.name)
+    /// ```
+    ///
+    /// - Returns: the value as a save would store it.
+    /// - Throws: `ValidationError` with every violation of the property.
+    @discardableResult
+    public static func validate<T: StoredValue>(
+        _ value: T, for property: KeyPath<Snapshot, T>
+    ) throws -> T {
+        let slot = _$slot(property)
+        let normalized = _$description.normalized(value._value, slot: slot)
+        let violations = try _$violations(of: normalized, slot, nil, .english)
+        guard violations.isEmpty else {
+            throw ValidationError(
+                violations: violations.inTotalOrder(), rejected: ChangeSet())
+        }
+        return T(_value: normalized) ?? value
+    }
+
+    /// Checks the value that a property of this object has now, as a save would, and changes
+    /// nothing.
+    ///
+    /// - Returns: the value as a save would store it.
+    /// - Throws: `ValidationError` with every violation of the property, also of values that must
+    ///   be unique; `StoreError`.
+    @discardableResult
+    public func validate<T: StoredValue>(_ property: KeyPath<Snapshot, T>) throws -> T {
+        let slot = Self._$slot(property)
+        let value = _$snapshot[keyPath: property]
+        let normalized = Self._$description.normalized(value._value, slot: slot)
+        let configuration = _$core?.store.configuration ?? StoreConfiguration()
+        var violations = try Self._$violations(of: normalized, slot, id, configuration.messages)
+        let entity = Self._$description.entity
+        let field = ValidationChain.Field(
+            entity: entity.name, property: entity.properties[slot].name, value: normalized)
+        for chain in configuration.chains {
+            violations += chain.violations(of: field, id, slot: slot, configuration.messages)
+        }
+        violations += try _$core?.violationsOfUniqueness(normalized, slot, self) ?? []
+        guard violations.isEmpty else {
+            throw ValidationError(
+                violations: violations.inTotalOrder(), rejected: ChangeSet())
+        }
+        return T(_value: normalized) ?? value
+    }
+
+    private static func _$slot<T>(_ property: KeyPath<Snapshot, T>) -> Int {
+        guard let slot = _$description.slot(of: property) else {
+            trap(
+                "validate(_:for:) of \(property), which is no property of \(_$name)")
+        }
+        return slot
+    }
+
+    /// What rules and validators find wrong with a value that is normalised.
+    private static func _$violations(
+        of value: Value, _ slot: Int, _ object: ObjectID?, _ messages: MessageTable
+    ) throws -> [Violation] {
+        let entity = _$description.entity
+        var violations = try entity.violations(of: value, slot: slot, object, messages)
+        for validator in validators.properties where validator.slot == slot {
+            violations += validator.checkValue(value).map { report in
+                report.violation(entity, nil, object, slot, value, messages)
+            }
+        }
+        return violations
+    }
+}
+
+extension ContextCore {
+    /// The other object that has a value of a unique property.
+    fileprivate func violationsOfUniqueness<M: Model>(
+        _ value: Value, _ slot: Int, _ object: M
+    ) throws -> [Violation] {
+        if value == .null { return [] }
+        let entity = table(for: M.self).entity
+        let index = schema.indexes(ofEntity: entity).first {
+            $0.index.isUnique && $0.index.parts.map(\.slot) == [slot]
+        }
+        guard let index, let other = try holder(of: value, index, slot, besides: object) else {
+            return []
+        }
+        let conflict = UniquenessConflict(index: index.number, object: object.id, other: other)
+        return schema.violations([conflict], messages) { _ in nil }
+    }
+
+    private func holder<M: Model>(
+        of value: Value, _ index: NumberedIndex, _ slot: Int, besides object: M
+    ) throws -> ObjectID? {
+        let wanted = try index.index.key(of: [value])
+        var pendingIDs: Set<ObjectID> = [object.id]
+        for case let other as M in changedObjects where other != object {
+            pendingIDs.insert(other.id)
+            if other.isDeleted { continue }
+            let present = M._$description.normalized(try other._$value(slot: slot), slot: slot)
+            if try index.index.key(of: [present]) == wanted { return other.id }
+        }
+        return try store.file.read { reader in
+            try reader.objects(of: index, with: [value], asOf: revision)
+        }.first { !pendingIDs.contains($0) }
+    }
+}
+
+extension Model {
+    /// The value in a slot now; nil when it has no stored form.
+    fileprivate func _$value(slot: Int) throws -> Value {
+        guard let body = try? _$body() else { return .null }
+        return try body.read(as: Self._$description.entity) { try $0.value(slot) }
+    }
+}

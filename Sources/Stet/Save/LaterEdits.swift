@@ -1,0 +1,102 @@
+import StetStore
+
+/// Edits that were made while a save was on its way, taken off while that is prepared again.
+struct LaterEdits {
+    private let capture: PendingChanges.Capture
+    /// Those whose edits were made on top of the save.
+    private let isOfSave: Set<ObjectIdentifier>
+    /// Their net effect.
+    let changes: ChangeSet
+
+    /// Takes what is pending off the objects of a save that was sent off.
+    init(takenFrom core: ContextCore, of sent: PendingChanges.Sent) {
+        changes = core.changes()
+        isOfSave = Set(sent.objects.map { ObjectIdentifier($0.object) })
+        capture = core.pending.takeOff()
+    }
+
+    /// Makes later edits pending again, when what they were made on has been sent off anew.
+    static func putOnTop(_ later: LaterEdits, in core: ContextCore) {
+        for entry in later.capture.entries { later.putOnTop(entry, entry.object, core) }
+        core.pending.resume(links: later.capture.links, misuse: later.capture.misuse)
+    }
+
+    private func putOnTop<M: Model>(
+        _ entry: PendingChanges.Capture.Entry, _ object: M, _ core: ContextCore
+    ) {
+        guard isOfSave.contains(ObjectIdentifier(object)) else {
+            let now = object._$revision
+            core.pending.resume(entry, showing: entry.current)
+            // What others have changed meanwhile is merged with its own save.
+            if object._$core === core, now > entry.revision, entry.revision > .zero {
+                object._$setRevision(entry.revision)
+                core.overtake(object, now)
+            }
+            return
+        }
+        // Gone with the save's changes when those were merged.
+        if object._$flags.contains(.deleted) || object._$core !== core { return }
+        let base = object._$capture()
+        core.pending.resume(entry, showing: merged(entry, object), onto: base)
+    }
+
+    /// What was edited since the save, and else what the object shows now.
+    private func merged<M: Model>(
+        _ entry: PendingChanges.Capture.Entry, _ object: M
+    ) -> AnyObject {
+        do {
+            guard let table = object._$state.table else { return entry.current }
+            let base = try M._$body(of: entry.pending.base)
+            let mine = try M._$body(of: entry.current)
+            let merged = try base.merged(
+                mine: mine, theirs: try object._$body(), as: table.description)
+            return try table.capture(object.id, merged, as: M.self)
+        } catch {
+            // A value that has no stored form is told by the next save.
+            return entry.current
+        }
+    }
+}
+
+extension EncodedBody {
+    /// The body with what `mine` has changed in it, and else what is in `theirs`.
+    func merged(
+        mine: EncodedBody, theirs: EncodedBody, as entity: Entity
+    ) throws -> EncodedBody {
+        let (before, edited) = (try values(of: entity), try mine.values(of: entity))
+        var values = try theirs.values(of: entity)
+        for slot in values.indices where edited[slot] != before[slot] {
+            values[slot] = edited[slot]
+        }
+        return try EncodedBody(values)
+    }
+}
+
+extension ContextCore {
+    /// Takes back what was pending at a moment, and has not been edited since.
+    func withdraw(_ changes: PendingChanges.Capture?) {
+        guard let changes else { return }
+        for entry in changes.entries { withdraw(entry, entry.object) }
+        pending.rollBackLinks { key in
+            changes.links[key].map { $0.now == pending.links[key]?.now } ?? false
+        }
+        catchUp()
+    }
+
+    private func withdraw<M: Model>(_ entry: PendingChanges.Capture.Entry, _ object: M) {
+        guard object._$core === self, let present = pending[object],
+            let table = object._$state.table
+        else { return }
+        resolving(()) {
+            let (then, now) = (try M._$body(of: entry.current), try object._$body())
+            if then == now, entry.flags.contains(.deleted) == object._$flags.contains(.deleted) {
+                return pending.rollBack(object)
+            }
+            if object.isInserted { return }
+            let base = try M._$body(of: present.base)
+            let rest = try then.merged(mine: now, theirs: base, as: table.description)
+            let capture = try table.capture(object.id, rest, as: M.self)
+            pending.change(object) { _ in object._$restore(capture) }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Glibc
+import StetStore
+
+// What cannot be undone is requested, and done when it is confirmed.
+
+/// A model whose objects may be deleted without being asked; `@Model` makes all models that, but
+/// those with `.protected`.
+public protocol Deletable: Model {}
+
+extension ManagedContext {
+    /// Marks an object as deleted.
+    ///
+    /// It keeps its values; references to it become nil when the context is saved, and show the
+    /// deleted object until then. A protected object that its delete rules reach refuses the save:
+    /// request the deletion then.
+    ///
+    /// Nothing happens when the object is deleted already or in no context. An object of another
+    /// context is not deleted, and is a violation at the next save.
+    public func delete(_ object: some Deletable) {
+        core.pending.delete(object)
+    }
+
+    /// Does not compile for protected models, nor where the model is not known.
+    @available(
+        *, unavailable,
+        message: "the model may be protected: use requestDelete(_:), and confirm what it returns"
+    )
+    public func delete(_ object: some Model) {
+        core.pending.delete(object)
+    }
+
+    /// Says what deleting an object would destroy, delete rules included, and deletes it when that
+    /// is confirmed; nothing is gone before the context is saved.
+    ///
+    /// The plan is that of this moment: a protected object that is not in it refuses the save.
+    ///
+    /// - Throws: `ValidationError` when hooks do not settle; `StoreError`.
+    /// - Complexity: O(objects that the delete rules reach).
+    public func requestDelete(_ object: some Model) throws -> DestructiveAction {
+        try request([object], "Delete \(object._$entityName)?")
+    }
+
+    /// The same for all objects of a model.
+    ///
+    /// - Complexity: O(objects), and what the delete rules reach.
+    public func requestDeleteAll<M: Model>(_ type: M.Type) throws -> DestructiveAction {
+        try request(try fetch(type), "Delete all of \(M._$name)?")
+    }
+
+    func request(_ objects: [any Model], _ title: String) throws -> DestructiveAction {
+        let lost = try core.objectsLost(with: objects)
+        let byEntity = Dictionary(grouping: lost, by: { $0._$entityName })
+        let plan = DestructionPlan(
+            title: title, destructiveTitle: "Delete",
+            lost: byEntity.map { ($0.key, $0.value.map { $0.id }) })
+        return DestructiveAction(plan: plan, logger: store.configuration.logger) { [core] in
+            for object in objects { core.pending.delete(object) }
+            for object in lost where core.store.isProtected(object._$entityNumber) {
+                core.pending.delete(object)
+            }
+            for object in lost where object.isDeleted && object.hasChanges {
+                core.pending.confirmDeletion(at: Int(object._$pendingIndex))
+            }
+        }
+    }
+}
+
+extension ContextCore {
+    /// The objects that a save would delete because of these; nothing has changed afterwards.
+    fileprivate func objectsLost(with objects: [any Model]) throws -> [any Model] {
+        checkNotSaving("requestDelete(_:)")
+        try saves.finishInFlight()
+        try checkUsable()
+        let start = pending.capture()
+        let before = Set(
+            pending.objects.filter { $0.object.isDeleted }.map { ObjectIdentifier($0.object) })
+        defer {
+            pending.watch(false)
+            goBack(to: start)
+        }
+        return try saving {
+            for object in objects where object._$core === self && !object.isDeleted {
+                pending.markDeleted(object)
+            }
+            pending.insertReachable()
+            var preparation = SavePreparation(self)
+            try preparation.settle()
+            try checkUsable()
+            return pending.objects.map(\.object).filter { object in
+                object.isDeleted && !object._$isNew && !before.contains(ObjectIdentifier(object))
+            }
+        }
+    }
+}
+
+extension Store {
+    /// True when deletions of the objects of an entity must be confirmed.
+    func isProtected(_ entity: Int) -> Bool {
+        modelTypes.element(at: entity - 1).flatMap { $0 }.map { !($0 is any Deletable.Type) }
+            ?? false
+    }
+
+    /// Says what erasing the store would destroy, and closes and removes it when that is confirmed.
+    ///
+    /// No other process may have it open: it would go on with a file that has no name.
+    ///
+    /// - Throws: `StoreError`.
+    /// - Complexity: O(objects).
+    public func requestErase() throws -> DestructiveAction {
+        let schema = file.schema
+        let head = try revision()
+        let lost = try file.read { reader in
+            try schema.entities.enumerated().filter { !$0.element.isRemoved }.map { index, entity in
+                var objects: [ObjectID] = []
+                try reader.forEachRecord(ofEntity: index + 1, asOf: head) { id, _ in
+                    objects.append(id)
+                    return true
+                }
+                return (entity: entity.name, objects: objects)
+            }
+        }
+        let plan = DestructionPlan(
+            title: "Erase the store \(path)?", destructiveTitle: "Erase", lost: lost)
+        return DestructiveAction(plan: plan, logger: configuration.logger) { [self] in
+            close()
+            for name in [path, path + "-lock"] where unlink(name) != 0 && errno != ENOENT {
+                throw StoreError(
+                    .inputOutput, path: path, message: "\(name) could not be removed.",
+                    advice: "Remove it by hand; the store is closed.", systemCode: errno)
+            }
+        }
+    }
+}

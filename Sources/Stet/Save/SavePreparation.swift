@@ -1,0 +1,294 @@
+import FoundationEssentials
+import StetStore
+
+/// What a save would write, encoded and checked.
+struct PreparedSave: ~Copyable {
+    var changes: NetChanges
+    /// Which relationship has let a delete rule change an object.
+    let effects: [ObjectID: String]
+    /// The pending objects that get the time of the save.
+    let stamped: [Int]
+
+    /// The changes as plain values, and of each the delete rule that has made it.
+    borrowing func changeSet() throws -> ChangeSet {
+        var changeSet = try changes.changeSet()
+        if effects.isEmpty { return changeSet }
+        for index in changeSet.changes.indices {
+            changeSet.changes[index].via = effects[changeSet.changes[index].id]
+        }
+        return changeSet
+    }
+}
+
+/// Brings the pending changes of a context into the state in which they would be saved, and checks
+/// them; read from the top down.
+struct SavePreparation {
+    /// How often `willSave` and the delete rules run until nothing changes any more.
+    static let roundLimit = 8
+
+    private let core: ContextCore
+    private var graph: ContextGraph
+
+    init(_ core: ContextCore) {
+        self.core = core
+        graph = ContextGraph(core)
+    }
+
+    private var pending: PendingChanges { core.pending }
+
+    /// What would be saved.
+    ///
+    /// Of stored objects with values that must be unique, those that were changed after `horizon`
+    /// are let through.
+    ///
+    /// - Throws: `ValidationError`, `StoreError`.
+    mutating func prepare(_ time: Date, horizon: Revision?) throws -> PreparedSave {
+        pending.insertReachable()
+        defer { pending.watch(false) }
+        try settle()
+        let changes = try core.netChanges()
+        let stamped = core.stampedObjects(changes)
+        var prepared = PreparedSave(
+            changes: changes, effects: graph.effects, stamped: stamped)
+        prepared.changes.stamp(time)
+        prepared.changes.sort()
+        try prepared.changes.collectIndexChanges()
+        let confirmed = Set(pending.objects.filter(\.isDeletionConfirmed).map(\.key))
+        var check = ChangeSetCheck(
+            store: core.store, state: core.state, horizon: horizon, confirmed: confirmed)
+        var violations = try pending.misuse + deniedDeletions()
+        violations += try check.violations(of: &prepared.changes, besides: violations)
+        // A hook may have met a read that failed: what it did, and what is wrong, came of nil.
+        try core.checkUsable()
+        let edited = pending.watch(true)
+        if !edited.isEmpty {
+            for object in edited {
+                core.note(.editedDuringCommit, object, "was edited by a validator")
+            }
+            violations = pending.misuse
+        }
+        guard violations.isEmpty else {
+            throw ValidationError(
+                violations: violations.inTotalOrder(), rejected: try prepared.changeSet())
+        }
+        return prepared
+    }
+
+    /// The deletions that a delete rule forbids, of objects that were never saved, too: their
+    /// members would refer to nothing.
+    private func deniedDeletions() throws -> [Violation] {
+        try DeleteRules.denials(of: core.state.pending.deleted, in: graph).map { denial in
+            Violation(
+                code: .deleteDenied, operation: .delete,
+                entity: core.schema.entities[denial.object.entity - 1].name,
+                object: denial.object.id, property: denial.property, slot: denial.slot,
+                denial.isOfReference ? .deleteDeniedByOne : .deleteDenied,
+                others: denial.blocking, messages: core.messages)
+        }
+    }
+
+    // MARK: Settling
+
+    /// Runs normalisers, delete rules and `willSave` until nothing changes any more.
+    ///
+    /// From then on every pending object is watched. Whatever ends the save gives the objects other
+    /// flags.
+    mutating func settle() throws {
+        var objects: [any Model] = pending.objects.map(\.object)
+        for round in 1... {
+            for object in objects { rest(object) }
+            var before: [ObjectIdentifier: AnyObject] = [:]
+            pending.watch(true)
+            try graph.removeOrphans(among: objects)
+            try DeleteRules.propagate(deletedOwners(objects, isFirst: round == 1), in: &graph)
+            for object in objects where !object._$flags.contains(.deleted) {
+                callWillSave(of: object, &before)
+            }
+            pending.insertReachable()
+            objects = pending.watch(true).filter { isChanged($0, since: before) }
+            if objects.isEmpty { return }
+            if round == Self.roundLimit { throw unsettled(objects, before) }
+        }
+    }
+
+    /// The deleted objects whose rules are to be carried out: those that are deleted now and, when
+    /// the rules of all have been, those that objects refer to again.
+    private func deletedOwners(_ objects: [any Model], isFirst: Bool) -> [ObjectKey] {
+        var owners: [ObjectKey] = []
+        for object in isFirst ? pending.objects.map(\.object) : objects {
+            if object._$flags.contains(.deleted) {
+                owners.append(object._$key)
+            } else if !isFirst, let table = object._$state.table {
+                for end in table.ends {
+                    let owner = ObjectKey(end.owner, object._$reference(in: end.slot))
+                    if core.state.isDeleted(owner) { owners.append(owner) }
+                }
+            }
+        }
+        return owners
+    }
+
+    /// Normalises an object, and has its next edit noticed.
+    private func rest<M: Model>(_ object: M) {
+        object._$state.flags.insert(.watched)
+        if object._$flags.contains(.deleted) { return }
+        let index = Int(object._$state.pendingIndex)
+        let entry = pending.objects[index]
+        let base = object.isInserted ? nil : entry.base
+        object._$normalize(sinceCapture: entry.normalized ?? base)
+        if M._$description.hasCustomNormalizers {
+            pending.setNormalized(object._$capture(), at: index)
+        }
+    }
+
+    private func callWillSave<M: Model>(
+        of object: M, _ before: inout [ObjectIdentifier: AnyObject]
+    ) {
+        guard M._$hasWillSave else { return }
+        before[ObjectIdentifier(object)] = object._$capture()
+        object.willSave()
+    }
+
+    /// False for an object that rests again: its hook has set it to what it was.
+    private func isChanged<M: Model>(
+        _ object: M, since before: [ObjectIdentifier: AnyObject]
+    ) -> Bool {
+        guard let capture = before[ObjectIdentifier(object)], !object._$flags.contains(.deleted)
+        else { return true }
+        if let now = try? object._$body(), let old = try? M._$body(of: capture), now == old {
+            object._$state.flags.insert(.watched)
+            return false
+        }
+        return true
+    }
+
+    /// Names the first property that still changed in the last round.
+    private func unsettled(
+        _ objects: [any Model], _ before: [ObjectIdentifier: AnyObject]
+    ) -> any Error {
+        var violations: [Violation] = []
+        for object in objects {
+            if let capture = before[ObjectIdentifier(object)],
+                let violation = changedProperty(of: object, since: capture)
+            {
+                violations.append(violation)
+            }
+        }
+        if violations.isEmpty {
+            // Every round has touched other objects: those of the last one are named.
+            for object in objects {
+                core.note(
+                    .unsettled, object,
+                    "was still touched by willSave in round \(Self.roundLimit)")
+            }
+            violations = pending.misuse
+        }
+        return ValidationError(
+            violations: violations.inTotalOrder(), rejected: core.changes())
+    }
+
+    private func changedProperty<M: Model>(of object: M, since capture: AnyObject) -> Violation? {
+        guard let entity = object._$state.table?.description,
+            let old = try? M._$body(of: capture).values(of: entity),
+            let new = try? object._$body().values(of: entity),
+            let slot = entity.properties.indices.first(where: { old[$0] != new[$0] })
+        else { return nil }
+        return Violation(
+            code: .unsettled, entity: M._$name, object: object.id,
+            property: entity.properties[slot].name, slot: slot,
+            Sentence("{property} was still changed by willSave in round \(Self.roundLimit)"),
+            messages: core.messages)
+    }
+}
+
+// MARK: - Net changes
+
+extension ContextCore {
+    /// The pending changes that make a difference to stored bytes.
+    func netChanges() throws -> NetChanges {
+        var net = NetChanges(schema: schema, expectedCount: pending.objects.count)
+        for (position, entry) in pending.objects.enumerated() {
+            append(entry.object, entry.base, position, to: &net)
+        }
+        if pending.links.isEmpty { return net }
+        let changes = try store.file.read { reader in
+            try pending.links.compactMap { try change(of: $0, to: $1.now, reader) }
+        }
+        for change in changes { net.append(change) }
+        return net
+    }
+
+    private func append<M: Model>(
+        _ object: M, _ base: AnyObject, _ position: Int, to net: inout NetChanges
+    ) {
+        let entity = object._$state.table?.entity ?? 0
+        let flags = object._$state.flags
+        let kind: ChangeKind
+        switch (flags.contains(.inserted), flags.contains(.deleted)) {
+        case (true, true): return
+        case (true, false): kind = .insert
+        case (false, true): kind = .delete
+        case (false, false): kind = .update
+        }
+        let before =
+            kind == .insert
+            ? 0..<0 : net.encode(entity: entity) { M._$encode(capture: base, into: &$0) }
+        let after =
+            kind == .delete ? 0..<0 : net.encode(entity: entity) { object._$write(to: &$0) }
+        if kind == .update, net.areEqual(before, after) { return }
+        net.append(
+            NetChanges.Item(
+                kind: kind, entity: entity, id: object.id, base: object._$state.revision,
+                before: before, after: after, position: position))
+    }
+
+    private func change(
+        of key: LinkKey, to now: Membership, _ reader: borrowing StoreReader
+    ) throws -> LinkChange? {
+        var below = (membership: Membership.absent, revision: Revision.zero)
+        if let sent = saves.inFlight?.sent?.links[key] {
+            below.membership = sent.now
+        } else if let ends = schema.ends(ofLink: key.link),
+            object(ObjectKey(ends.targets.owner, key.source))?._$isNew != true,
+            object(ObjectKey(ends.sources.owner, key.target))?._$isNew != true
+        {
+            below = try reader.link(key, asOf: revision)
+        }
+        if below.membership == now { return nil }
+        return LinkChange(key, before: below.membership, after: now, previous: below.revision)
+    }
+
+    /// The net effect of the pending changes as they are now.
+    func changes() -> ChangeSet {
+        resolving(ChangeSet()) {
+            var net = try netChanges()
+            net.sort()
+            return try net.changeSet()
+        }
+    }
+
+    /// The pending objects of net changes that have a stamp to be set.
+    func stampedObjects(_ net: borrowing NetChanges) -> [Int] {
+        net.items.filter { item in
+            item.kind != .delete
+                && schema.entities[item.entity - 1].stampedSlots.contains { slot in
+                    item.kind == .insert
+                        || schema.entities[item.entity - 1].properties[slot].stamp == .update
+                }
+        }.map(\.position)
+    }
+}
+
+extension NetChanges {
+    /// Gives stamped attributes the time of the save.
+    mutating func stamp(_ time: Date) {
+        let word = time.timeIntervalSinceReferenceDate.bitPattern
+        for item in items where item.kind != .delete {
+            let entity = schema.entities[item.entity - 1]
+            for slot in entity.stampedSlots
+            where item.kind == .insert || entity.properties[slot].stamp == .update {
+                overwrite(date: word, slot: slot, in: item)
+            }
+        }
+    }
+}

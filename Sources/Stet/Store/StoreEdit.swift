@@ -1,0 +1,101 @@
+import StetStore
+
+// One edit in a context of its own, tried again when others were faster.
+
+extension Store {
+    /// Runs a closure on a fresh context and saves what it has edited; when others have saved what
+    /// it was based on, runs it again on another fresh context.
+    ///
+    /// The closure cannot keep objects: what it returns must be `Sendable`, and it must not capture
+    /// what is not. It may run several times, so it does nothing but edit; it does not save, which
+    /// traps. An edit that is tried
+    /// again comes before edits of this process that have not begun, so that it comes to an end
+    /// where many want the same object.
+    ///
+    /// - Parameters:
+    ///   - label: what the commit is called, at most 1,024 bytes.
+    ///   - author: who makes it, at most 255 bytes.
+    ///   - scope: the part of the author's work that it belongs to, at most 255 bytes.
+    ///   - retries: how often it is tried again after a conflict. Defaults to 8.
+    ///   - body: edits objects of the context that it is given, on the caller's isolation.
+    /// - Returns: what the closure returned the last time; snapshots of objects as they were saved,
+    ///   normalised and stamped.
+    /// - Throws: what `body` throws, and nothing is saved; what `ManagedContext.save(_:)` throws;
+    ///   the last `ConflictError` when all retries met one; `CancellationError`. A
+    ///   `ValidationError` is tried again, too, when others have saved since the closure ran.
+    @discardableResult
+    public nonisolated(nonsending) func edit<Result: Sendable>(
+        _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
+        _ body: @Sendable (_ context: ManagedContext) throws -> Result
+    ) async throws -> Result {
+        var attempt = 0
+        while true {
+            let isRepeated = attempt > 0
+            try await repeatedEdits.begin(isRepeated)
+            defer { if isRepeated { repeatedEdits.end() } }
+            try Task.checkCancellation()
+            let context = context(author: author, scope: scope)
+            let beginning = context.revision
+            let result = try context.core.inStoreEdit { try body(context) }
+            do {
+                _ = try await context.save(label)
+                return saved(result, in: context)
+            } catch {
+                guard attempt < retries, try isOvertaken(error, since: beginning) else {
+                    throw error
+                }
+            }
+            attempt += 1
+        }
+    }
+
+    /// The same, blocking the thread until the disk has the edit.
+    @discardableResult
+    public func edit<Result: Sendable>(
+        _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
+        _ body: @Sendable (_ context: ManagedContext) throws -> Result
+    ) throws -> Result {
+        var attempt = 0
+        while true {
+            let context = context(author: author, scope: scope)
+            let beginning = context.revision
+            let result = try context.core.inStoreEdit { try body(context) }
+            do {
+                try context.save(label)
+                return saved(result, in: context)
+            } catch {
+                guard attempt < retries, try isOvertaken(error, since: beginning) else {
+                    throw error
+                }
+            }
+            attempt += 1
+        }
+    }
+
+    /// True when an edit may come to another end on the last commit: it was in conflict, or is not
+    /// valid since others have saved.
+    private func isOvertaken(_ error: any Error, since beginning: Revision) throws -> Bool {
+        if error is ConflictError { return true }
+        return try error is ValidationError && revision() > beginning
+    }
+
+    /// The result of an edit as it was saved: snapshots with what normalisers and stamps have made
+    /// of them; anything else as it is.
+    private func saved<Result>(_ result: Result, in context: ManagedContext) -> Result {
+        func shown<M: Model>(_ type: M.Type) -> Result? {
+            func snapshot(_ snapshot: M.Snapshot) -> M.Snapshot {
+                context.core.table(for: type).object(snapshot.id, as: type)?._$snapshot ?? snapshot
+            }
+            switch result {
+            case let one as M.Snapshot: return snapshot(one) as? Result
+            case let several as [M.Snapshot]: return several.map(snapshot) as? Result
+            default: return nil
+            }
+        }
+        if result is Void { return result }
+        for case let type? in modelTypes {
+            if let shown = shown(type) { return shown }
+        }
+        return result
+    }
+}

@@ -1,0 +1,340 @@
+import CLMDB
+import Glibc
+import Synchronization
+
+/// Stet's own locks on the two files of an environment, beside LMDB's.
+///
+/// LMDB's locks belong to a thread id, which two PID namespaces give to two threads, and to a
+/// process, which loses them when any of its code closes the lock file. These belong to an open
+/// file description (`F_OFD_SETLK`): they go with the process that holds them and with nothing
+/// else. They lie on bytes that no file has, and what they say stands in their place and length,
+/// which `F_OFD_GETLK` tells: so nothing of it outlives a process.
+///
+/// State: descriptors and identities are constant; the map, which is set once before the
+/// environment is handed out, is LMDB's table of readers, shared with other processes.
+final class FileLocks: @unchecked Sendable {  // `table` is written once, before it is shared
+    /// What one process at a time holds, and where its lock begins.
+    enum Right: Int {
+        /// To open the files, and to put others in their place.
+        case opening = 1
+        /// To write. It is taken before LMDB's lock of the writer, so that nobody waits there.
+        case writing = 2
+        /// To be the next who writes.
+        case turn = 3
+    }
+
+    /// What all who have a file open say of themselves.
+    private enum Claim: Int {
+        case process = 4
+        case namespace = 5
+        /// The other of the two files.
+        case counterpart = 6
+
+        /// The bytes for all values, up to 2^48.
+        var base: Int { rawValue << 48 }
+    }
+
+    /// The byte that who works on a draft has a lock on.
+    static let draftLock = 7 << 48
+
+    let path: String
+    /// Those of the data file and of the lock file.
+    let identity: FileIdentity
+    let lockIdentity: FileIdentity
+    private let data: SharedDescriptor
+    private let lock: SharedDescriptor
+    private(set) var readers = ReaderTable(nil)
+
+    var lockPath: String { "\(path)-lock" }
+
+    /// Opens both files, and makes sure that the lock file has its blocks.
+    ///
+    /// LMDB makes it by its size alone and writes through a map, where a full disk would end the
+    /// process with SIGBUS.
+    init(
+        at path: String, readerCount: Int, createsFile: Bool
+    ) throws(LMDBError) {
+        self.path = path
+        let creation = createsFile ? O_CREAT : 0
+        data = try SharedDescriptor(path, O_RDWR | creation, naming: path)
+        lock = try SharedDescriptor("\(path)-lock", O_RDWR | O_CREAT, naming: path)
+        guard let identity = data.identity, let lockIdentity = lock.identity else {
+            throw LMDBError(.openEnvironment, code: errno, path: path)
+        }
+        self.identity = identity
+        self.lockIdentity = lockIdentity
+        // Its size stays LMDB's affair: it tells every process how many slots there are.
+        let byteCount = ReaderTable.byteCount(slots: readerCount)
+        if fallocate(lock.number, FALLOC_FL_KEEP_SIZE, 0, byteCount) != 0,
+            [ENOSPC, EDQUOT].contains(errno)
+        {
+            throw LMDBError(.openEnvironment, code: errno, path: path)
+        }
+    }
+
+    /// Refuses to make a data file at `path` beside a lock file of processes that have one open.
+    static func refuseInUse(lockFileOf path: String) throws(LMDBError) {
+        guard access("\(path)-lock", F_OK) == 0 else { return }
+        let lock = try SharedDescriptor("\(path)-lock", O_RDWR, naming: path)
+        if try lock.other(in: Claim.counterpart.base, than: -1, path) != nil {
+            throw LMDBError(movedAwayFrom: path)
+        }
+    }
+
+    /// Lets go of everything, after LMDB has closed the files.
+    func close() {
+        data.close()
+        lock.close()
+    }
+
+    // MARK: Claims
+
+    /// Says who this process is, and refuses to share the files with those it must not share with.
+    ///
+    /// Called with the right to open.
+    func claim() throws(LMDBError) {
+        #if STET_FAULTS
+            if isPlantedInProcess("namespaceNotClaimed") { return }
+        #endif
+        // Where there is no /proc only the same process id shows that there are two namespaces.
+        if let namespace = FileIdentity(path: "/proc/self/ns/pid")?.number,
+            try !data.claim(namespace, in: Claim.namespace.base, path)
+        {
+            throw LMDBError(.openEnvironment, code: LMDBError.otherNamespace, path: path)
+        }
+        guard try data.hold(Claim.process.base + Int(getpid()), 1, path) else {
+            throw LMDBError(.openEnvironment, code: LMDBError.otherNamespace, path: path)
+        }
+        guard try data.claim(lockIdentity.number, in: Claim.counterpart.base, path) else {
+            throw LMDBError(
+                .openEnvironment, code: LMDBError.moved, path: path,
+                detail: "its lock file was removed or replaced while others have the store open")
+        }
+        guard try lock.claim(identity.number, in: Claim.counterpart.base, path) else {
+            throw LMDBError(movedAwayFrom: path)
+        }
+    }
+
+    // MARK: Place
+
+    /// Whether both paths name the files that are open.
+    var isInPlace: Bool {
+        FileIdentity(path: path) == identity && FileIdentity(path: lockPath) == lockIdentity
+    }
+
+    /// Refuses to go on when a path names another file than the one that is open.
+    ///
+    /// - Complexity: two calls of the system.
+    func checkPlace(_ operation: LMDBError.Operation) throws(LMDBError) {
+        if isInPlace { return }
+        #if STET_FAULTS
+            if isPlantedInProcess("placeNotChecked") { return }
+        #endif
+        for (path, identity, name) in [
+            (path, identity, "its file"), (lockPath, lockIdentity, "its lock file"),
+        ] {
+            let present = FileIdentity(path: path)
+            if present == identity { continue }
+            throw LMDBError(
+                operation, code: LMDBError.moved, path: self.path,
+                detail: present == nil
+                    ? "\(name) was removed or renamed while it was open"
+                    : "\(name) was replaced by another while it was open")
+        }
+    }
+
+    /// Lets the next who opens the files see that they are in use, also when LMDB's own lock goes
+    /// because somebody in this process closes the lock file.
+    func holdOpen(_ holds: Bool) throws(LMDBError) {
+        if holds { try lock.share(0, path) } else { lock.release(0, 1) }
+    }
+
+    // MARK: Rights
+
+    /// Takes a right unless another process has it.
+    func take(_ right: Right) throws(LMDBError) -> Bool {
+        try data.hold(right.rawValue << 48, Int(getpid()) + 1, path)
+    }
+
+    func release(_ right: Right) {
+        data.release(right.rawValue << 48, Int(getpid()) + 1)
+    }
+
+    /// The process that has a right, if it is another.
+    func holder(of right: Right) throws(LMDBError) -> Int32? {
+        try data.conflict(right.rawValue << 48, 1, path).map { Int32(clamping: $0.count - 1) }
+    }
+
+    /// Takes the right to open; waits for those who have it, but not without end.
+    func takeOpening(_ limit: Duration) throws(LMDBError) {
+        let end = systemUptime() + limit
+        while try !take(.opening) {
+            if systemUptime() > end {
+                let holder = try holder(of: .opening)
+                throw LMDBError(
+                    .openEnvironment, code: LMDBError.busy, path: path,
+                    detail: "process \(holder.map(String.init) ?? "?") is opening or replacing it")
+            }
+            var pause = timespec(tv_sec: 0, tv_nsec: 200_000)
+            nanosleep(&pause, nil)
+        }
+    }
+
+    // MARK: Readers
+
+    /// Begins to look at LMDB's table of readers, which it has made by now, and frees the slots
+    /// that earlier processes have left, also one with the id of this one.
+    ///
+    /// Called with the right to open, before the first read of this process.
+    func watchReaders() throws(LMDBError) {
+        readers = ReaderTable(lock.number)
+        let own = getpid()
+        for slot in readers.slots where slot.process == own { readers.free(slot) }
+        _ = try freeSlotsOfTheDead()
+    }
+
+    /// Frees the slots of processes that have died; returns how many.
+    ///
+    /// Does nothing while somebody opens the files, who does it then.
+    func removeStaleReaders() throws(LMDBError) -> Int {
+        guard try take(.opening) else { return 0 }
+        defer { release(.opening) }
+        return try freeSlotsOfTheDead()
+    }
+
+    /// Called with the right to open: no new process can get the id of one that has died meanwhile.
+    private func freeSlotsOfTheDead() throws(LMDBError) -> Int {
+        var isAlive = [getpid(): true]
+        var count = 0
+        for slot in readers.slots {
+            if isAlive[slot.process] == nil {
+                isAlive[slot.process] = try isAliveElsewhere(slot.process)
+            }
+            if isAlive[slot.process] == false, readers.free(slot) { count += 1 }
+        }
+        return count
+    }
+
+    /// By the lock of Stet or, of a program that uses LMDB alone, by that of LMDB.
+    private func isAliveElsewhere(_ process: Int32) throws(LMDBError) -> Bool {
+        if try data.conflict(Claim.process.base + Int(process), 1, path) != nil { return true }
+        return try lock.conflict(Int(process), 1, path) != nil
+    }
+}
+
+/// A descriptor whose locks belong to this process alone: a child that is forked closes it.
+final class SharedDescriptor: Sendable {
+    /// -1 once it is closed: then it has no lock, and can take none.
+    private let descriptor = Atomic<Int32>(-1)
+    /// `F_OFD_GETLK` and `F_OFD_SETLK` of linux/fcntl.h, which Swift does not import.
+    private static let (getCommand, setCommand) = (Int32(36), Int32(37))
+    private let forkGeneration = ProcessFork.generation
+
+    init(_ file: String, _ flags: Int32, naming path: String) throws(LMDBError) {
+        let number = ProcessFork.closingInChild {
+            open(file, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        }
+        if number < 0 { throw LMDBError(.openEnvironment, code: errno, path: path) }
+        descriptor.store(number, ordering: .relaxed)
+    }
+
+    deinit { close() }
+
+    func close() {
+        if forkGeneration != ProcessFork.generation { return }
+        // A process that is just being spawned has a copy of the descriptor.
+        release(0, 0)
+        let number = descriptor.exchange(-1, ordering: .relaxed)
+        if number >= 0 { ProcessFork.close(number) }
+    }
+
+    var number: Int32 { descriptor.load(ordering: .relaxed) }
+
+    var identity: FileIdentity? { FileIdentity(descriptor: number) }
+
+    /// Takes a lock that excludes others; false when another process has one there.
+    func hold(_ start: Int, _ count: Int, _ path: String) throws(LMDBError) -> Bool {
+        try set(F_WRLCK, start, count, path)
+    }
+
+    /// Takes a lock that others can have, too.
+    func share(_ start: Int, _ path: String) throws(LMDBError) {
+        _ = try set(F_RDLCK, start, 1, path)
+    }
+
+    func release(_ start: Int, _ count: Int) {
+        var lock = Self.lock(F_UNLCK, start, count)
+        _ = fcntl(number, Self.setCommand, &lock)
+    }
+
+    private func set(
+        _ type: Int32, _ start: Int, _ count: Int, _ path: String
+    ) throws(LMDBError) -> Bool {
+        var lock = Self.lock(type, start, count)
+        if fcntl(number, Self.setCommand, &lock) == 0 { return true }
+        if errno == EAGAIN || errno == EACCES { return false }
+        throw LMDBError(.openEnvironment, code: errno, path: path)
+    }
+
+    /// The place of a lock of others that lies on one of these bytes.
+    func conflict(_ start: Int, _ count: Int, _ path: String) throws(LMDBError) -> Range<Int>? {
+        if count <= 0 { return nil }
+        var lock = Self.lock(F_WRLCK, start, count)
+        guard fcntl(number, Self.getCommand, &lock) == 0 else {
+            throw LMDBError(.openEnvironment, code: errno, path: path)
+        }
+        if Int32(lock.l_type) == F_UNLCK { return nil }
+        return Int(lock.l_start)..<Int(lock.l_start + lock.l_len)
+    }
+
+    /// Claims a value from 0 up to 2^48; false when others claim another one.
+    func claim(_ value: Int, in base: Int, _ path: String) throws(LMDBError) -> Bool {
+        try share(base + value, path)
+        return try other(in: base, than: value, path) == nil
+    }
+
+    /// A value that others claim, from 0 up to 2^48, and that is not `own`.
+    func other(in base: Int, than own: Int, _ path: String) throws(LMDBError) -> Int? {
+        if let found = try conflict(base, own, path) { return found.lowerBound - base }
+        let found = try conflict(base + own + 1, FileIdentity.numberLimit - own - 1, path)
+        return found.map { $0.lowerBound - base }
+    }
+
+    private static func lock(_ type: Int32, _ start: Int, _ count: Int) -> flock {
+        var lock = flock()
+        lock.l_type = Int16(type)
+        lock.l_whence = Int16(SEEK_SET)
+        lock.l_start = off_t(start)
+        lock.l_len = off_t(count)
+        return lock
+    }
+}
+
+/// The file behind a path or a descriptor, whatever its name.
+struct FileIdentity: Hashable {
+    let device: UInt
+    let inode: UInt
+
+    /// Numbers are below this.
+    static let numberLimit = 1 << 48
+
+    /// Tells files of a file system apart that are open at the same time.
+    var number: Int { Int(inode % UInt(Self.numberLimit)) }
+
+    init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    init?(descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    private init(_ status: stat) {
+        device = UInt(status.st_dev)
+        inode = UInt(status.st_ino)
+    }
+}

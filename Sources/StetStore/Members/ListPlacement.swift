@@ -1,0 +1,53 @@
+/// Gives members of an ordered list positions between those of their neighbours.
+package enum ListPlacement {
+    /// Gives the members at some indices new positions, so that the members have the order in which
+    /// they are listed.
+    ///
+    /// Where there is no room between two members, or members share a position, those around them
+    /// get new positions, too: as few as there have to be.
+    ///
+    /// - Parameters:
+    ///   - indices: Ascending; those of the members to be placed. The positions of the others
+    ///     ascend.
+    ///   - members: The list; gets the new positions.
+    /// - Returns: The members that have got another position.
+    /// - Complexity: O(members placed), and O(members) where there is no room.
+    package static func place(
+        _ indices: [Int], in members: inout [MemberPlace]
+    ) -> [MemberPlace] {
+        var placed: [MemberPlace] = []
+        var rest = indices[...]
+        while let first = rest.first {
+            // A run of neighbours that are placed together.
+            var end = first
+            while rest.first == end {
+                end += 1
+                rest.removeFirst()
+            }
+            placed += spread(first..<end, in: &members)
+        }
+        return placed
+    }
+
+    private static func spread(
+        _ range: Range<Int>, in members: inout [MemberPlace]
+    ) -> [MemberPlace] {
+        var range = range
+        while true {
+            let lower = range.lowerBound > 0 ? members[range.lowerBound - 1].position : nil
+            let upper = range.upperBound < members.count ? members[range.upperBound].position : nil
+            if let positions = ListPosition.spread(range.count, between: lower, and: upper) {
+                var placed: [MemberPlace] = []
+                for (index, position) in zip(range, positions) {
+                    members[index] = MemberPlace(position, members[index].id)
+                    placed.append(members[index])
+                }
+                return placed
+            }
+            // Twice as many, on both sides; the whole list always has room.
+            let wider = max(range.count / 2, 1)
+            range =
+                max(range.lowerBound - wider, 0)..<min(range.upperBound + wider, members.count)
+        }
+    }
+}

@@ -1,0 +1,115 @@
+/// Whether an object is a member of a relationship, and where it stands.
+public enum Membership: Hashable, Sendable {
+    /// It is not a member.
+    case absent
+    /// It is a member, with its position where the relationship is ordered.
+    case present(ListPosition?)
+
+    /// True for a member.
+    public var isPresent: Bool { self != .absent }
+
+    /// The position of a member; nil where the relationship is not ordered.
+    public var position: ListPosition? {
+        if case .present(let position) = self { position } else { nil }
+    }
+}
+
+extension Membership: Codable {
+    private enum CodingKeys: String, CodingKey { case position }
+
+    /// Reads a membership: null for an object that is not a member, else an object that may have a
+    /// position.
+    public init(from decoder: any Decoder) throws {
+        if let container = try? decoder.singleValueContainer(), container.decodeNil() {
+            self = .absent
+            return
+        }
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self = .present(try container.decodeIfPresent(ListPosition.self, forKey: .position))
+    }
+
+    /// Writes a membership.
+    public func encode(to encoder: any Encoder) throws {
+        guard case .present(let position) = self else {
+            var container = encoder.singleValueContainer()
+            return try container.encodeNil()
+        }
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(position, forKey: .position)
+    }
+}
+
+/// The change of one membership, as part of the change of the relationship's owner.
+public struct MemberChange: Hashable, Sendable, Codable {
+    /// The member.
+    public var id: ObjectID
+    /// What it was before.
+    public var old: Membership
+    /// What it is afterwards.
+    public var new: Membership
+
+    /// A change of a membership.
+    public init(id: ObjectID, old: Membership, new: Membership) {
+        self.id = id
+        self.old = old
+        self.new = new
+    }
+}
+
+/// What a change does to the members of one relationship of an object.
+///
+/// Only members that are not shown by a reference of their own: those of relationships between many
+/// and many, and of relationships without an inverse. Members with an inverse to one are changed by
+/// changing that reference.
+public struct RelationshipChange: Hashable, Sendable, Codable {
+    /// The name of the relationship.
+    public var name: String
+    /// The members whose membership changes, in ascending order of id.
+    public var members: [MemberChange]
+
+    /// A change of a relationship.
+    public init(name: String, members: [MemberChange]) {
+        self.name = name
+        self.members = members
+    }
+
+    /// The ids of the members that are added, in the order of the relationship.
+    public var added: [ObjectID] {
+        members.filter { !$0.old.isPresent && $0.new.isPresent }
+            .sorted { MemberPlace($0.new, $0.id) < MemberPlace($1.new, $1.id) }.map(\.id)
+    }
+
+    /// The ids of the members that are removed.
+    public var removed: [ObjectID] {
+        members.filter { $0.old.isPresent && !$0.new.isPresent }.map(\.id)
+    }
+
+    /// The ids of the members that have another position.
+    public var moved: [ObjectID] {
+        members.filter { $0.old.isPresent && $0.new.isPresent }.map(\.id)
+    }
+}
+
+/// The place of a member in its list: by position, then by id.
+package struct MemberPlace: Hashable, Comparable, Sendable {
+    package let position: ListPosition?
+    package let id: ObjectID
+
+    package init(_ position: ListPosition?, _ id: ObjectID) {
+        self.position = position
+        self.id = id
+    }
+
+    package init(_ membership: Membership, _ id: ObjectID) {
+        self.init(membership.position, id)
+    }
+
+    package static func < (one: MemberPlace, other: MemberPlace) -> Bool {
+        switch (one.position, other.position) {
+        case (let left?, let right?) where left != right: left < right
+        case (nil, .some): true
+        case (.some, nil): false
+        default: one.id < other.id
+        }
+    }
+}

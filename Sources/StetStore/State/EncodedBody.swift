@@ -1,0 +1,66 @@
+/// The values of one object as stored bytes: what a record holds, and what decisions are made on.
+package struct EncodedBody: Hashable, Sendable {
+    package let bytes: [UInt8]
+
+    package init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = Array(bytes)
+    }
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// A body with the values that a closure writes; references in `placedSlots` have positions.
+    ///
+    /// - Throws: `EncodingFailure` for a value that has no stored form.
+    package init(
+        propertyCount: Int, placedSlots: [Int] = [], _ write: (inout RecordWriter) -> Void
+    ) throws(EncodingFailure) {
+        var writer = RecordWriter(capacity: 256)
+        writer.begin(propertyCount: propertyCount, placedSlots: placedSlots)
+        write(&writer)
+        if let failure = writer.failures.first { throw failure.reason }
+        bytes = Array(writer.buffer.bytes)
+    }
+
+    /// A body with these values, in the order of slots; references in `placedSlots` have positions.
+    ///
+    /// - Throws: `EncodingFailure` for a value that has no stored form.
+    package init(_ values: [Value], placedSlots: [Int] = []) throws(EncodingFailure) {
+        try self.init(propertyCount: values.count, placedSlots: placedSlots) { $0.write(values) }
+    }
+
+    /// Calls `body` with the bytes, taken apart as those of an entity.
+    ///
+    /// - Throws: `DecodingFailure` when they are not, and what `body` throws.
+    package func read<Result>(
+        as entity: Entity, _ body: (RecordBody) throws -> Result
+    ) throws -> Result {
+        try bytes.withUnsafeBytes { try body(try RecordBody($0, of: entity)) }
+    }
+
+    /// The values of all properties.
+    package func values(of entity: Entity) throws -> [Value] {
+        try read(as: entity) { try $0.values() }
+    }
+
+    /// The body with other cells in some slots.
+    func replacing(_ cells: [Int: Cell?], of entity: Entity) throws -> EncodedBody {
+        try read(as: entity) { body in
+            var all = try body.cells()
+            for (slot, cell) in cells { all[slot] = cell }
+            return EncodedBody(bytes: FoldedBody.assemble(all, entity))
+        }
+    }
+
+    /// The body with a value in a slot.
+    ///
+    /// - Throws: `EncodingFailure` for a value that has no stored form.
+    package func replacing(
+        _ value: Value, slot: Int, of entity: Entity
+    ) throws -> EncodedBody {
+        var values = try values(of: entity)
+        values[slot] = value
+        return try EncodedBody(values, placedSlots: entity.placedSlots)
+    }
+}

@@ -1,0 +1,70 @@
+/// What commits after a revision have changed: a context or view that shows the revision must not
+/// take these objects and links from the last commit.
+package struct ForeignChanges: Sendable {
+    /// The revision that is shown.
+    package let base: Revision
+    /// The last commit that was looked at.
+    package private(set) var end: Revision
+    private var objects: [Int: Set<ObjectID>] = [:]
+    private var count = 0
+    /// For each end of references that was asked for, what these objects referred to at `base`.
+    private var references: [EndNumber: [ObjectID: MembershipAtBase]] = [:]
+
+    /// The list that an object was in.
+    struct MembershipAtBase: Sendable {
+        let owner: ObjectID?
+        let position: ListPosition?
+    }
+
+    package init(since base: Revision) {
+        self.base = base
+        end = base
+    }
+
+    /// The objects of an entity whose records were changed, when not more than `limit` objects
+    /// were.
+    ///
+    /// - Returns: nothing for an entity without a change.
+    /// - Throws: `SnapshotTooOldError` when more were, or commits since `base` were trimmed.
+    /// - Complexity: O(changes since the last call).
+    package mutating func objects(
+        ofEntity entity: Int, _ reader: borrowing StoreReader, limit: Int
+    ) throws -> Set<ObjectID> {
+        try extend(reader, limit: limit)
+        return objects[entity] ?? []
+    }
+
+    /// What the changed objects of an end of references referred to at `base`.
+    mutating func references(
+        at end: MemberEnd, _ reader: borrowing StoreReader, limit: Int
+    ) throws -> [ObjectID: MembershipAtBase] {
+        try extend(reader, limit: limit)
+        if let known = references[end.number] { return known }
+        var found: [ObjectID: MembershipAtBase] = [:]
+        let entity = reader.file.schema.entities[end.member - 1]
+        for id in objects[end.member] ?? [] {
+            found[id] =
+                try reader.withRecord(ofEntity: end.member, id, asOf: base) { record in
+                    let body = try RecordBody(record.body, of: entity)
+                    return MembershipAtBase(
+                        owner: try body.reference(end.slot), position: try body.position(end.slot))
+                } ?? MembershipAtBase(owner: nil, position: nil)
+        }
+        references[end.number] = found
+        return found
+    }
+
+    private mutating func extend(_ reader: borrowing StoreReader, limit: Int) throws {
+        let head = try reader.head().revision
+        if try end < reader.floor() { throw SnapshotTooOldError(revision: base, head: head) }
+        if end < head { references = [:] }
+        while end < head, count <= limit {
+            let next = end.next
+            try reader.forEachTouchedObject(of: next) { entity, id, _ in
+                if objects[entity, default: []].insert(id).inserted { count += 1 }
+            }
+            end = next
+        }
+        if count > limit { throw SnapshotTooOldError(revision: base, head: head) }
+    }
+}

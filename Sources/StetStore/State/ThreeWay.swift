@@ -1,0 +1,68 @@
+/// The rule by which two sides that have changed the same thing are brought together: what one side
+/// has changed is taken, and what both have changed to different values is contested.
+///
+/// Merges, later edits, change sets that are applied, undo, redo and revert all decide by it. An
+/// undo asks it with what the commit left as the base, and what was there before as the wanted
+/// value.
+package enum ThreeWay: Hashable, Sendable {
+    /// The present value stays: nothing else is wanted, or it is there already.
+    case theirs
+    /// The wanted value is taken.
+    case mine
+    /// Both sides have changed it, to different values.
+    case contested
+
+    /// Decides about a value that both sides may have changed: `base` is what they began with,
+    /// `mine` what is wanted, `theirs` what is there now.
+    package static func decide<T>(
+        base: T, mine: T, theirs: T, _ areEqual: (T, T) -> Bool
+    ) -> ThreeWay {
+        if areEqual(mine, base) || areEqual(mine, theirs) { return .theirs }
+        return areEqual(theirs, base) ? .mine : .contested
+    }
+
+    /// Decides about a cell of a body, as `decide` does.
+    ///
+    /// The position of a reference is never contested: where both sides have moved the object
+    /// within the list of the same owner, `favorsMine` says whose position it gets.
+    package static func decide(
+        base: Cell?, mine: Cell?, theirs: Cell?, hasPosition: Bool, favorsMine: Bool
+    ) -> ThreeWay {
+        guard hasPosition else {
+            return decide(base: base, mine: mine, theirs: theirs, Cell.areEqual)
+        }
+        let targets = decide(
+            base: base?.target, mine: mine?.target, theirs: theirs?.target, ==)
+        guard targets == .theirs else { return targets }
+        // Another owner's list has positions of its own.
+        guard mine?.target == theirs?.target, base?.target == theirs?.target else {
+            return .theirs
+        }
+        switch decide(base: base, mine: mine, theirs: theirs, Cell.areEqual) {
+        case .contested: return favorsMine ? .mine : .theirs
+        case let decision: return decision
+        }
+    }
+
+    /// Decides about a membership, as `decide` does; a position is never contested.
+    package static func decide(
+        base: Membership, mine: Membership, theirs: Membership, favorsMine: Bool
+    ) -> ThreeWay {
+        let presence = decide(
+            base: base.isPresent, mine: mine.isPresent, theirs: theirs.isPresent, ==)
+        guard presence == .theirs else { return presence }
+        guard base.isPresent, mine.isPresent, theirs.isPresent else { return .theirs }
+        switch decide(base: base, mine: mine, theirs: theirs, ==) {
+        case .contested: return favorsMine ? .mine : .theirs
+        case let decision: return decision
+        }
+    }
+}
+
+extension Cell {
+    /// The object that a reference refers to.
+    package var target: ObjectID? {
+        guard case .bytes(let bytes) = self, bytes.count >= 16 else { return nil }
+        return ObjectID(bytes: bytes)
+    }
+}

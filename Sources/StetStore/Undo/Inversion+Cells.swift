@@ -1,0 +1,220 @@
+// The three-way rule for each cell of a commit that is taken back.
+
+extension Inversion {
+    /// Takes a commit back, cell by cell.
+    mutating func invert(_ commit: Commit) throws {
+        subjects.append(commit.revision)
+        objects.reserveCapacity(objects.count + commit.changeCount)
+        try commit.forEachChange { change in
+            guard schema.entity(numbered: change.entity) != nil else {
+                let former = commit.schema.entities.element(at: change.entity - 1)?.name ?? ""
+                let conflict = UndoConflict(
+                    kind: .schema, entity: former, object: change.id, property: nil)
+                _ = try decide(conflict, allows: [.keep], subject: commit.revision)
+                return
+            }
+            let key = ObjectKey(change.entity, change.id)
+            if change.changesRecord {
+                try noteRemovedProperties(of: change, commit)
+                switch change.kind {
+                case .insert: try takeBackInsertion(of: key, change, commit)
+                case .update: try takeBackUpdate(of: key, change, commit)
+                case .delete: try takeBackDeletion(of: key, change, commit)
+                }
+            }
+            try takeBackLinks(of: change)
+        }
+    }
+
+    /// Reports the values that would come back if the models still had a place for them.
+    private mutating func noteRemovedProperties(
+        of change: JournalChange, _ commit: Commit
+    ) throws {
+        guard change.kind != .insert,
+            let upcast = try file.history.upcast(
+                ofEntity: change.entity, from: Int(commit.envelope.schemaRevision))
+        else { return }
+        for property in try ObjectChange(change, commit.schema).properties {
+            let slot = upcast.from.slot(of: property.name)
+            if upcast.slots.contains(slot) || property.old == .null { continue }
+            skip(
+                UndoConflict(
+                    kind: .schema, entity: upcast.to.name, object: change.id,
+                    property: property.name, before: property.old, after: property.new))
+        }
+    }
+
+    /// The cells of a change in the present schema.
+    private func forEachCell(
+        of change: JournalChange, _ commit: Commit, _ body: (PresentCell) throws -> Void
+    ) throws {
+        try file.history.forEachCell(
+            of: change, from: Int(commit.envelope.schemaRevision), body)
+    }
+
+    /// True for a cell that every writer changes: it follows where it can, and is never in
+    /// conflict.
+    private func isStamped(_ slot: Int, of entity: Entity) -> Bool {
+        entity.properties[slot].stamp != nil
+    }
+
+    // MARK: Updates
+
+    private mutating func takeBackUpdate(
+        of key: ObjectKey, _ change: JournalChange, _ commit: Commit
+    ) throws {
+        guard let body = try object(key).body else {
+            // Only the position of an object that is gone has changed: nothing is to be done.
+            if try !isMove(change, commit) {
+                _ = try decide(.gone, of: key, allows: [.keep], subject: commit.revision)
+            }
+            return
+        }
+        let entity = entity(key)
+        var cells: [Int: Cell?] = [:]
+        var values: [Int: Value] = [:]
+        let subject = commit.revision
+        let arena = CellArena()
+        try body.read(as: entity) { body in
+            try forEachCell(of: change, commit) { cell in
+                let property = entity.properties[cell.slot]
+                #if STET_FAULTS
+                    let isNullified = cell.after == nil && property.type == .reference
+                    if isNullified, file.planted.contains("nullifiedReferenceStaysNil") { return }
+                #endif
+                let current = try body.cell(cell.slot)
+                switch ThreeWay.decide(
+                    base: cell.after, mine: cell.before, theirs: current,
+                    hasPosition: property.hasPosition, favorsMine: false)
+                {
+                case .theirs: return
+                case .mine: cells[cell.slot] = .some(cell.before.map(arena.keep))
+                case .contested where isStamped(cell.slot, of: entity): return
+                case .contested:
+                    #if STET_FAULTS
+                        if file.planted.contains("undoOverConflicts") {
+                            cells[cell.slot] = .some(cell.before.map(arena.keep))
+                            return
+                        }
+                    #endif
+                    let decision = try decide(
+                        .changed, of: key, property: property.name,
+                        before: Value(cell.before, type: property.type),
+                        after: Value(cell.after, type: property.type),
+                        current: Value(current, type: property.type),
+                        allows: [.keep, .restore, .set], subject: subject)
+                    switch decision {
+                    case .restore: cells[cell.slot] = .some(cell.before.map(arena.keep))
+                    case .set(let others): values.merge(others) { $1 }
+                    case .keep, .failed: break
+                    }
+                }
+            }
+        }
+        if !cells.isEmpty { try set(try body.replacing(cells, of: entity), of: key) }
+        withExtendedLifetime(arena) {}
+        for (slot, value) in values { try set(value, slot, of: key) }
+    }
+
+    /// True for an update of nothing but the positions of references.
+    private func isMove(_ change: JournalChange, _ commit: Commit) throws -> Bool {
+        var isMove = true
+        let entity = schema.entities[change.entity - 1]
+        try forEachCell(of: change, commit) { cell in
+            if !entity.properties[cell.slot].hasPosition
+                || cell.before?.target != cell.after?.target
+            {
+                isMove = false
+            }
+        }
+        return isMove
+    }
+
+    // MARK: Insertions
+
+    private mutating func takeBackInsertion(
+        of key: ObjectKey, _ change: JournalChange, _ commit: Commit
+    ) throws {
+        guard let body = try object(key).body else { return }
+        let entity = entity(key)
+        var isModified = false
+        try body.read(as: entity) { body in
+            try forEachCell(of: change, commit) { cell in
+                if isModified || isStamped(cell.slot, of: entity) { return }
+                let current = try body.cell(cell.slot)
+                isModified =
+                    entity.properties[cell.slot].hasPosition
+                    ? current?.target != cell.after?.target
+                    : !Cell.areEqual(current, cell.after)
+            }
+        }
+        #if STET_FAULTS
+            if file.planted.contains("modifiedObjectDeleted") { isModified = false }
+        #endif
+        if isModified {
+            let decision = try decide(
+                .modified, of: key, allows: [.keep, .restore], subject: commit.revision)
+            if case .keep = decision {
+                kept.insert(key)
+                return
+            }
+        }
+        try set(nil, of: key)
+    }
+
+    // MARK: Deletions
+
+    private mutating func takeBackDeletion(
+        of key: ObjectKey, _ change: JournalChange, _ commit: Commit
+    ) throws {
+        let entity = entity(key)
+        let upcast = try file.history.upcast(
+            ofEntity: change.entity, from: Int(commit.envelope.schemaRevision))
+        let restored = EncodedBody(
+            bytes: try upcast?.apply(to: change.payload) ?? Array(change.payload))
+        guard let present = try object(key).body else {
+            try set(restored, of: key)
+            return
+        }
+        // Somebody has brought it back already.
+        let wanted = try restored.values(of: entity)
+        for (slot, current) in try present.values(of: entity).enumerated()
+        where current != wanted[slot] && !isStamped(slot, of: entity) {
+            let property = entity.properties[slot]
+            if property.hasPosition, current.target == wanted[slot].target { continue }
+            let decision = try decide(
+                .changed, of: key, property: property.name, before: wanted[slot], current: current,
+                allows: [.keep, .restore, .set], subject: commit.revision)
+            switch decision {
+            case .restore: try set(wanted[slot], slot, of: key)
+            case .set(let others): for (slot, value) in others { try set(value, slot, of: key) }
+            case .keep, .failed: break
+            }
+        }
+    }
+
+    // MARK: Links
+
+    /// A membership is never in conflict: it is as the commit left it, or as it was before.
+    private mutating func takeBackLinks(of change: JournalChange) throws {
+        for change in try change.links() {
+            guard let type = schema.link(numbered: change.key.link),
+                let change = change.upcast(to: type)
+            else { continue }
+            let current = try link(change.key).membership
+            let decision = ThreeWay.decide(
+                base: change.after, mine: change.before, theirs: current, favorsMine: false)
+            if decision == .mine { try set(change.before, of: change.key) }
+        }
+    }
+}
+
+extension CellArena {
+    /// The cell with bytes that stay.
+    func keep(_ cell: Cell) -> Cell {
+        switch cell {
+        case .word: cell
+        case .bytes(let bytes): .bytes(keep(Array(bytes)))
+        }
+    }
+}

@@ -1,0 +1,283 @@
+// What depends on objects as a whole: the members of what is deleted, what restored references and
+// links point to, and whose unique values others have taken.
+
+extension Inversion {
+    /// The objects that a conflict names, at most.
+    private static let namedLimit = 100
+
+    /// Brings what was taken back into a state that can be written, as far as the policy lets it.
+    mutating func settle() throws {
+        repeat {
+            hasMoved = false
+            try settleDeletions()
+            try settleReferences()
+            try settleLinks()
+            // Unique values are compared when the objects are known.
+            if !hasMoved { try settleUniqueValues() }
+        } while hasMoved
+        if conflicts.isEmpty { try settleDenials() }
+        if conflicts.isEmpty { try removeLinksOfDeleted() }
+        if conflicts.isEmpty { try settlePositions() }
+    }
+
+    /// The objects that exist in the store, and will not.
+    private var deleted: [ObjectKey] {
+        objects.filter { $0.value.isStored && $0.value.body == nil }.keys.sorted()
+    }
+
+    // MARK: Members of deleted objects
+
+    private mutating func settleDeletions() throws {
+        #if STET_FAULTS
+            if file.planted.contains("referrersNotAsked") { return }
+        #endif
+        for key in deleted {
+            let others = try members(of: key)
+            if others.isEmpty { continue }
+            let decision = try decide(
+                .collateral, of: key, others: Array(others.prefix(Self.namedLimit)),
+                allows: [.keep, .restore])
+            switch decision {
+            case .keep: try keep(key)
+            case .restore: try DeleteRules.propagate([key], in: &self)
+            case .failed, .set: break
+            }
+        }
+    }
+
+    /// The objects that are members of an object that is deleted, at any end.
+    private func members(of key: ObjectKey) throws -> [ObjectID] {
+        var members: [ObjectID] = []
+        for end in schema.ends(ofOwner: key.entity) {
+            members += try self.members(of: key, at: end)
+            if members.count >= Self.namedLimit { break }
+        }
+        return members
+    }
+
+    /// Lets an object stay that was to be deleted, with the links that it has.
+    private mutating func keep(_ key: ObjectKey) throws {
+        kept.insert(key)
+        try set(storedBody(key), of: key)
+    }
+
+    /// Removes the links between objects that are all deleted, which concern no rule.
+    private mutating func removeLinksOfDeleted() throws {
+        for key in deleted {
+            for end in schema.ends(ofOwner: key.entity) where !end.isReference {
+                var members: [ObjectID] = []
+                try reader.forEachMember(of: key.id, at: end) { member, _ in
+                    members.append(member)
+                    return true
+                }
+                for member in members {
+                    guard let link = end.linkKey(key.id, member),
+                        try isDeleted(ObjectKey(end.member, member))
+                    else { continue }
+                    try set(.absent, of: link)
+                }
+            }
+        }
+    }
+
+    /// A rule that forbids a deletion is stronger than the policy.
+    private mutating func settleDenials() throws {
+        for denial in try DeleteRules.denials(of: deleted, in: self) {
+            _ = try decide(
+                .denied, of: denial.object, property: denial.property, others: denial.blocking,
+                allows: [])
+        }
+    }
+
+    // MARK: What restored references point to
+
+    private mutating func settleReferences() throws {
+        for key in objects.keys.sorted() {
+            guard objects[key]?.isTouched ?? false else { continue }
+            let entity = entity(key)
+            for slot in entity.referenceSlots {
+                guard let body = objects[key]?.body,
+                    let id = try body.read(as: entity, { try $0.reference(slot) }),
+                    let target = entity.properties[slot].target.flatMap({
+                        schema.number(ofEntity: $0)
+                    })
+                else { continue }
+                let targetKey = ObjectKey(target, id)
+                if try exists(targetKey) { continue }
+                let stored = try storedBody(key)?.read(as: entity) { try $0.reference(slot) }
+                if stored != .some(id) { try settle(key, slot, missing: targetKey) }
+            }
+        }
+    }
+
+    /// Decides what becomes of an object whose reference would point to nothing.
+    private mutating func settle(
+        _ key: ObjectKey, _ slot: Int, missing target: ObjectKey
+    ) throws {
+        let entity = entity(key)
+        let property = entity.properties[slot]
+        let stored = try storedBody(key)
+        // What was deleted with the missing object stays deleted with it; others may need it.
+        let goesAlong =
+            schema.end(ofEntity: key.entity, slot: slot).flatMap { schema.relationship(at: $0) }?
+            .deleteRule == .cascade
+        let mayGo = !leftOut.contains(target) || goesAlong || stored != nil || !property.isRequired
+        let conflict = UndoConflict(
+            kind: .targetGone, entity: entity.name, object: key.id, property: property.name,
+            before: .reference(target.id), others: [target.id])
+        let decision = try decide(
+            conflict, allows: mayGo ? [.keep, .set] : [.set], subject: subjects.last ?? .zero)
+        switch decision {
+        case .set(let others):
+            for (slot, value) in others { try set(value, slot, of: key) }
+            let now = try body(key)?.read(as: entity) { try $0.reference(slot) }
+            if now == .some(target.id) { fail(conflict) }
+        case .keep:
+            if let stored {
+                let value = try stored.read(as: entity) { try $0.value(slot) }
+                try set(value, slot, of: key)
+            } else if property.isRequired {
+                leftOut.insert(key)
+                try set(nil, of: key)
+            } else {
+                try set(.null, slot, of: key)
+            }
+        case .failed, .restore: break
+        }
+    }
+
+    // MARK: Links
+
+    private mutating func settleLinks() throws {
+        for key in links.keys.sorted() {
+            guard let link = links[key], link.membership != link.stored,
+                let ends = schema.ends(ofLink: key.link)
+            else { continue }
+            let source = ObjectKey(ends.targets.owner, key.source)
+            let target = ObjectKey(ends.sources.owner, key.target)
+            if link.stored.isPresent {
+                // What is kept keeps what it was inserted with.
+                if kept.contains(source) || kept.contains(target) { try set(link.stored, of: key) }
+                continue
+            }
+            // A link of an object that is not restored goes with it.
+            guard try exists(source), try !exists(target) else {
+                if try !exists(source) { try set(link.stored, of: key) }
+                continue
+            }
+            let decision = try decide(
+                .targetGone, of: source, property: schema.relationship(at: ends.targets)?.name,
+                before: .reference(target.id), others: [target.id], allows: [.keep])
+            if case .keep = decision { try set(link.stored, of: key) }
+        }
+    }
+
+    // MARK: Unique values
+
+    private mutating func settleUniqueValues() throws {
+        if !schema.indexes.contains(where: \.index.isUnique) { return }
+        #if STET_FAULTS
+            if file.planted.contains("holdersNotAsked") { return }
+        #endif
+        var net = NetChanges(schema: schema)
+        try appendObjects(to: &net)
+        net.sort()
+        try net.collectIndexChanges()
+        guard let changes = net.indexChanges, changes.hasClaims else { return }
+        for conflict in try reader.conflicts(with: changes) {
+            guard let index = schema.index(numbered: conflict.index) else { continue }
+            let key = ObjectKey(index.entity, conflict.object)
+            if let body = objects[key]?.body {
+                try settle(key, body, index.index.parts.map(\.slot), holder: conflict.other)
+            }
+        }
+    }
+
+    private mutating func settle(
+        _ key: ObjectKey, _ body: EncodedBody, _ slots: [Int], holder: ObjectID
+    ) throws {
+        let entity = entity(key)
+        let values = try body.values(of: entity)
+        let conflict = UndoConflict(
+            kind: .notUnique, entity: entity.name, object: key.id,
+            property: slots.map { entity.properties[$0].name }.joined(separator: ", "),
+            before: slots.count == 1 ? values[slots[0]] : .list(slots.map { values[$0] }),
+            others: [holder])
+        let decision = try decide(
+            conflict, allows: [.keep, .set], subject: subjects.last ?? .zero)
+        switch decision {
+        case .keep:
+            if let stored = try storedBody(key)?.values(of: entity) {
+                for slot in slots { try set(stored[slot], slot, of: key) }
+            } else {
+                leftOut.insert(key)
+                try set(nil, of: key)
+            }
+        case .set(let others):
+            let hadMoved = hasMoved
+            hasMoved = false
+            for (slot, value) in others { try set(value, slot, of: key) }
+            // The value of the answer is taken, too.
+            if !hasMoved { fail(conflict) }
+            hasMoved = hasMoved || hadMoved
+        case .failed, .restore: break
+        }
+    }
+
+    // MARK: Result
+
+    /// Appends the objects that will be others than they are stored, in order.
+    func appendObjects(to net: inout NetChanges) throws {
+        for (key, object) in objects.sorted(by: { $0.key < $1.key }) where object.isTouched {
+            let stored = try storedBody(key)
+            if stored == object.body { continue }
+            let before = stored.map { body in body.bytes.withUnsafeBytes { net.copy($0) } }
+            let after = object.body.map { body in body.bytes.withUnsafeBytes { net.copy($0) } }
+            net.append(
+                NetChanges.Item(
+                    kind: before == nil ? .insert : after == nil ? .delete : .update,
+                    entity: key.entity, id: key.id, base: object.revision, before: before ?? 0..<0,
+                    after: after ?? 0..<0))
+        }
+    }
+
+    /// Appends the links that will be others than they are stored.
+    func appendLinks(to net: inout NetChanges) {
+        for (key, link) in links where link.membership != link.stored {
+            net.append(
+                LinkChange(
+                    key, before: link.stored, after: link.membership, previous: link.revision))
+        }
+    }
+}
+
+extension Inversion: DeletionGraph {
+    func isDeleted(_ object: ObjectKey) throws -> Bool { try !exists(object) }
+
+    func members(of owner: ObjectKey, at end: MemberEnd) throws -> [ObjectID] {
+        try state.members(of: owner.id, at: end, reader).map(\.id)
+    }
+
+    func target(of object: ObjectKey, slot: Int) throws -> ObjectID? {
+        try (body(object) ?? storedBody(object))?.read(as: entity(object)) {
+            try $0.reference(slot)
+        }
+    }
+
+    mutating func delete(_ object: ObjectKey, path: String) throws {
+        try set(nil, of: object)
+    }
+
+    mutating func remove(_ membership: MembershipKey, path: String?) throws {
+        if let link = membership.end.linkKey(membership.owner, membership.member) {
+            return try set(.absent, of: link)
+        }
+        let member = ObjectKey(membership.end.member, membership.member)
+        let slot = membership.end.slot
+        guard entity(member).properties[slot].isRequired else {
+            return try set(.null, slot, of: member)
+        }
+        let owner = ObjectKey(membership.end.owner, membership.owner)
+        _ = try decide(.denied, of: owner, others: [member.id], allows: [])
+    }
+}

@@ -1,0 +1,111 @@
+// The order of members whose membership is restored, where it has changed since.
+
+extension Inversion {
+    /// An ordered list of members.
+    private struct List: Hashable {
+        let end: MemberEnd
+        let owner: ObjectID
+    }
+
+    /// Gives restored members their positions: the one that they had or, where the order has
+    /// changed since, after the nearest left neighbour that is still there.
+    mutating func settlePositions() throws {
+        for list in try restoredLists() { try settlePositions(in: list) }
+    }
+
+    /// The ordered lists that get members back, or other positions for members.
+    private func restoredLists() throws -> [List] {
+        var lists: Set<List> = []
+        for (key, object) in objects where object.isTouched {
+            for end in schema.referenceEnds(ofMember: key.entity) where end.isOrdered {
+                let place = try object.body?.read(as: entity(key)) { try $0.place(end.slot) } ?? nil
+                if let place { lists.insert(List(end: end, owner: place.owner)) }
+            }
+        }
+        for (key, link) in links where link.membership.isPresent && link.membership != link.stored {
+            guard let end = schema.ends(ofLink: key.link)?.targets, end.isOrdered else { continue }
+            lists.insert(List(end: end, owner: key.source))
+        }
+        return lists.sorted { ($0.end.number, $0.owner) < ($1.end.number, $1.owner) }
+    }
+
+    private mutating func settlePositions(in list: List) throws {
+        var present: [MemberPlace] = []
+        var former: [MemberPlace] = []
+        var restored: Set<ObjectID> = []
+        var isReordered = false
+        // What others have added may have the position of a restored member.
+        var taken: Set<ListPosition> = []
+        for member in try state.members(of: list.owner, at: list.end, reader) {
+            guard let position = member.position else { continue }
+            if try isRestored(member, in: list) {
+                restored.insert(member.id)
+                former.append(member)
+                continue
+            }
+            present.append(member)
+            guard let before = try formerPosition(of: member.id, in: list) else {
+                taken.insert(position)
+                continue
+            }
+            former.append(MemberPlace(before, member.id))
+            if before != position { isReordered = true }
+        }
+        if restored.isEmpty { return }
+        let collides = former.contains { member in
+            restored.contains(member.id) && member.position.map(taken.contains) ?? false
+        }
+        // An order that nobody has changed comes back as it was, position by position.
+        guard isReordered || collides else { return }
+        former.sort()
+        for (index, member) in former.enumerated() where restored.contains(member.id) {
+            let left = former[..<index].reversed().lazy
+                .compactMap { left in present.firstIndex { $0.id == left.id } }.first
+            // Members that were appended at the same time share a position: nothing fits between.
+            let place =
+                left.map { left in
+                    present[left...].prefix { $0.position == present[left].position }.endIndex
+                } ?? 0
+            present.insert(MemberPlace(nil, member.id), at: place)
+            for moved in ListPlacement.place([place], in: &present) {
+                try set(moved, in: list)
+            }
+        }
+    }
+
+    /// Whether the membership, or the position, is one that the undo brings back.
+    private func isRestored(_ member: MemberPlace, in list: List) throws -> Bool {
+        if let link = list.end.linkKey(list.owner, member.id) {
+            return links[link].map { $0.membership != $0.stored } ?? false
+        }
+        let key = ObjectKey(list.end.member, member.id)
+        guard objects[key]?.isTouched ?? false else { return false }
+        let stored = try storedBody(key)?.read(as: entity(key)) { try $0.place(list.end.slot) }
+        return stored.flatMap({ $0 }).map {
+            $0.owner != list.owner || $0.position != member.position
+        } ?? true
+    }
+
+    /// The position of a member before what is taken back; nil when it was not one.
+    private func formerPosition(of member: ObjectID, in list: List) throws -> ListPosition? {
+        guard let before = subjects.last?.previous else { return nil }
+        if let link = list.end.linkKey(list.owner, member) {
+            return try reader.link(link, asOf: before).membership.position
+        }
+        let entity = schema.entities[list.end.member - 1]
+        return try reader.withRecord(ofEntity: list.end.member, member, asOf: before) { record in
+            let place = try RecordBody(record.body, of: entity).place(list.end.slot)
+            return place?.owner == list.owner ? place?.position : nil
+        } ?? nil
+    }
+
+    private mutating func set(_ member: MemberPlace, in list: List) throws {
+        guard let position = member.position else { return }
+        if let link = list.end.linkKey(list.owner, member.id) {
+            return try set(.present(position), of: link)
+        }
+        try set(
+            .placed(list.owner, position), list.end.slot,
+            of: ObjectKey(list.end.member, member.id))
+    }
+}

@@ -1,0 +1,144 @@
+/// An undo, redo, revert or discard that is to be committed.
+package struct UndoWork: CommitWork {
+    /// Why an undo cannot be written.
+    package enum Refusal: Error {
+        case conflicts([UndoConflict], commits: [Revision])
+        case violations([Violation], rejected: ChangeSet)
+        /// The store kept moving.
+        case contention
+    }
+
+    /// What is wrong with changes that were prepared at a revision; notes what was looked up in
+    /// them.
+    package typealias Validation = (inout NetChanges, Revision) throws -> [Violation]
+
+    private let file: StoreFile
+    package let request: UndoRequest
+    private let policy: UndoPolicy
+    private let id: CommitID?
+    private let time: () -> Double
+    private let violations: Validation
+    /// Those of a revert.
+    package var author: String?
+    package var scope: String?
+    /// What the commit says of itself beside what the undo says.
+    package var metadata: [String: String] = [:]
+    /// Takes the step off its stack instead of undoing it.
+    package var isDiscard = false
+    /// Discards the step only if values of it were redacted.
+    private var isOfErased = false
+    /// The commits that are undone, once it is prepared.
+    package private(set) var subjects: [Revision] = []
+    /// The commit that an earlier attempt has made.
+    package private(set) var repeated: Commit?
+
+    package init(
+        _ file: StoreFile, _ request: UndoRequest, _ policy: UndoPolicy, id: CommitID? = nil,
+        time: @escaping () -> Double, violations: @escaping Validation
+    ) {
+        self.file = file
+        self.request = request
+        self.policy = policy
+        self.id = id
+        self.time = time
+        self.violations = violations
+    }
+
+    package var isRetry: Bool { id != nil }
+    package var contention: any Error { Refusal.contention }
+
+    package mutating func prepare() throws -> EncodedChangeSet? {
+        if let id, let commit = try file.committed(id) {
+            repeated = commit
+            return nil
+        }
+        var net = NetChanges(schema: file.schema)
+        guard let prepared = try preparedUndo(&net) else { return nil }
+        let inverse = prepared.inverse
+        subjects = inverse.subjects
+        guard inverse.conflicts.isEmpty else {
+            throw Refusal.conflicts(inverse.conflicts, commits: inverse.subjects)
+        }
+        guard let purpose = prepared.purpose(isEmpty: net.isEmpty) else { return nil }
+        let violations = net.isEmpty ? [] : try violations(&net, inverse.base)
+        guard violations.isEmpty else {
+            throw Refusal.violations(violations, rejected: try net.changeSet())
+        }
+        var attributes = prepared.attributes(author: author, scope: scope)
+        attributes.metadata.merge(metadata) { _, new in new }
+        return try net.encoded(
+            attributes: attributes, base: id?.base ?? inverse.base,
+            token: id?.token ?? .random(in: .min ... .max), time: time(), for: purpose)
+    }
+
+    private func preparedUndo(_ net: inout NetChanges) throws -> PreparedUndo? {
+        try file.read { reader in
+            isDiscard
+                ? try reader.prepareDiscard(request, onlyErased: isOfErased)
+                : try reader.prepare(request, policy, into: &net)
+        }
+    }
+
+    /// It is prepared from the store alone.
+    package func follow(_ refusal: CommitRefusal) throws {}
+
+    /// The work that takes the step off its stack, after an error that says it can never be undone;
+    /// nil for another error.
+    package func discard(after error: any Error) -> UndoWork? {
+        guard let error = error as? StoreError, error.code == .erased, !isDiscard else {
+            return nil
+        }
+        if case .revert = request { return nil }
+        var work = UndoWork(file, request, .fail, time: time, violations: { _, _ in [] })
+        work.isDiscard = true
+        work.isOfErased = true
+        return work
+    }
+}
+
+extension StoreFile {
+    /// Undoes, redoes, reverts or discards; blocks the thread until it is durable.
+    ///
+    /// - Returns: the commit; nil when there was nothing on the stack, or nothing was left to undo.
+    /// - Throws: `UndoWork.Refusal`, `StoreError`, `UnknownOutcomeError`.
+    package func commit(_ work: inout UndoWork) throws -> Commit? {
+        do {
+            var preparation = Preparation(self)
+            let commit = try preparation.run(&work) ?? work.repeated
+            return commit.flatMap { $0.isDiscard ? nil : $0 }
+        } catch {
+            if var discard = work.discard(after: error) { _ = try commit(&discard) }
+            throw error
+        }
+    }
+
+    /// Undoes, redoes, reverts or discards; only waiting for the disk suspends the task.
+    package nonisolated(nonsending) func commit(_ work: inout UndoWork) async throws -> Commit? {
+        do {
+            var preparation = Preparation(self)
+            let commit = try await preparation.run(&work) ?? work.repeated
+            return commit.flatMap { $0.isDiscard ? nil : $0 }
+        } catch {
+            if var discard = work.discard(after: error) {
+                var preparation = Preparation(self)
+                _ = try await preparation.run(&discard)
+            }
+            throw error
+        }
+    }
+
+    /// What the rules of the schema say of changes: for callers without models.
+    package func violationsOfSchema(_ net: inout NetChanges) throws -> [Violation] {
+        let miscounts = try read { try $0.miscounts(of: net) }
+        let violations =
+            try net.violations() + schema.violations(miscounts, .english) { _ in .update }
+        return violations.inTotalOrder()
+    }
+}
+
+extension Commit {
+    /// True for a commit that takes a step off its stack and undoes nothing.
+    fileprivate var isDiscard: Bool {
+        if case .discard = cause { true } else { false }
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import Stet
+import StetTestSupport
+import Testing
+
+/// The code of Deployment.md.
+@Suite struct DeploymentTests {
+    private let directory = TemporaryDirectory()
+
+    @Test func aStoreOfAnotherNamespaceIsRefused() throws {
+        let path = directory.file()
+        try Store.open(at: path, for: Notebook.self, Article.self).close()
+        let other = try #require(ForeignLock(path, from: 5 << 48, isShared: true))
+        var store: Store?
+        do {
+            store = try Store.open(at: path, for: Notebook.self, Article.self)
+        } catch let error as StoreError where error.code == .unsafePlace {
+            print(error)  // what is wrong with the place, and what to do about it
+        }
+        #expect(store == nil)
+        other.release()
+    }
+
+    @Test func aStoreIsOpenedAgainAfterItsFileWasReplaced() throws {
+        let path = directory.file()
+        var store = try Store.open(at: path, for: Notebook.self, Article.self)
+        let context = store.context(author: "Mara")
+        context.insert(Notebook(name: "Swift"))
+        try context.save()
+
+        let inProcess = store
+        try inProcess.compact(to: directory.file("copy"))
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.moveItem(atPath: directory.file("copy"), toPath: path)
+        context.insert(Notebook(name: "Data"))
+        do {
+            try context.save()
+        } catch let error as StoreError where error.code == .storeMoved {
+            store.close()
+            store = try Store.open(at: path, for: Notebook.self, Article.self)
+        }
+        #expect(try store.context().fetch(Notebook.self).map(\.name) == ["Swift"])
+
+        try store.compactInPlace()
+        store = try Store.open(at: path, for: Notebook.self, Article.self)
+
+        #expect(try store.context().fetch(Notebook.self).map(\.name) == ["Swift"])
+        #expect(try store.verify().isClean)
+    }
+}

@@ -1,0 +1,71 @@
+import Foundation
+import Stet
+
+/// What every model of the checker has, beside its relationships.
+protocol Thing: Model, Deletable {
+    var name: String { get set }
+    var key: String? { get set }
+    var number: Int { get set }
+    var stamp: Date? { get }
+    init(name: String)
+}
+
+/// The owner of every kind of list.
+@Model final class Box: Thing {
+    @Attribute(.trimmed, .length(0...12)) var name: String
+    @Attribute(.unique) var key: String?
+    @Attribute(.range(0...9)) var number: Int = 0
+    @Attribute(.stamped(.update)) var stamp: Date?
+    @Relationship(deleteRule: .cascade, inverse: \Item.box) var items: ToMany<Item>
+    @Relationship(.count(...2), deleteRule: .deny, inverse: \Item.guarded) var guards: ToMany<Item>
+    @Relationship(inverse: \Item.shelf) var shelf: OrderedToMany<Item>
+    @Relationship(deleteRule: .none, inverse: \Item.keeper) var kept: ToMany<Item>
+    @Relationship(.orphanRemoval, deleteRule: .cascade, inverse: \Leaf.box) var leaves: ToMany<Leaf>
+    @Relationship(.orphanRemoval, inverse: \Leaf.stack) var stack: OrderedToMany<Leaf>
+    var pins: OrderedToMany<Item>
+    var marks: ToMany<Item>
+    @Relationship(deleteRule: .cascade) var badges: ToMany<Tag>
+    var boss: Box?
+
+    init(name: String) { self.name = name }
+}
+
+@Model final class Item: Thing {
+    @Attribute(.trimmed, .length(0...12)) var name: String
+    @Attribute(.unique) var key: String?
+    @Attribute(.range(0...9)) var number: Int = 0
+    @Attribute(.stamped(.update)) var stamp: Date?
+    var box: Box?
+    var guarded: Box?
+    var shelf: Box?
+    var keeper: Box?
+    @Relationship(deleteRule: .cascade) var next: Item?
+    @Relationship(deleteRule: .deny) var ally: Item?
+    @Relationship(inverse: \Tag.items) var tags: ToMany<Tag>
+    @Relationship(inverse: \Tag.course) var course: OrderedToMany<Tag>
+
+    init(name: String) { self.name = name }
+}
+
+@Model final class Tag: Thing {
+    @Attribute(.trimmed, .length(0...12)) var name: String
+    @Attribute(.unique) var key: String?
+    @Attribute(.range(0...9)) var number: Int = 0
+    @Attribute(.stamped(.update)) var stamp: Date?
+    var items: ToMany<Item>
+    var course: ToMany<Item>
+    @Relationship(deleteRule: .deny) var holders: ToMany<Item>
+
+    init(name: String) { self.name = name }
+}
+
+@Model final class Leaf: Thing {
+    @Attribute(.trimmed, .length(0...12)) var name: String
+    @Attribute(.unique) var key: String?
+    @Attribute(.range(0...9)) var number: Int = 0
+    @Attribute(.stamped(.update)) var stamp: Date?
+    var box: Box?
+    var stack: Box?
+
+    init(name: String) { self.name = name }
+}

@@ -1,0 +1,281 @@
+import Foundation
+import Stet
+import StetLMDB
+import StetStore
+
+/// Keeps LMDB's writer lock until it is released.
+private final class WriterHold: Sendable {
+    private let isReleased = Monitor(false)
+    private struct NothingToWrite: Error {}
+
+    init(_ environment: Environment) {
+        let (isHeld, isReleased) = (Monitor(false), isReleased)
+        Thread {
+            try? environment.write { _ in
+                isHeld.withLock { $0 = true }
+                isHeld.notify()
+                isReleased.wait { $0 ? () : nil }
+                throw NothingToWrite()
+            }
+        }.start()
+        isHeld.wait { $0 ? () : nil }
+    }
+
+    func release() {
+        isReleased.withLock { $0 = true }
+        isReleased.notify()
+    }
+}
+
+/// An asynchronous save, and how it has ended.
+@MainActor private final class Flight {
+    private(set) var ended: Ended?
+    /// True when edits that were made meanwhile went with it.
+    private(set) var hasLostLater = false
+    /// True when the save has gone as far as it does without waiting.
+    private var hasStarted = false
+    private var task: Task<Void, Never>?
+
+    /// Returns when the save waits for something.
+    init(_ run: ContractRun, _ context: ManagedContext, _ keepsPending: Bool) async {
+        task = Task {
+            hasStarted = true
+            do {
+                let commit = try await context.save(
+                    "flight", onFailure: keepsPending ? .keepPending : .rollback)
+                ended = commit.map { .committed($0) } ?? .nothing
+            } catch {
+                hasLostLater = error is LaterChangesError
+                ended = run.ending(error)
+            }
+        }
+        while !hasStarted { await Task.yield() }
+    }
+
+    func cancel() { task?.cancel() }
+
+    func value() async -> Ended {
+        await task?.value
+        return ended ?? .nothing
+    }
+}
+
+extension ContractRun {
+    /// Saves asynchronously, with edits while the save is on its way.
+    func fly(
+        _ index: Int, _ later: [Step], _ end: FlightEnd, _ keepsPending: Bool
+    ) async throws {
+        time += 1
+        let before = scenes[index]
+        let positions = moved(index)
+        let expected = before.expectedSave(reference, moved: positions)
+        let context = stages[index].context
+        let hold = WriterHold(store.file.environment)
+        let flight = await Flight(self, context, keepsPending)
+        guard flight.ended == nil else {
+            hold.release()
+            return try settleAtOnce(
+                index, expected, await flight.value(), keepsPending, before, positions)
+        }
+        scenes[index] = before.sent(positions, time)
+        stages[index].snapshots = [:]
+        let sent = scenes[index].base
+        try compare(index)
+        isFlying = true
+        defer { isFlying = false }
+        // An object that others have changed shows what it was while it has later edits, and is
+        // merged with the next save: that state of two revisions is not modelled.
+        let overtaken = reference.touched(since: before.revision)
+        for step in later where step.isMadeInFlight && overtaken.isDisjoint(with: step.labels) {
+            try performNow(step, in: index, isInEdit: false)
+        }
+        try compare(index)
+        let hasLater = context.hasChanges
+        let second = end.hasSecond ? await Flight(self, context, false) : nil
+        if end == .secondCancelled { second?.cancel() }
+        // A cancelled save withdraws what was pending when it was called.
+        let laterPositions = second == nil ? [] : moved(index)
+        let ended = try await land(flight, end, hold, index)
+        stages[index].snapshots = [:]
+        scenes[index].snapshots = [:]
+        try settle(
+            index, expected, ended,
+            Landing(
+                before: before, sent: sent, positions: positions, keepsPending: keepsPending,
+                hasLater: hasLater, end: end, hasLostLater: flight.hasLostLater))
+        if let second {
+            try await settle(second, index, end, ended, hasLater, laterPositions, left: positions)
+        }
+        if end == .refresh { try refresh(index) }
+    }
+
+    /// What is known of a save when it lands.
+    struct Landing {
+        let before: Scene
+        let sent: World
+        let positions: Set<Label>
+        let keepsPending: Bool
+        let hasLater: Bool
+        let end: FlightEnd
+        let hasLostLater: Bool
+    }
+
+    private func land(
+        _ flight: Flight, _ end: FlightEnd, _ hold: WriterHold, _ index: Int
+    ) async throws -> Ended {
+        #if STET_FAULTS
+            let faults = store.file.environment.faults
+            defer { faults.disarm() }
+            switch end {
+            case .begin: faults.failNext(.begin, code: 5)
+            case .put: faults.failNext(.put, after: 2, code: 28)
+            case .commit: faults.failNext(.commit, code: 5)
+            default: break
+            }
+        #endif
+        if end == .cancelled {
+            flight.cancel()
+            await Task.yield()
+        }
+        hold.release()
+        // It needs the outcome, and brings the save to its end.
+        if end == .edit { _ = try? stages[index].context.edit { throw Thrown() } }
+        return await flight.value()
+    }
+
+    /// A save that was never sent off.
+    private func settleAtOnce(
+        _ index: Int, _ expected: Expected, _ ended: Ended, _ keepsPending: Bool, _ before: Scene,
+        _ positions: Set<Label>
+    ) throws {
+        if try settle(index, expected, ended, nil) { return }
+        if keepsPending { return try keep(index, before, positions) }
+        scenes[index].rollBack()
+        try adoptRevision(index)
+    }
+
+    private func settle(
+        _ index: Int, _ expected: Expected, _ ended: Ended, _ landing: Landing
+    ) throws {
+        let mine = scenes[index]
+        switch (expected.agreeing(with: ended), ended) {
+        case (.committed(let world, let uncertain), .committed(let commit)):
+            try adopt(commit, world, uncertain: uncertain, by: index)
+            scenes[index].putOnTop(mine, of: landing.sent)
+            count("flight committed")
+            return
+        case (.nothing, .nothing):
+            scenes[index] = landing.before
+            scenes[index].rollBack()
+            scenes[index].follow(reference, to: Int(stages[index].context.revision.number))
+            scenes[index].putOnTop(mine, of: landing.sent)
+            count("flight of nothing")
+            return
+        case (.refused(let one), .refused(let other)) where one == other: count("flight refused")
+        case (.conflict, .conflict): count("flight in conflict")
+        case (_, .failed(let error)):
+            guard landing.end.fails, error is StoreError || error is CancellationError else {
+                throw Difference("the asynchronous save threw \(error)")
+            }
+            count("flight failed: \(landing.end)")
+        default: throw Difference("the asynchronous save ended as \(ended), not as \(expected)")
+        }
+        if landing.hasLater, !landing.hasLostLater {
+            throw Difference("later edits went, and the save did not say so")
+        }
+        scenes[index] = landing.before
+        scenes[index].snapshots = [:]
+        if landing.keepsPending { return try keep(index, landing.before, landing.positions) }
+        scenes[index].rollBack()
+        try adoptRevision(index)
+    }
+
+    /// The save that has waited for the first one.
+    private func settle(
+        _ second: Flight, _ index: Int, _ end: FlightEnd, _ first: Ended, _ hasLater: Bool,
+        _ positions: Set<Label>, left: Set<Label>
+    ) async throws {
+        // Without edits of its own it saves what the first one has left, if anything.
+        var positions = positions
+        switch first {
+        case .committed, .nothing: break
+        default:
+            positions = left
+            let ended = await second.value()
+            if hasLater {
+                guard second.hasLostLater || end == .secondCancelled else {
+                    throw Difference("a waiting save whose edits went ended as \(ended)")
+                }
+                return
+            }
+        }
+        if end == .secondCancelled {
+            let ended = await second.value()
+            guard case .failed(let error) = ended, error is CancellationError else {
+                throw Difference("a cancelled save that waits ended as \(ended)")
+            }
+            if hasLater { scenes[index].now = scenes[index].base }
+            return
+        }
+        let before = scenes[index]
+        let expected = before.expectedSave(reference, moved: positions)
+        if try settle(index, expected, await second.value(), nil) { return }
+        scenes[index].rollBack()
+        try adoptRevision(index)
+    }
+}
+
+extension FlightEnd {
+    var hasSecond: Bool { self == .second || self == .secondCancelled }
+    var fails: Bool { [.begin, .put, .commit, .cancelled].contains(self) }
+}
+
+extension Step {
+    /// True for what does not need the outcome of the save that is on its way.
+    var isMadeInFlight: Bool {
+        switch self {
+        case .edit, .save, .flight, .validate, .refresh, .renew, .policy, .takeBack, .trim: false
+        default: true
+        }
+    }
+}
+
+extension Scene {
+    /// What is shown when a save was sent off: its objects count as saved.
+    func sent(_ moved: Set<Label>, _ time: Int) -> Scene {
+        var scene = self
+        var (next, _) = now.prepared(since: base)
+        for (label, object) in next.objects
+        where object != base.objects[label] || moved.contains(label) {
+            next.objects[label]?.stamp = time
+        }
+        scene.base = next
+        scene.now = next
+        scene.snapshots = [:]
+        return scene
+    }
+
+    mutating func follow(_ run: RunReference, to revision: Int) {
+        self.revision = revision
+        base = run.states[revision]
+        now = base
+    }
+
+    /// Puts edits on top that were made on another state.
+    mutating func putOnTop(_ later: Scene, of sent: World) {
+        var mine = later
+        mine.base = sent
+        mine.policy = .contextWins
+        let labels = Set(sent.objects.keys).union(base.objects.keys)
+        let touched = labels.filter { sent.objects[$0] != base.objects[$0] }
+        // What has gone with the changes of the save is not inserted again.
+        for label in sent.objects.keys where base.objects[label] == nil { mine.now.forget(label) }
+        for label in sent.objects.keys where base.objects[label] == nil { mine.base.forget(label) }
+        guard
+            case .world(let world, let uncertain) = mine.merged(
+                onto: base, touched: touched, moved: [])
+        else { return }
+        now = world
+        self.uncertain.formUnion(uncertain)
+    }
+}

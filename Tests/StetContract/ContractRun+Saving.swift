@@ -1,0 +1,222 @@
+import Stet
+import StetLMDB
+import StetStore
+
+/// How a save of the library has ended.
+enum Ended {
+    case committed(Commit)
+    case nothing
+    case refused(Set<Breach>)
+    case conflict
+    case failed(any Error)
+}
+
+extension ContractRun {
+    func ending(_ body: () throws -> Commit?) -> Ended {
+        do {
+            return try body().map { .committed($0) } ?? .nothing
+        } catch {
+            return ending(error)
+        }
+    }
+
+    func ending(_ error: any Error) -> Ended {
+        switch error {
+        case let error as ValidationError:
+            .refused(
+                Set(
+                    error.violations.map { violation in
+                        Breach(
+                            code: violation.code.number,
+                            object: violation.object.map(registry.label) ?? -1,
+                            property: violation.property ?? "")
+                    }))
+        case let error as LaterChangesError: ending(error.cause)
+        case let error as ConflictError where error.reason == .changed: .conflict
+        default: .failed(error)
+        }
+    }
+
+    /// Saves, and takes over what comes of it.
+    func save(_ index: Int, _ keepsPending: Bool, _ failure: Failure?) throws {
+        time += 1
+        let positions = moved(index)
+        let expected = scenes[index].expectedSave(reference, moved: positions)
+        let context = stages[index].context
+        let ended = failing(failure, context) {
+            ending {
+                try context.save("save", onFailure: keepsPending ? .keepPending : .rollback)
+            }
+        }
+        let before = scenes[index]
+        if try settle(index, expected, ended, failure) { return }
+        if keepsPending { return try keep(index, before, positions) }
+        scenes[index].rollBack()
+        try adoptRevision(index)
+    }
+
+    /// Compares an ending with the expected one; true when it succeeded.
+    func settle(
+        _ index: Int, _ expected: Expected, _ ended: Ended, _ failure: Failure?
+    ) throws -> Bool {
+        switch (expected.agreeing(with: ended), ended) {
+        // A writer that has refused a save once has met the failure already.
+        case (.committed(let world, let uncertain), .committed(let commit))
+        where failure == nil || scenes[index].revision < reference.head:
+            try adopt(commit, world, uncertain: uncertain, by: index)
+            count("committed")
+            return true
+        case (.nothing, .nothing):
+            scenes[index].rollBack()
+            try adoptRevision(index)
+            count("nothing")
+            return true
+        case (.refused(let one), .refused(let other)) where one == other: count("refused")
+        case (.conflict, .conflict): count("conflict")
+        case (_, .failed(let error)):
+            guard let failure, isInjected(error) else {
+                throw Difference("the save threw \(error)")
+            }
+            count("failed in \(failure)")
+        default:
+            throw Difference("the save ended as \(ended), not as \(expected)")
+        }
+        return false
+    }
+
+    private func isInjected(_ error: any Error) -> Bool {
+        error is Thrown || error is StoreError
+    }
+
+    /// After a refusal everything is pending as before; the context may have followed the store
+    /// where nothing has to be merged for that.
+    func keep(_ index: Int, _ before: Scene, _ moved: Set<Label>) throws {
+        scenes[index].now = before.now
+        let shown = Int(stages[index].context.revision.number)
+        if shown == before.revision { return }
+        let touched = reference.touched(since: before.revision)
+        guard shown == reference.head, before.edited(moved).isDisjoint(with: touched),
+            case .world(let world, let uncertain) = before.merged(
+                onto: reference.states[shown], touched: touched, moved: moved),
+            !world.hasDangling
+        else { throw Difference("a refused save has moved the context to \(shown)") }
+        scenes[index].now = world
+        scenes[index].uncertain = uncertain
+        scenes[index].base = reference.states[shown]
+        scenes[index].revision = shown
+    }
+
+    /// Runs a save that fails for a reason of its own.
+    func failing<Result>(
+        _ failure: Failure?, _ context: ManagedContext, _ body: () throws -> Result
+    ) rethrows -> Result {
+        let observer = context.willCommit { _ in if failure == .willCommit { throw Thrown() } }
+        defer { observer.cancel() }
+        #if STET_FAULTS
+            let faults = store.file.environment.faults
+            switch failure {
+            case .begin: faults.failNext(.begin, code: 5)
+            case .put: faults.failNext(.put, after: 2, code: 28)
+            case .commit: faults.failNext(.commit, code: 5)
+            case .willCommit, nil: break
+            }
+            defer { faults.disarm() }
+        #endif
+        return try body()
+    }
+
+    // MARK: Edits, checks and refreshes
+
+    func edit(_ steps: [Step], _ fails: Bool, _ index: Int, _ isInEdit: Bool) throws {
+        let before = scenes[index]
+        let positions = moved(index)
+        if !isInEdit { time += 1 }
+        var expected = Expected.nothing
+        var difference: (any Error)?
+        let ended = ending {
+            try stages[index].context.edit("edit") {
+                do {
+                    for step in steps { try performNow(step, in: index, isInEdit: true) }
+                    if !fails, !isInEdit {
+                        expected = scenes[index].expectedSave(reference, moved: moved(index))
+                    }
+                } catch {
+                    difference = error
+                    throw error
+                }
+                if fails { throw Thrown() }
+            }
+        }
+        if let difference { throw difference }
+        if fails {
+            guard case .failed(let error) = ended, error is Thrown else {
+                throw Difference("the edit ended as \(ended)")
+            }
+            scenes[index].now = before.now
+            return count("edit thrown")
+        }
+        if isInEdit { return }
+        if try settle(index, expected, ended, nil) { return }
+        try keep(index, before, positions)
+    }
+
+    func validate(_ index: Int) throws {
+        let breaches = scenes[index].now.prepared(since: scenes[index].base).breaches
+        let ended = ending {
+            try stages[index].context.validate()
+            return nil
+        }
+        switch ended {
+        case .nothing where breaches.isEmpty: count("valid")
+        case .refused(let found) where found == breaches: count("invalid")
+        // Uniqueness and counts are looked up where the store is now.
+        case .nothing, .refused:
+            if scenes[index].revision == reference.head {
+                throw Difference("validate ended as \(ended), not with \(breaches)")
+            }
+        default: throw Difference("validate ended as \(ended)")
+        }
+    }
+
+    func refresh(_ index: Int) throws {
+        let moved = moved(index)
+        let ended = ending {
+            try stages[index].context.refresh()
+            return nil
+        }
+        let scene = scenes[index]
+        let theirs = reference.states[reference.head]
+        var merged = scene.merged(
+            onto: theirs, touched: reference.touched(since: scene.revision), moved: moved)
+        if case .world(var world, let uncertain) = merged, world.hasDangling {
+            world.letGo()
+            merged = scene.policy.letsGo ? .world(world, uncertain: uncertain) : .conflict
+        }
+        switch (merged, ended) {
+        case (.world(let world, let uncertain), .nothing):
+            scenes[index].now = world
+            scenes[index].uncertain.formUnion(uncertain)
+            scenes[index].base = theirs
+            scenes[index].revision = reference.head
+            scenes[index].snapshots = [:]
+            count("refreshed")
+        case (.conflict, .conflict): count("refresh in conflict")
+        default: throw Difference("the refresh ended as \(ended), not as \(merged)")
+        }
+    }
+}
+
+extension Policy {
+    var mergePolicy: MergePolicy {
+        switch self {
+        case .fail: .fail
+        case .storeWins: .mergeStoreWins
+        case .contextWins: .mergeContextWins
+        case .theirs: .custom { $0.theirs }
+        case .sum:
+            .mergeStoreWins.merging(Box.self, \.number, by: .sum)
+                .merging(Item.self, \.number, by: .sum).merging(Tag.self, \.number, by: .sum)
+                .merging(Leaf.self, \.number, by: .sum)
+        }
+    }
+}

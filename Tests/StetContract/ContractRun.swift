@@ -1,0 +1,242 @@
+import Foundation
+import Logging
+import Stet
+import StetLMDB
+import StetStore
+import StetTestSupport
+
+/// One run of the checker: a store of the library and the reference of it, side by side.
+@MainActor final class ContractRun {
+    private let directory = TemporaryDirectory()
+    private let clock: Monitor<Double>
+    let store: Store
+    let registry = Registry()
+    var reference = RunReference()
+    var scenes: [Scene]
+    let stages: [Stage]
+    private var fold = JournalFold()
+    /// True while an asynchronous save is on its way.
+    var isFlying = false
+    /// How often each ending of a save was met.
+    private(set) var counts: [String: Int] = [:]
+
+    init(contexts: Int) throws {
+        let clock = Monitor(1.0)
+        self.clock = clock
+        var configuration = StoreConfiguration()
+        configuration.clock = {
+            Date(timeIntervalSinceReferenceDate: clock.withLock { $0 })
+        }
+        // Failures are injected all the time.
+        configuration.logger.logLevel = .critical
+        let store = try Store.open(
+            at: directory.file(), for: Box.self, Item.self, Tag.self, Leaf.self,
+            configuration: configuration)
+        self.store = store
+        scenes = Array(repeating: Scene(), count: contexts)
+        let registry = registry
+        stages = (0..<contexts).map { Stage(store, registry, author: "author \($0)") }
+    }
+
+    /// The time of the next save.
+    var time: Int {
+        get { Int(clock.withLock { $0 }) }
+        set { clock.withLock { $0 = Double(newValue) } }
+    }
+
+    func count(_ event: String) { counts[event, default: 0] += 1 }
+
+    // MARK: Steps
+
+    /// Carries out a step, and compares everything that can be seen.
+    func perform(_ move: Move) async throws {
+        guard move.step.applies(to: scenes[move.context], reference) else { return }
+        if case .flight(let later, let end, let keepsPending) = move.step {
+            try await fly(move.context, later, end, keepsPending)
+        } else {
+            try performNow(move.step, in: move.context, isInEdit: false)
+        }
+        for index in scenes.indices { try compare(index) }
+    }
+
+    /// Carries out a step that does not wait.
+    func performNow(_ step: Step, in index: Int, isInEdit: Bool) throws {
+        guard step.applies(to: scenes[index], reference) else { return }
+        let stage = stages[index]
+        switch step {
+        case .rollBack:
+            if isInEdit { return }
+            stage.context.rollback()
+            scenes[index].rollBack()
+            if !isFlying { try adoptRevision(index) }
+        case .snapshot(let number):
+            stage.snapshots[number] = stage.context.snapshot()
+            scenes[index].snapshots[number] = scenes[index].now
+        case .restore(let number):
+            guard let snapshot = stage.snapshots[number], !snapshot.isVoid else { return }
+            stage.context.restore(snapshot)
+            scenes[index].now = scenes[index].snapshots[number]!
+        case .edit(let steps, let fails):
+            try edit(steps, fails, index, isInEdit)
+        case .save(let keepsPending, let failure):
+            if isInEdit { return }
+            try save(index, keepsPending, failure)
+        case .validate: if !isInEdit { try validate(index) }
+        case .letGo: stage.letGo()
+        case .refresh: if !isInEdit { try refresh(index) }
+        case .renew:
+            if isInEdit { return }
+            stage.renew()
+            let policy = scenes[index].policy
+            scenes[index] = Scene()
+            scenes[index].policy = policy
+            stage.context.mergePolicy = policy.mergePolicy
+            try adoptRevision(index)
+        case .takeBack(let what, let answer):
+            if !isInEdit { try takeBack(what, answer, author: index) }
+        case .trim: if !isInEdit { try trim() }
+        case .policy(let policy):
+            scenes[index].policy = policy
+            stage.context.mergePolicy = policy.mergePolicy
+        default:
+            if case .insert(let label, _, _, _) = step { reference.known.insert(label) }
+            if isInEdit, case .rollBackObject = step { return }
+            scenes[index].apply(step)
+            try stage.apply(step)
+        }
+    }
+
+    /// What a context is based on now is one of the states of the store.
+    func adoptRevision(_ index: Int) throws {
+        let revision = Int(stages[index].context.revision.number)
+        guard reference.states.indices.contains(revision) else {
+            throw Difference("the context shows revision \(revision) of \(reference.head)")
+        }
+        let hadChanges = !scenes[index].isUnchanged
+        if hadChanges { return }
+        scenes[index].revision = revision
+        scenes[index].base = reference.states[revision]
+        scenes[index].now = scenes[index].base
+    }
+
+    // MARK: Comparing
+
+    /// Compares what a context shows with its scene.
+    func compare(_ index: Int) throws {
+        let shown = try stages[index].shown()
+        let scene = scenes[index]
+        var expected = scene.now.visible
+        expected.letGoOfUnknown(scene.now)
+        var seen = shown
+        seen.letGoOfUnknown(scene.now)
+        if let text = seen.difference(from: expected, ignoring: scene.uncertain) {
+            throw Difference("context \(index) shows\n  \(text)")
+        }
+        adoptOrder(index, shown)
+        let context = stages[index].context
+        if !scene.isUnchanged, !context.hasChanges {
+            throw Difference("context \(index) has no changes")
+        }
+        if context.revision.number != scene.revision {
+            throw Difference(
+                "context \(index) shows revision \(context.revision) and not \(scene.revision)")
+        }
+    }
+
+    private func adoptOrder(_ index: Int, _ shown: World) {
+        for list in scenes[index].uncertain {
+            let members = shown.order[list] ?? []
+            let hidden = (scenes[index].now.order[list] ?? []).filter { !members.contains($0) }
+            scenes[index].now.order[list] = members + hidden
+        }
+        scenes[index].uncertain = []
+    }
+
+    /// The objects that the context says it would update for their positions alone.
+    func moved(_ index: Int) -> Set<Label> {
+        let scene = scenes[index]
+        let changes = stages[index].context.changes.changes
+        return Set(
+            changes.filter { $0.kind == .update && !$0.properties.isEmpty }
+                .map { registry.label(of: $0.id) }
+                .filter { scene.now.objects[$0] == scene.base.objects[$0] })
+    }
+
+    // MARK: What was written
+
+    /// Takes a commit into the fold of the journal; the labels of the objects whose values it
+    /// changed.
+    private func record(_ commit: Commit) throws -> Set<Label> {
+        guard commit.revision.number == reference.head + 1 else {
+            throw Difference("the commit is \(commit.revision) after \(reference.head)")
+        }
+        let changes = commit.changeSet
+        try fold.add(changes)
+        return Set(
+            changes.changes.filter { $0.kind != .update || !$0.properties.isEmpty }
+                .map { registry.label(of: $0.id) })
+    }
+
+    /// Takes over a commit as the journal tells it.
+    func adoptFolded(_ commit: Commit) throws {
+        let touched = try record(commit)
+        let world = fold.world(registry)
+        reference.states.append(world.visible)
+        reference.touched.append(touched)
+        try compareFresh(world)
+    }
+
+    private func compareFresh(_ world: World) throws {
+        let fresh = Stage(store, registry, author: "nobody")
+        if let text = try fresh.shown().difference(from: world.visible) {
+            throw Difference("a fresh context shows\n  \(text)")
+        }
+    }
+
+    /// Takes a commit into the reference, and compares what was written.
+    func adopt(_ commit: Commit, _ world: World, uncertain: Set<OwnedList>, by index: Int) throws {
+        let touched = try record(commit)
+        let folded = fold.world(registry)
+        var world = world
+        for label in touched where world.objects[label] != nil {
+            world.objects[label]?.stamp = time
+        }
+        if let text = folded.visible.difference(from: world.visible, ignoring: uncertain) {
+            throw Difference("the journal comes to\n  \(text)")
+        }
+        for list in uncertain { world.order[list] = folded.order[list] ?? [] }
+        reference.states.append(world.visible)
+        reference.touched.append(touched)
+        reference.stacks[index, default: UndoModel()].edited(reference.head)
+        // A save that has waited may be there already.
+        if try store.revision() == commit.revision { try compareFresh(world) }
+        scenes[index].rollBack()
+        scenes[index].revision = reference.head
+        scenes[index].base = world.visible
+        scenes[index].now = world.visible
+    }
+
+    /// What is left to compare at the end.
+    func finish() throws {
+        let report = try store.verify()
+        if !report.isClean { throw Difference("verify: \(report)") }
+    }
+}
+
+extension World {
+    /// Takes references away that go to what is not in another world: others have deleted it, and
+    /// whether it can still be read is not said.
+    mutating func letGoOfUnknown(_ world: World) {
+        for (label, object) in objects {
+            for (relation, target) in object.references where world.objects[target] == nil {
+                objects[label]?.references[relation] = nil
+            }
+        }
+        for relation in Relation.links {
+            links[relation] = links[relation]?.filter {
+                world.objects[$0.source] != nil && world.objects[$0.target] != nil
+            }
+            if links[relation]?.isEmpty == true { links[relation] = nil }
+        }
+    }
+}

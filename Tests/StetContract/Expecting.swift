@@ -1,0 +1,82 @@
+/// How a save ends, as far as the reference knows.
+enum Expected {
+    case committed(World, uncertain: Set<OwnedList>)
+    /// No net change; the context may have followed the store.
+    case nothing
+    case refused(Set<Breach>)
+    case conflict
+    /// One of two, which depends on why the writer refuses the first attempt.
+    indirect case either(Expected, Expected)
+
+    /// Of two the one that agrees with an ending.
+    func agreeing(with ended: Ended) -> Expected {
+        guard case .either(let one, let other) = self else { return self }
+        switch (one, ended) {
+        case (.committed, .committed), (.nothing, .nothing), (.refused, .refused),
+            (.conflict, .conflict), (_, .failed):
+            return one
+        default: return other
+        }
+    }
+}
+
+extension Scene {
+    /// How a save must end that nothing but the contract makes fail.
+    func expectedSave(_ run: RunReference, moved: Set<Label>) -> Expected {
+        var scene = self
+        scene.now.normalize(since: base)
+        let expected = scene.expectedSaveOfAll(run, moved: moved)
+        if revision == run.head { return expected }
+        if case .refused = expected { return expected }
+        // Only once the writer has refused it, all that is pending is merged.
+        let vain = scene.withoutVainEdits(scene.now.prepared(since: base).world)
+        return .either(vain.expectedSaveOfAll(run, moved: moved), expected)
+    }
+
+    private func expectedSaveOfAll(_ run: RunReference, moved: Set<Label>) -> Expected {
+        let isBehind = revision < run.head
+        let touched = run.touched(since: revision)
+        let (first, breaches) = now.prepared(since: base)
+        let certain = isBehind ? breaches.filter { isCertain($0, first, touched) } : breaches
+        if !certain.isEmpty { return .refused(certain) }
+        if first.visible == base.visible, moved.isEmpty, !now.hasDangling { return .nothing }
+        var onto = now
+        var uncertain = self.uncertain
+        if isBehind {
+            let theirs = run.states[run.head]
+            guard
+                case .world(let merged, let unknown) = merged(
+                    onto: theirs, touched: touched, moved: moved)
+            else { return .conflict }
+            onto = merged
+            uncertain.formUnion(unknown)
+        }
+        if onto.hasDangling {
+            guard policy.letsGo else { return .conflict }
+            onto.letGo()
+        }
+        let (last, all) = onto.prepared(since: run.states[run.head])
+        if !all.isEmpty { return .refused(all) }
+        if last.visible == run.states[run.head].visible, moved.isEmpty { return .nothing }
+        return .committed(last, uncertain: uncertain)
+    }
+
+    /// Without the edits that delete rules bring to nothing: they are not in the change set.
+    private func withoutVainEdits(_ next: World) -> Scene {
+        var scene = self
+        for (label, object) in base.objects where next.objects[label] == object {
+            if now.isAlive(label) { scene.now.take(object, label, isDead: false) }
+        }
+        return scene
+    }
+
+    /// False for what a save that is behind leaves to the writer: others may have mended it.
+    private func isCertain(_ breach: Breach, _ next: World, _ touched: Set<Label>) -> Bool {
+        if breach.code == 1590 { return false }
+        guard breach.code == 1551, let object = next.objects[breach.object] else { return true }
+        return next.objects.contains { label, other in
+            label != breach.object && other.kind == object.kind && other.key == object.key
+                && (other.key != base.objects[label]?.key || !touched.contains(label))
+        }
+    }
+}

@@ -1,0 +1,159 @@
+/// What becomes of pending changes that meet those of others.
+enum Merged {
+    case world(World, uncertain: Set<OwnedList>)
+    case conflict
+}
+
+extension Policy {
+    /// True where pending changes are merged with those of others at all.
+    var merges: Bool { self != .fail }
+    /// What the stored state wins where both have changed or deleted an object.
+    var favorsStore: Bool { self == .storeWins || self == .sum }
+    /// A reference to what others have deleted becomes nil.
+    var letsGo: Bool { [.storeWins, .sum, .theirs].contains(self) }
+
+    /// The value of a number that both sides have changed.
+    func number(base: Int, mine: Int, theirs: Int) -> Int {
+        switch self {
+        case .sum: theirs + mine - base
+        case .contextWins: mine
+        default: theirs
+        }
+    }
+}
+
+extension Scene {
+    /// The labels that have been edited or deleted here; `moved` are those of which only a position
+    /// differs.
+    func edited(_ moved: Set<Label>) -> Set<Label> {
+        let labels = now.objects.keys.filter {
+            now.dead.contains($0) || now.objects[$0] != base.objects[$0]
+        }
+        return Set(labels).union(moved)
+    }
+
+    /// The pending changes on another state of the store.
+    func merged(onto theirs: World, touched: Set<Label>, moved: Set<Label>) -> Merged {
+        var merged = theirs
+        var isPossible = true
+        for label in edited(moved).sorted() {
+            guard let mine = now.objects[label] else { continue }
+            guard touched.contains(label) else {
+                merged.take(mine, label, isDead: now.dead.contains(label))
+                continue
+            }
+            switch (now.dead.contains(label), theirs.objects[label]) {
+            case (true, nil): if policy == .fail { isPossible = false }
+            case (true, _?):
+                if policy == .fail || policy == .theirs { isPossible = false }
+                if policy == .contextWins { merged.dead.insert(label) }
+            case (false, nil):
+                if policy == .fail || policy == .theirs { isPossible = false }
+                if policy == .contextWins { merged.take(mine, label, isDead: false) }
+            case (false, let stored?):
+                if policy == .fail { isPossible = false }
+                let values = combine(base.objects[label] ?? mine, mine, stored)
+                merged.take(values, label, isDead: false)
+            }
+        }
+        guard isPossible else { return .conflict }
+        mergeLinks(into: &merged)
+        let uncertain = mergeOrder(into: &merged, theirs)
+        return .world(merged, uncertain: uncertain)
+    }
+
+    private func combine(
+        _ base: World.Object, _ mine: World.Object, _ theirs: World.Object
+    ) -> World.Object {
+        func choose<V: Equatable>(_ path: KeyPath<World.Object, V>) -> V {
+            let (before, here, there) = (
+                base[keyPath: path], mine[keyPath: path], theirs[keyPath: path]
+            )
+            if here == before || here == there { return there }
+            return there == before || policy == .contextWins ? here : there
+        }
+        var values = theirs
+        values.name = choose(\.name)
+        values.key = choose(\.key)
+        values.number = choose(\.number)
+        if mine.number != base.number, theirs.number != base.number, mine.number != theirs.number {
+            values.number = policy.number(
+                base: base.number, mine: mine.number, theirs: theirs.number)
+        }
+        for relation in Relation.references {
+            values.references[relation] = choose(\.references[relation])
+        }
+        return values
+    }
+
+    private func mergeLinks(into merged: inout World) {
+        for relation in Relation.links {
+            let (before, here) = (base.links[relation] ?? [], now.links[relation] ?? [])
+            for pair in here.subtracting(before) {
+                // What goes with an object that both sides have deleted.
+                let isVain = now.dead.contains(pair.source) || now.dead.contains(pair.target)
+                let isThere = [pair.source, pair.target].allSatisfy { merged.objects[$0] != nil }
+                if isThere || !isVain { merged.setLink(relation, pair, true) }
+            }
+            for pair in before.subtracting(here) { merged.setLink(relation, pair, false) }
+        }
+    }
+
+    /// Lists that one side has ordered are in that order; of those that both have, nobody knows.
+    private func mergeOrder(into merged: inout World, _ theirs: World) -> Set<OwnedList> {
+        var uncertain: Set<OwnedList> = []
+        for list in Set(merged.order.keys).union(now.order.keys) {
+            let before = base.order[list] ?? []
+            let isMine = (now.order[list] ?? []) != before
+            guard isMine else { continue }
+            let members = merged.order[list] ?? []
+            let mine = now.order[list] ?? []
+            if (theirs.order[list] ?? []) == before, Set(mine) == Set(members) {
+                merged.order[list] = mine
+            } else {
+                uncertain.insert(list)
+            }
+        }
+        return uncertain
+    }
+}
+
+extension World {
+    /// Takes over an object with its values.
+    mutating func take(_ values: Object, _ label: Label, isDead: Bool) {
+        let references = objects[label]?.references ?? [:]
+        objects[label] = values
+        objects[label]?.references = references
+        for relation in Relation.references {
+            refer(relation, label, to: values.references[relation])
+        }
+        if isDead { dead.insert(label) } else { dead.remove(label) }
+    }
+
+    /// The references and links of what is there to what is not.
+    var hasDangling: Bool {
+        objects.contains { label, object in
+            isAlive(label) && object.references.values.contains { objects[$0] == nil }
+        }
+            || links.values.contains { pairs in
+                pairs.contains { pair in
+                    !dead.contains(pair.source) && objects[pair.target] == nil
+                        || !dead.contains(pair.target) && objects[pair.source] == nil
+                }
+            }
+    }
+
+    /// Takes references and links to what is not there away.
+    mutating func letGo() {
+        for (label, object) in objects {
+            for (relation, target) in object.references where objects[target] == nil {
+                refer(relation, label, to: nil)
+            }
+        }
+        for (relation, pairs) in links {
+            for pair in pairs where objects[pair.source] == nil || objects[pair.target] == nil {
+                setLink(relation, pair, false)
+            }
+        }
+    }
+}

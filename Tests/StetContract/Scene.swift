@@ -1,0 +1,105 @@
+/// What a context must show: a revision of the store, and its pending changes.
+struct Scene {
+    /// The state at the revision that it shows.
+    var base = World()
+    var revision = 0
+    /// With the pending changes.
+    var now = World()
+    var policy = Policy.fail
+    /// The lists whose order the contract does not say: it is taken from what is shown.
+    var uncertain: Set<OwnedList> = []
+    /// What was pending when snapshots were taken.
+    var snapshots: [Int: World] = [:]
+
+    /// True when nothing that can be seen differs from the last saved state; positions may.
+    var isUnchanged: Bool { now.visible == base.visible && now.dead.isEmpty }
+
+    /// Everything as it was saved last.
+    mutating func rollBack() {
+        now = base
+        snapshots = [:]
+        uncertain = []
+    }
+
+    /// Carries out an edit.
+    mutating func apply(_ step: Step) {
+        switch step {
+        case .insert(let label, let kind, let name, let references):
+            now.objects[label] = World.Object(kind: kind, name: name)
+            for relation in Relation.references {
+                if let target = references[relation] { now.refer(relation, label, to: target) }
+            }
+        case .name(let label, let name): now.objects[label]?.name = name
+        case .number(let label, let number): now.objects[label]?.number = number
+        case .key(let label, let key): now.objects[label]?.key = key
+        case .refer(let relation, let source, let target):
+            now.refer(relation, source, to: target)
+        case .append(let list, let owner, let member):
+            now.setMember(list, of: owner, member, true)
+        case .remove(let list, let owner, let member):
+            now.setMember(list, of: owner, member, false)
+        case .place(let list, let owner, let member, let index):
+            now.place(list, of: owner, member, at: index)
+        case .move(let list, let owner, let from, let to):
+            now.place(list, of: owner, now.members(list, of: owner)[from], at: to)
+        case .assign(let list, let owner, let members): now.assign(list, of: owner, members)
+        case .delete(let label): now.dead.insert(label)
+        case .reinsert(let label):
+            now.dead.remove(label)
+            distrust(listsWith: label)
+        case .rollBackObject(let label): rollBack(label)
+        default: break
+        }
+    }
+
+    /// The order of lists that have an object is not known any more.
+    mutating func distrust(listsWith label: Label) {
+        for (list, members) in now.order where members.contains(label) || list.owner == label {
+            uncertain.insert(list)
+        }
+    }
+
+    private mutating func rollBack(_ label: Label) {
+        guard let before = base.objects[label] else { return }
+        distrust(listsWith: label)
+        now.dead.remove(label)
+        var values = before
+        values.references = now.objects[label]?.references ?? [:]
+        now.objects[label] = values
+        for relation in Relation.references where relation.source == before.kind {
+            now.refer(relation, label, to: before.references[relation])
+        }
+        for relation in Relation.links {
+            let own = { (pair: Pair) in
+                pair.source == label || pair.target == label && relation.inverse != nil
+            }
+            let pairs = now.links[relation, default: []].union(base.links[relation] ?? [])
+            for pair in pairs where own(pair) {
+                let isPresent = base.links[relation]?.contains(pair) ?? false
+                now.setLink(relation, pair, isPresent)
+            }
+        }
+        distrust(listsWith: label)
+    }
+}
+
+/// What a store must have, revision by revision.
+struct RunReference {
+    /// The state after each commit.
+    var states: [World] = [World()]
+    /// The objects whose values each commit changed.
+    var touched: [Set<Label>] = [[]]
+    /// What can be undone, by the author's context.
+    var stacks: [Int: UndoModel] = [:]
+    /// The last commit that was trimmed.
+    var floor = 0
+    /// The labels that were ever given.
+    var known: Set<Label> = []
+
+    var head: Int { states.count - 1 }
+
+    /// The objects that commits after a revision have changed.
+    func touched(since revision: Int) -> Set<Label> {
+        touched[(revision + 1)...].reduce(into: []) { $0.formUnion($1) }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import Stet
+
+/// Which object of the library has which label.
+final class Registry {
+    private(set) var ids: [Label: ObjectID] = [:]
+    private(set) var labels: [ObjectID: Label] = [:]
+    private(set) var kinds: [Label: Kind] = [:]
+
+    func name(_ object: any Thing, _ label: Label, _ kind: Kind) {
+        ids[label] = object.id
+        labels[object.id] = label
+        kinds[label] = kind
+    }
+
+    func label(of id: ObjectID) -> Label { labels[id] ?? -1 }
+    func label(of object: any Thing) -> Label { label(of: object.id) }
+}
+
+/// A difference between the library and the reference.
+struct Difference: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// Thrown where an edit is to fail.
+struct Thrown: Error {}
+
+/// A context of the library, and the objects that are held of it.
+@MainActor final class Stage {
+    private(set) var context: ManagedContext
+    let registry: Registry
+    private var held: [Label: any Thing] = [:]
+    var snapshots: [Int: ManagedContext.Snapshot] = [:]
+    /// What the lists at targets have, while all is read.
+    var others: [List: [Label: Set<Label>]] = [:]
+
+    init(_ store: Store, _ registry: Registry, author: String) {
+        context = store.context(author: author)
+        self.registry = registry
+    }
+
+    /// Begins with another context.
+    func renew() {
+        context = context.store.context(author: context.author)
+        held = [:]
+        snapshots = [:]
+    }
+
+    /// Lets go of all objects but those that no read gives.
+    func letGo() { held = held.filter { $0.value.isDeleted } }
+
+    /// An object of the context; nil when there is none.
+    func find(_ label: Label) throws -> (any Thing)? {
+        guard let id = registry.ids[label], let kind = registry.kinds[label] else { return nil }
+        func read<M: Thing>(_ type: M.Type) throws -> (any Thing)? {
+            try context.object(type, id: id)
+        }
+        return try read(kind.model)
+    }
+
+    private func object(_ label: Label) throws -> any Thing {
+        if let object = held[label], object.context === context { return object }
+        guard let object = try find(label) else { throw Difference("\(label) cannot be found") }
+        held[label] = object
+        return object
+    }
+
+    // MARK: Edits
+
+    func apply(_ step: Step) throws {
+        switch step {
+        case .insert(let label, let kind, let name, let references):
+            try insert(kind.model.init(name: name), label, kind, references)
+        case .name(let label, let name): try setName(try object(label), name)
+        case .number(let label, let number): try setNumber(try object(label), number)
+        case .key(let label, let key): try setKey(try object(label), key)
+        case .refer(let relation, let source, let target):
+            ReferenceAccess.all[relation]!.set(try object(source), try target.map(object))
+        case .append(let list, let owner, let member):
+            ListAccess.all[list]!.append(try object(owner), try object(member))
+        case .remove(let list, let owner, let member):
+            ListAccess.all[list]!.remove(try object(owner), try object(member))
+        case .place(let list, let owner, let member, let index):
+            ListAccess.all[list]!.insert(try object(owner), try object(member), index)
+        case .move(let list, let owner, let from, let to):
+            ListAccess.all[list]!.move(try object(owner), from, to)
+        case .assign(let list, let owner, let members):
+            ListAccess.all[list]!.assign(try object(owner), try members.map(object))
+        case .delete(let label): try delete(try object(label))
+        case .reinsert(let label): try insertAgain(label)
+        case .rollBackObject(let label): try rollBack(label)
+        default: break
+        }
+    }
+
+    private func setName(_ object: some Thing, _ name: String) throws { object.name = name }
+    private func setNumber(_ object: some Thing, _ number: Int) throws { object.number = number }
+    private func setKey(_ object: some Thing, _ key: String?) throws { object.key = key }
+    private func delete(_ object: some Thing) throws { context.delete(object) }
+
+    private func insert(
+        _ object: some Thing, _ label: Label, _ kind: Kind, _ references: [Relation: Label]
+    ) throws {
+        registry.name(object, label, kind)
+        for relation in Relation.references {
+            if let target = references[relation] {
+                ReferenceAccess.all[relation]!.set(object, try self.object(target))
+            }
+        }
+        context.insert(object)
+        held[label] = object
+    }
+
+    /// An object that is deleted and not saved, which no read gives.
+    private func deleted(_ label: Label) throws -> (any Thing)? {
+        if let object = held[label], object.context === context { return object }
+        return nil
+    }
+
+    private func insertAgain(_ label: Label) throws {
+        guard let object = try deleted(label) else {
+            throw Difference("\(label) was deleted and not held")
+        }
+        context.insert(object)
+    }
+
+    private func rollBack(_ label: Label) throws {
+        let object = try deleted(label) ?? find(label)
+        if let object { context.rollback(object) }
+    }
+}

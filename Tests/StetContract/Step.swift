@@ -1,0 +1,162 @@
+/// One thing that is done to a context; it does nothing where what it names is not there.
+indirect enum Step: Sendable {
+    case insert(Label, Kind, name: String, references: [Relation: Label])
+    case name(Label, String)
+    case number(Label, Int)
+    case key(Label, String?)
+    case refer(Relation, Label, Label?)
+    case append(List, Label, Label)
+    case remove(List, Label, Label)
+    case place(List, Label, Label, Int)
+    case move(List, Label, Int, Int)
+    case assign(List, Label, [Label])
+    case delete(Label)
+    case reinsert(Label)
+    case rollBack
+    case rollBackObject(Label)
+    case snapshot(Int)
+    case restore(Int)
+    /// Edits in a closure, which throws at its end, or is saved.
+    case edit([Step], fails: Bool)
+    case save(keepsPending: Bool, Failure?)
+    /// An asynchronous save, with edits while it is on its way.
+    case flight(later: [Step], end: FlightEnd, keepsPending: Bool)
+    case validate
+    /// Lets go of the objects that the context need not hold.
+    case letGo
+    case refresh
+    /// Begins again with a context that has seen nothing.
+    case renew
+    case policy(Policy)
+    case takeBack(TakingBack, Answer)
+    case trim
+}
+
+/// What makes a save fail that nothing is wrong with.
+enum Failure: String, Sendable, CaseIterable { case willCommit, begin, put, commit }
+
+/// How an asynchronous save ends, besides what the contract makes of it.
+enum FlightEnd: String, Sendable, CaseIterable {
+    case landed, begin, put, commit, cancelled
+    /// Another call needs the outcome.
+    case refresh, edit
+    /// A second save waits for it.
+    case second, secondCancelled
+}
+
+/// A merge policy.
+enum Policy: String, Sendable, CaseIterable { case fail, storeWins, contextWins, theirs, sum }
+
+/// A step of one of the contexts.
+struct Move: Sendable {
+    let context: Int
+    let step: Step
+}
+
+extension Step {
+    /// True when it names nothing that is not there, or cannot be edited.
+    func applies(to scene: Scene, _ run: RunReference) -> Bool {
+        let now = scene.now
+        func hasKind(_ label: Label, _ kind: Kind) -> Bool {
+            now.isAlive(label) && now.objects[label]?.kind == kind
+        }
+        switch self {
+        case .insert(let label, let kind, _, let references):
+            return !run.known.contains(label)
+                && references.allSatisfy { $0.source == kind && hasKind($1, $0.target) }
+        case .name(let label, _), .number(let label, _), .key(let label, _), .delete(let label):
+            return now.isAlive(label)
+        case .refer(let relation, let source, let target):
+            return hasKind(source, relation.source)
+                && target.map { hasKind($0, relation.target) } ?? true
+        case .append(let list, let owner, let member), .remove(let list, let owner, let member):
+            return hasKind(owner, list.owner) && hasKind(member, list.member)
+        case .place(let list, let owner, let member, let index):
+            return hasKind(owner, list.owner) && hasKind(member, list.member)
+                && index <= now.members(list, of: owner).filter { $0 != member }.count
+        case .move(let list, let owner, let from, let to):
+            return hasKind(owner, list.owner)
+                && max(from, to) < now.members(list, of: owner).count
+        case .assign(let list, let owner, let members):
+            return hasKind(owner, list.owner)
+                && members.allSatisfy { hasKind($0, list.member) }
+        case .reinsert(let label): return now.dead.contains(label)
+        case .rollBackObject(let label):
+            return now.objects[label] != nil && scene.base.objects[label] != nil
+        case .restore(let number): return scene.snapshots[number] != nil
+        case .takeBack(.revert(let distance), _):
+            return run.head - distance > run.floor
+        default: return true
+        }
+    }
+}
+
+extension Step {
+    /// The objects that an edit names.
+    var labels: [Label] {
+        switch self {
+        case .insert(let label, _, _, let references): [label] + references.values
+        case .name(let label, _), .number(let label, _), .key(let label, _), .delete(let label),
+            .reinsert(let label), .rollBackObject(let label):
+            [label]
+        case .refer(_, let source, let target): [source] + (target.map { [$0] } ?? [])
+        case .append(_, let owner, let member), .remove(_, let owner, let member),
+            .place(_, let owner, let member, _):
+            [owner, member]
+        case .move(_, let owner, _, _): [owner]
+        case .assign(_, let owner, let members): [owner] + members
+        default: []
+        }
+    }
+}
+
+extension Step: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .insert(let label, let kind, let name, let references):
+            let values = references.map { "\($0.property): \($1)" }.sorted().joined(separator: ", ")
+            return "insert \(kind.rawValue) \(label) \"\(name)\" \(values)"
+        case .name(let label, let name): return "\(label).name = \"\(name)\""
+        case .number(let label, let number): return "\(label).number = \(number)"
+        case .key(let label, let key): return "\(label).key = \(key ?? "nil")"
+        case .refer(let relation, let source, let target):
+            return "\(source).\(relation.property) = \(target.map(String.init) ?? "nil")"
+        case .append(let list, let owner, let member):
+            return "\(owner).\(list.property).append(\(member))"
+        case .remove(let list, let owner, let member):
+            return "\(owner).\(list.property).remove(\(member))"
+        case .place(let list, let owner, let member, let index):
+            return "\(owner).\(list.property).insert(\(member), at: \(index))"
+        case .move(let list, let owner, let from, let to):
+            return "\(owner).\(list.property).move(from: \(from), to: \(to))"
+        case .assign(let list, let owner, let members):
+            return "\(owner).\(list.property) = \(members)"
+        case .delete(let label): return "delete(\(label))"
+        case .reinsert(let label): return "insert(\(label)) again"
+        case .rollBack: return "rollback()"
+        case .rollBackObject(let label): return "rollback(\(label))"
+        case .snapshot(let number): return "snapshot s\(number)"
+        case .restore(let number): return "restore(s\(number))"
+        case .edit(let steps, let fails):
+            let body = steps.map(\.description).joined(separator: "; ")
+            return "edit { \(body)\(fails ? "; throw" : "") }"
+        case .save(let keepsPending, let failure):
+            return "save(\(keepsPending ? ".keepPending" : ""))"
+                + (failure.map { " failing in \($0)" } ?? "")
+        case .flight(let later, let end, let keepsPending):
+            let body = later.map(\.description).joined(separator: "; ")
+            return "async save(\(keepsPending ? ".keepPending" : "")) { \(body) } ends: \(end)"
+        case .validate: return "validate()"
+        case .letGo: return "let go of objects"
+        case .refresh: return "refresh()"
+        case .renew: return "a new context"
+        case .takeBack(let what, let answer): return "\(what) .\(answer)"
+        case .trim: return "trim"
+        case .policy(let policy): return "mergePolicy = \(policy)"
+        }
+    }
+}
+
+extension Move: CustomStringConvertible {
+    var description: String { "c\(context): \(step)" }
+}

@@ -1,0 +1,152 @@
+import StetTestSupport
+
+/// Makes random steps that fit what the reference shows.
+struct StepGenerator {
+    private var generator: SeededGenerator
+    private var nextLabel = 0
+
+    /// True where asynchronous saves are made.
+    private let flies: Bool
+
+    /// True where commits are taken back.
+    private let undoes: Bool
+
+    init(seed: UInt64, flies: Bool, undoes: Bool) {
+        generator = SeededGenerator(seed: seed)
+        self.flies = flies
+        self.undoes = undoes
+    }
+
+    mutating func below(_ count: Int) -> Int { Int.random(in: 0..<count, using: &generator) }
+    mutating func chance(_ count: Int) -> Bool { below(count) == 0 }
+
+    private mutating func pick<Element>(_ elements: [Element]) -> Element? {
+        elements.randomElement(using: &generator)
+    }
+
+    mutating func move(_ scenes: [Scene]) -> Move {
+        let context = below(scenes.count)
+        return Move(context: context, step: step(scenes[context], among: scenes.count))
+    }
+
+    private mutating func step(_ scene: Scene, among count: Int) -> Step {
+        switch below(undoes ? 112 : 100) {
+        case 100...110:
+            let what: [TakingBack] = [.undo, .undo, .redo, .revert(below(6))]
+            return .takeBack(pick(what)!, pick([.fail, .fail, .skip, .overwrite])!)
+        case 111: return .trim
+        case 0..<78: return edit(scene)
+        case 78: return .rollBack
+        case 79, 80: return .snapshot(below(3))
+        case 81, 82: return .restore(below(3))
+        case 83...85: return .edit(edits(scene), fails: chance(2))
+        case 91...93 where flies:
+            return .flight(
+                later: chance(3) ? [] : (0...below(6)).map { _ in laterStep(scene) },
+                end: end(), keepsPending: chance(3))
+        case 86...94: return .save(keepsPending: chance(3), chance(6) ? failure() : nil)
+        case 95: return .validate
+        case 96: return .letGo
+        case 97: return .refresh
+        case 98: return count > 1 || chance(4) ? .renew : .letGo
+        default: return .policy(pick(Policy.allCases)!)
+        }
+    }
+
+    private mutating func end() -> FlightEnd {
+        #if STET_FAULTS
+            pick(FlightEnd.allCases)!
+        #else
+            pick([.landed, .refresh, .second])!
+        #endif
+    }
+
+    private mutating func laterStep(_ scene: Scene) -> Step {
+        switch below(20) {
+        case 0: .rollBack
+        case 1: .snapshot(below(3))
+        case 2: .restore(below(3))
+        case 3: .letGo
+        default: edit(scene)
+        }
+    }
+
+    private mutating func failure() -> Failure? {
+        #if STET_FAULTS
+            pick(Failure.allCases)
+        #else
+            .willCommit
+        #endif
+    }
+
+    /// A few edits in a closure, some of them in one of their own.
+    private mutating func edits(_ scene: Scene) -> [Step] {
+        (0...below(4)).map { _ in
+            chance(5)
+                ? .edit((0...below(3)).map { _ in edit(scene) }, fails: chance(2)) : edit(scene)
+        }
+    }
+
+    mutating func edit(_ scene: Scene) -> Step {
+        let world = scene.now
+        let most = world.objects.count > 14 ? 4 : 1
+        switch below(40) {
+        case 0...7: if chance(most) { return insertion(world) }
+        case 8...10: return .number(any(world), below(12) == 0 ? 10 : below(10))
+        case 11: return .name(any(world), names[below(names.count)])
+        case 12, 13: return .key(any(world), chance(3) ? nil : keys[below(keys.count)])
+        case 14...17: return .delete(any(world))
+        case 18:
+            return pick(world.dead.sorted()).map { .reinsert($0) } ?? .delete(any(world))
+        case 19: return .rollBackObject(any(world))
+        case 20...25:
+            let relation = pick(Relation.references)!
+            return .refer(
+                relation, one(relation.source, world),
+                chance(4) ? nil : one(relation.target, world))
+        default: break
+        }
+        let list = pick(List.all)!
+        let (owner, member) = (one(list.owner, world), one(list.member, world))
+        let count = world.members(list, of: owner).count
+        guard list.isOrdered, chance(2) else {
+            switch below(8) {
+            case 0:
+                let members = (0..<below(4)).map { _ in one(list.member, world) }
+                return .assign(list, owner, members.uniqued)
+            case 1, 2: return .remove(list, owner, member)
+            default: return .append(list, owner, member)
+            }
+        }
+        if count > 1, chance(2) { return .move(list, owner, below(count), below(count)) }
+        return .place(list, owner, member, below(count + 1))
+    }
+
+    private let names = ["a", " b", "c ", "a name that is too long"]
+    private let keys = ["k", "l", "m", "n"]
+
+    private mutating func any(_ world: World) -> Label {
+        pick(world.objects.keys.filter(world.isAlive).sorted()) ?? -1
+    }
+
+    private mutating func one(_ kind: Kind, _ world: World) -> Label {
+        pick(world.alive(kind)) ?? -1
+    }
+
+    private mutating func insertion(_ world: World) -> Step {
+        let kind = pick([Kind.box, .item, .item, .tag, .leaf])!
+        var references: [Relation: Label] = [:]
+        for relation in Relation.references where relation.source == kind && chance(5) {
+            references[relation] = pick(world.alive(relation.target))
+        }
+        nextLabel += 1
+        return .insert(nextLabel, kind, name: names[below(3)], references: references)
+    }
+}
+
+extension [Label] {
+    fileprivate var uniqued: [Label] {
+        var seen: Set<Label> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

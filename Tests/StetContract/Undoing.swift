@@ -1,0 +1,144 @@
+/// How conflicts of an undo are met.
+enum Answer: String, Sendable, CaseIterable { case fail, skip, overwrite }
+
+/// Which commit is taken back.
+enum TakingBack: Sendable {
+    case undo, redo
+    /// The commit so many before the last one.
+    case revert(Int)
+}
+
+/// What a commit can be undone and redone by, for one author.
+struct UndoModel: Equatable {
+    var undo: [Int] = []
+    var redo: [Int] = []
+
+    mutating func edited(_ revision: Int) {
+        undo.append(revision)
+        redo = []
+    }
+}
+
+/// What taking a commit back comes to by the three-way rule.
+struct Inverse {
+    /// The state with every cell taken back that is as the commit left it.
+    var world: World
+    /// True when every cell was so, or had the value of before already.
+    var isClean = true
+
+    init(of subject: Int, in states: [World]) {
+        let (before, after) = (states[subject - 1], states[subject])
+        let now = states[states.count - 1]
+        world = now
+        for (label, object) in before.objects where after.objects[label] == nil {
+            if let present = now.objects[label] {
+                if present != object { isClean = false }
+            } else {
+                world.take(object, label, isDead: false)
+            }
+        }
+        for (label, object) in after.objects {
+            guard let old = before.objects[label] else {
+                guard let present = now.objects[label] else { continue }
+                if !present.isSame(as: object) { isClean = false } else { world.forget(label) }
+                continue
+            }
+            if !old.isSame(as: object) { takeBack(label, old, object, now.objects[label]) }
+        }
+        takeLinksBack(before, after)
+        if hasReferrers(after, now) || world.hasDangling { isClean = false }
+        for (label, object) in world.objects where object.key != nil {
+            let isTaken = world.objects.contains {
+                $0 != label && $1.kind == object.kind && $1.key == object.key
+            }
+            if isTaken { isClean = false }
+        }
+        for label in now.objects.keys where world.objects[label] == nil {
+            for relation in Relation.links {
+                // Links that others have made between what is deleted and what stays.
+                if (now.links[relation] ?? []).contains(where: { pair in
+                    (pair.source == label || pair.target == label)
+                        && (world.objects[pair.source] != nil || world.objects[pair.target] != nil)
+                        && after.links[relation]?.contains(pair) != true
+                }) {
+                    isClean = false
+                }
+            }
+        }
+    }
+
+    /// True when others have let something that stays refer to what goes.
+    private func hasReferrers(_ after: World, _ now: World) -> Bool {
+        let gone = now.objects.keys.filter { world.objects[$0] == nil }
+        return now.objects.contains { label, object in
+            world.objects[label] != nil
+                && object.references.contains { relation, target in
+                    gone.contains(target) && after.objects[label]?.references[relation] != target
+                }
+        }
+    }
+
+    private mutating func takeBack(
+        _ label: Label, _ before: World.Object, _ after: World.Object, _ now: World.Object?
+    ) {
+        guard let now else { return isClean = false }
+        func cell<V: Equatable>(_ path: KeyPath<World.Object, V>) -> V? {
+            let (old, new, present) = (
+                before[keyPath: path], after[keyPath: path], now[keyPath: path]
+            )
+            if old == new || present == old { return nil }
+            if present == new { return old }
+            isClean = false
+            return nil
+        }
+        if let name = cell(\.name) { world.objects[label]?.name = name }
+        if let key = cell(\.key) { world.objects[label]?.key = key }
+        if let number = cell(\.number) { world.objects[label]?.number = number }
+        for relation in Relation.references {
+            if let target = cell(\.references[relation]) {
+                world.refer(relation, label, to: target)
+            }
+        }
+    }
+
+    private mutating func takeLinksBack(_ before: World, _ after: World) {
+        for relation in Relation.links {
+            let (old, new) = (before.links[relation] ?? [], after.links[relation] ?? [])
+            for pair in new.subtracting(old) { world.setLink(relation, pair, false) }
+            // A link goes with its source.
+            for pair in old.subtracting(new) where world.objects[pair.source] != nil {
+                world.setLink(relation, pair, true)
+            }
+        }
+    }
+}
+
+extension World.Object {
+    /// True when they differ in nothing but their stamps.
+    func isSame(as other: World.Object) -> Bool {
+        var (one, two) = (self, other)
+        one.stamp = nil
+        two.stamp = nil
+        return one == two
+    }
+}
+
+extension World {
+    /// The cells by which another state differs from this one; existence is a cell, too.
+    func cells(changedIn other: World) -> Set<String> {
+        var cells: Set<String> = []
+        for label in Set(objects.keys).union(other.objects.keys) {
+            let (one, two) = (objects[label], other.objects[label])
+            if (one == nil) != (two == nil) { cells.insert("\(label)") }
+            guard let one, let two else { continue }
+            if one.name != two.name { cells.insert("\(label).name") }
+            if one.key != two.key { cells.insert("\(label).key") }
+            if one.number != two.number { cells.insert("\(label).number") }
+            for relation in Relation.references
+            where one.references[relation] != two.references[relation] {
+                cells.insert("\(label).\(relation.property)")
+            }
+        }
+        return cells
+    }
+}

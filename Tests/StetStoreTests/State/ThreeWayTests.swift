@@ -1,0 +1,108 @@
+import StetStore
+import Testing
+
+/// The rule by which two sides are brought together, case by case.
+struct ThreeWayTests {
+    /// Every combination of a few values, judged once more as the rule is told.
+    @Test func aValueThatOneSideHasChangedIsTaken() {
+        for base in 0..<3 {
+            for mine in 0..<3 {
+                for theirs in 0..<3 {
+                    let decision = ThreeWay.decide(base: base, mine: mine, theirs: theirs, ==)
+                    let expected: ThreeWay =
+                        switch (mine != base, theirs != base) {
+                        case (false, _): .theirs
+                        case (true, false): .mine
+                        case (true, true): mine == theirs ? .theirs : .contested
+                        }
+                    #expect(decision == expected, "\(base) \(mine) \(theirs)")
+                }
+            }
+        }
+    }
+
+    /// Nobody; two owners, in whose lists there are two positions each.
+    private static let places: [(owner: Int, position: Int)?] =
+        [nil] + [1, 2].flatMap { owner in [7, 8].map { (owner, $0) } }
+
+    private func decide(
+        _ base: (owner: Int, position: Int)?, _ mine: (owner: Int, position: Int)?,
+        _ theirs: (owner: Int, position: Int)?, favorsMine: Bool
+    ) -> ThreeWay {
+        func bytes(_ place: (owner: Int, position: Int)?) -> [UInt8]? {
+            place.map { ObjectID.fixed($0.owner).bytes + ListPosition.at($0.position).bytes }
+        }
+        func with(_ bytes: [UInt8]?, _ body: (Cell?) -> ThreeWay) -> ThreeWay {
+            guard let bytes else { return body(nil) }
+            return bytes.withUnsafeBytes { body(.bytes($0)) }
+        }
+        return with(bytes(base)) { base in
+            with(bytes(mine)) { mine in
+                with(bytes(theirs)) { theirs in
+                    ThreeWay.decide(
+                        base: base, mine: mine, theirs: theirs, hasPosition: true,
+                        favorsMine: favorsMine)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func ownersAreContestedAndPositionsNever(favorsMine: Bool) {
+        for base in Self.places {
+            for mine in Self.places {
+                for theirs in Self.places {
+                    let owners = ThreeWay.decide(
+                        base: base?.owner, mine: mine?.owner, theirs: theirs?.owner, ==)
+                    var expected = owners
+                    // Within one list that nobody has left it is the position that is decided.
+                    if base?.owner == mine?.owner, base?.owner == theirs?.owner {
+                        expected = ThreeWay.decide(
+                            base: base?.position, mine: mine?.position,
+                            theirs: theirs?.position, ==)
+                        if expected == .contested { expected = favorsMine ? .mine : .theirs }
+                    }
+                    #expect(
+                        decide(base, mine, theirs, favorsMine: favorsMine) == expected,
+                        "\(String(describing: (base, mine, theirs)))")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aMembershipIsNeverContested(favorsMine: Bool) {
+        let memberships: [Membership] = [
+            .absent, .present(.at(1)), .present(.at(2)), .present(nil),
+        ]
+        for base in memberships {
+            for mine in memberships {
+                for theirs in memberships {
+                    let decision = ThreeWay.decide(
+                        base: base, mine: mine, theirs: theirs, favorsMine: favorsMine)
+                    let expected: ThreeWay
+                    if mine.isPresent != base.isPresent {
+                        // Two sides that add, or remove, the same member agree.
+                        expected = mine.isPresent == theirs.isPresent ? .theirs : .mine
+                    } else if mine == base || mine == theirs || !theirs.isPresent {
+                        expected = .theirs
+                    } else {
+                        expected = theirs == base || favorsMine ? .mine : .theirs
+                    }
+                    #expect(decision == expected, "\(base) \(mine) \(theirs)")
+                }
+            }
+        }
+    }
+
+    @Test func theTargetOfACellIsItsObjectWithOrWithoutAPosition() {
+        let id = ObjectID.fixed(7)
+        for bytes in [id.bytes, id.bytes + ListPosition.first.bytes] {
+            bytes.withUnsafeBytes { #expect(Cell.bytes($0).target == id) }
+        }
+        [UInt8](repeating: 0, count: 15).withUnsafeBytes {
+            #expect(Cell.bytes($0).target == nil)
+        }
+        #expect(Cell.word(7).target == nil)
+    }
+}

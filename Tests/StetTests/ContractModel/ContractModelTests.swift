@@ -1,0 +1,16 @@
+import StetContract
+import Testing
+
+/// The library beside a reference in plain Swift, in random steps; `make campaign NAME=contract`
+/// runs more.
+@MainActor @Suite struct ContractModelTests {
+    @Test(arguments: ContractChecker.Mode.allCases)
+    func theLibraryShowsWhatTheReferenceShows(_ mode: ContractChecker.Mode) async throws {
+        var checker = ContractChecker()
+        for seed in 1...30 {
+            let difference = try await checker.run(seed: UInt64(seed), mode)
+            #expect(difference == nil)
+        }
+        #expect(checker.counts["committed", default: 0] > 50)
+    }
+}
