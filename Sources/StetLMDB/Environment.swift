@@ -229,13 +229,33 @@ package final class Environment: Sendable {
             }
             if code == 0, let transaction { return transaction }
             endUse()
-            try recover(from: code, use)
+            try recover(from: LMDBError(.begin, code: code, path: path), use)
         }
     }
 
     /// Renews an idle read, or begins one.
+    ///
+    /// LMDB notes the number of the last commit, and then copies the meta page of that number. Two
+    /// commits that end in between write to that page: the copy would be newer than the number
+    /// says, newer than what the next read sees, or half of each. Then it reads once more.
     private static func begin(_ transaction: inout OpaquePointer?, _ handle: OpaquePointer) -> Int32
     {
+        var code = beginOnce(&transaction, handle)
+        var information = MDB_envinfo()
+        // Each turn takes two commits, so that there is a limit only for lock files that lie.
+        for _ in 0..<1_000 {
+            guard code == 0, mdb_env_info(handle, &information) == 0,
+                information.me_last_txnid > mdb_txn_id(transaction) + 1
+            else { break }
+            mdb_txn_reset(transaction)
+            code = beginOnce(&transaction, handle)
+        }
+        return code
+    }
+
+    private static func beginOnce(
+        _ transaction: inout OpaquePointer?, _ handle: OpaquePointer
+    ) -> Int32 {
         guard let idle = transaction else {
             return mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
         }
@@ -251,33 +271,38 @@ package final class Environment: Sendable {
         while true {
             try beginWriting()
             let use: Use
-            var transaction: OpaquePointer?
-            var code: Int32 = 0
             do throws(LMDBError) {
                 try locks.checkPlace(.begin)
                 use = try beginUse(.begin)
-                defer { if transaction == nil { endUse() } }
-                code = mdb_txn_begin(use.handle, nil, 0, &transaction)
-                #if STET_FAULTS
-                    let injected = faults.code(for: .begin)
-                    if code == 0, injected != 0 {
-                        mdb_txn_abort(transaction)
-                        transaction = nil
-                        code = injected
-                    }
-                #endif
-                if code == 0, let begun = transaction {
-                    transaction = nil
-                    try withdrawAbandonedCommit(use.handle, begun)
-                    transaction = begun
-                    return begun
-                }
             } catch {
                 endWriting()
                 throw error
             }
-            endWriting()
-            try recover(from: code, use)
+            do throws(LMDBError) {
+                return try beginWrite(use.handle)
+            } catch {
+                endWrite()
+                try recover(from: error, use)
+            }
+        }
+    }
+
+    /// Begins a write transaction that goes on from the last commit that was reported.
+    private func beginWrite(_ handle: OpaquePointer) throws(LMDBError) -> OpaquePointer {
+        var begun: OpaquePointer?
+        try check(mdb_txn_begin(handle, nil, 0, &begun), .begin, path)
+        guard let transaction = begun else { throw LMDBError(.begin, code: EINVAL, path: path) }
+        do throws(LMDBError) {
+            #if STET_FAULTS
+                try check(faults.code(for: .begin), .begin, path)
+            #endif
+            try withdrawAbandonedCommit(handle, transaction)
+            return transaction
+        } catch {
+            // Without this its thread would end with LMDB's lock, which the next who writes would
+            // take for the death of a writer: LMDB then adopts the abandoned commit.
+            mdb_txn_abort(transaction)
+            throw error
         }
     }
 
@@ -288,11 +313,11 @@ package final class Environment: Sendable {
     }
 
     /// Makes a transaction possible that could not begin; throws where that is not in our power.
-    private func recover(from code: Int32, _ use: Use) throws(LMDBError) {
-        switch code {
+    private func recover(from error: LMDBError, _ use: Use) throws(LMDBError) {
+        switch error.code {
         case MDB_MAP_RESIZED: try adoptForeignSize()
         case MDB_PANIC: try waitForReopening(after: use.reopeningCount)
-        default: throw LMDBError(.begin, code: code, path: path)
+        default: throw error
         }
     }
 }
