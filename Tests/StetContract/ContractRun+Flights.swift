@@ -234,7 +234,9 @@ extension Step {
     /// True for what does not need the outcome of the save that is on its way.
     var isMadeInFlight: Bool {
         switch self {
-        case .edit, .save, .flight, .validate, .refresh, .renew, .policy, .takeBack, .trim: false
+        case .edit, .save, .flight, .validate, .refresh, .renew, .policy, .takeBack, .trim,
+            .redact, .group:
+            false
         default: true
         }
     }

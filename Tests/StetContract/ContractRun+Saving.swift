@@ -1,3 +1,5 @@
+import CLMDB
+import Glibc
 import Stet
 import StetLMDB
 import StetStore
@@ -84,7 +86,7 @@ extension ContractRun {
         return false
     }
 
-    private func isInjected(_ error: any Error) -> Bool {
+    func isInjected(_ error: any Error) -> Bool {
         error is Thrown || error is StoreError
     }
 
@@ -112,12 +114,20 @@ extension ContractRun {
     ) rethrows -> Result {
         let observer = context.willCommit { _ in if failure == .willCommit { throw Thrown() } }
         defer { observer.cancel() }
+        return try failing(failure, body)
+    }
+
+    /// Runs a commit for which a call of LMDB fails.
+    func failing<Result>(
+        _ failure: Failure?, _ body: () throws -> Result
+    ) rethrows -> Result {
         #if STET_FAULTS
             let faults = store.file.environment.faults
             switch failure {
-            case .begin: faults.failNext(.begin, code: 5)
-            case .put: faults.failNext(.put, after: 2, code: 28)
-            case .commit: faults.failNext(.commit, code: 5)
+            case .begin: faults.failNext(.begin, code: EIO)
+            case .put: faults.failNext(.put, after: 2, code: ENOSPC)
+            case .full: faults.failNext(.put, after: 2, code: MDB_MAP_FULL)
+            case .commit: faults.failNext(.commit, code: EIO)
             case .willCommit, nil: break
             }
             defer { faults.disarm() }

@@ -2,16 +2,12 @@ import Stet
 import StetStore
 
 extension ContractRun {
-    /// Takes a commit back, and compares what was written with the three-way rule.
-    func takeBack(_ what: TakingBack, _ answer: Answer, author index: Int) throws {
+    /// Takes a commit or a group back, and compares what was written with the three-way rule.
+    func takeBack(
+        _ what: TakingBack, _ answer: Answer, _ failure: Failure?, author index: Int
+    ) throws {
         let author = "author \(index)"
-        let model = reference.stacks[index, default: UndoModel()]
-        let subject: Int?
-        switch what {
-        case .undo: subject = model.undo.last
-        case .redo: subject = model.redo.last
-        case .revert(let distance): subject = reference.head - distance
-        }
+        let subjects = subjects(of: what, author: index)
         time += 1
         let policy: UndoPolicy =
             switch answer {
@@ -19,23 +15,30 @@ extension ContractRun {
             case .skip: .skip
             case .overwrite: .overwrite
             }
-        guard let subject, subject > 0 else {
+        guard let last = subjects.first, last > 0 else {
             if case .revert = what { return }
             let commit = try perform(what, subject: 0, policy, author)
             if commit != nil { throw Difference("there was nothing to take back, and \(commit!)") }
             return
         }
-        let plan = try preview(what, subject, policy, author)
+        let isErased = !reference.erased.isDisjoint(with: subjects)
+        let plan = isErased ? nil : try preview(what, subjects, policy, author)
         do {
-            let commit = try perform(what, subject: subject, policy, author)
-            try adoptUndo(commit, what, subject, answer, index, plan)
+            let commit = try failing(failure) {
+                try perform(what, subject: last, policy, author)
+            }
+            if isErased { throw Difference("\(subjects) were redacted and taken back") }
+            try adoptUndo(commit, what, subjects, answer, index, plan)
         } catch let error as StoreError where error.code == .historyTrimmed {
-            guard subject <= reference.floor else { throw error }
+            guard isTrimmed(subjects, of: what, author: index) else { throw error }
             count("take back trimmed")
+        } catch let error as StoreError where error.code == .erased {
+            guard isErased else { throw error }
+            try adoptErased(what, index)
         } catch let error as UndoConflictError {
-            let inverse = Inverse(of: subject, in: reference.states)
+            let inverse = Inverse(of: subjects, in: reference.states)
             if inverse.isClean, error.conflicts.contains(where: { $0.kind != .denied }) {
-                throw Difference("taking \(subject) back is clean, and threw \(error)")
+                throw Difference("taking \(subjects) back is clean, and threw \(error)")
             }
             if plan?.conflicts != error.conflicts {
                 throw Difference("the preview has conflicts \(plan?.conflicts ?? [])")
@@ -46,8 +49,56 @@ extension ContractRun {
                 throw Difference("the preview has violations \(plan?.violations ?? [])")
             }
             count("take back invalid")
+        } catch  where failure != nil && isInjected(error) {
+            count("take back failed")
         }
         try compareStack(index)
+    }
+
+    /// The commits that are taken back, the last one first.
+    private func subjects(of what: TakingBack, author index: Int) -> [Int] {
+        let model = reference.stacks[index, default: UndoModel()]
+        switch what {
+        case .undo: return UndoModel.steps(of: model.undo).first ?? []
+        case .redo: return UndoModel.steps(of: model.redo).first ?? []
+        case .revert(let distance): return [reference.head - distance]
+        }
+    }
+
+    /// True when a step has commits that are gone, or might have had some.
+    private func isTrimmed(_ subjects: [Int], of what: TakingBack, author index: Int) -> Bool {
+        if subjects.contains(where: { $0 <= reference.floor }) { return true }
+        let model = reference.stacks[index, default: UndoModel()]
+        let stack =
+            switch what {
+            case .undo: model.undo
+            case .redo: model.redo
+            case .revert: [UndoModel.Entry]()
+            }
+        guard stack.last?.group != nil, let below = stack.dropLast(subjects.count).last else {
+            return false
+        }
+        return below.revision <= reference.floor
+    }
+
+    /// A step that has lost values is taken off its stack, and nothing is written.
+    private func adoptErased(_ what: TakingBack, _ index: Int) throws {
+        if case .revert = what { return count("revert of what was redacted") }
+        let before = reference.head
+        try adoptDiscard()
+        guard reference.head == before + 1 else {
+            throw Difference("a step that was redacted is still on the stack")
+        }
+        pop(what, index)
+        count("take back redacted")
+    }
+
+    private func pop(_ what: TakingBack, _ index: Int) {
+        var stack = reference.stacks[index, default: UndoModel()]
+        let stepCount = subjects(of: what, author: index).count
+        if case .undo = what { stack.undo.removeLast(stepCount) }
+        if case .redo = what { stack.redo.removeLast(stepCount) }
+        reference.stacks[index] = stack
     }
 
     private func perform(
@@ -62,9 +113,18 @@ extension ContractRun {
     }
 
     private func preview(
-        _ what: TakingBack, _ subject: Int, _ policy: UndoPolicy, _ author: String
+        _ what: TakingBack, _ subjects: [Int], _ policy: UndoPolicy, _ author: String
     ) throws -> UndoPlan? {
-        if subject <= reference.floor { return nil }
+        do { return try preview(what, subject: subjects[0], policy, author) } catch let error
+            as StoreError where error.code == .historyTrimmed
+        {
+            return nil
+        }
+    }
+
+    private func preview(
+        _ what: TakingBack, subject: Int, _ policy: UndoPolicy, _ author: String
+    ) throws -> UndoPlan? {
         switch what {
         case .undo: return try store.previewUndo(author: author, policy: policy)
         case .redo: return try store.previewRedo(author: author, policy: policy)
@@ -74,18 +134,15 @@ extension ContractRun {
     }
 
     private func adoptUndo(
-        _ commit: Commit?, _ what: TakingBack, _ subject: Int, _ answer: Answer, _ index: Int,
+        _ commit: Commit?, _ what: TakingBack, _ subjects: [Int], _ answer: Answer, _ index: Int,
         _ plan: UndoPlan?
     ) throws {
-        var stack = reference.stacks[index, default: UndoModel()]
-        if case .undo = what { stack.undo.removeLast() }
-        if case .redo = what { stack.redo.removeLast() }
-        let inverse = Inverse(of: subject, in: reference.states)
+        pop(what, index)
+        let inverse = Inverse(of: subjects, in: reference.states)
         let before = reference.states[reference.head]
         guard let commit else {
-            reference.stacks[index] = stack
             if inverse.isClean, !before.cells(changedIn: inverse.world).isEmpty {
-                throw Difference("taking \(subject) back wrote nothing")
+                throw Difference("taking \(subjects) back wrote nothing")
             }
             try adoptDiscard()
             return count("nothing to take back")
@@ -100,25 +157,26 @@ extension ContractRun {
             for (label, object) in now.objects { wanted.objects[label]?.stamp = object.stamp }
             let ignored = Set(now.order.keys).union(wanted.order.keys)
             if let text = now.visible.difference(from: wanted.visible, ignoring: ignored) {
-                throw Difference("taking \(subject) back came to\n  \(text)")
+                throw Difference("taking \(subjects) back came to\n  \(text)")
             }
-            if subject == reference.head - 1,
-                let text = now.difference(from: reference.states[subject - 1], ignoring: [])
+            if subjects[0] == reference.head - 1, subjects.count == 1,
+                let text = now.difference(from: reference.states[subjects[0] - 1], ignoring: [])
             {
                 throw Difference("taking the last commit back came to\n  \(text)")
             }
             count("taken back")
         } else if answer == .skip, !written.isSubset(of: expected) {
             throw Difference(
-                "taking \(subject) back wrote \(written.subtracting(expected).sorted()) as well")
+                "taking \(subjects) back wrote \(written.subtracting(expected).sorted()) as well")
         } else if answer == .fail {
-            throw Difference("taking \(subject) back was in conflict, and wrote \(written)")
+            throw Difference("taking \(subjects) back was in conflict, and wrote \(written)")
         } else {
             count("taken back in part")
         }
+        var stack = reference.stacks[index, default: UndoModel()]
         switch what {
-        case .undo: stack.redo.append(reference.head)
-        case .redo: stack.undo.append(reference.head)
+        case .undo: stack.redo.append(UndoModel.Entry(revision: reference.head))
+        case .redo: stack.undo.append(UndoModel.Entry(revision: reference.head))
         case .revert: stack.edited(reference.head)
         }
         reference.stacks[index] = stack
@@ -136,14 +194,23 @@ extension ContractRun {
 
     private func compareStack(_ index: Int) throws {
         let stack = try store.undoStack(author: "author \(index)")
-        let floor = reference.floor
-        func visible(_ revisions: [Int]) -> [Int] {
-            Array(revisions.reversed().prefix { $0 > floor })
-        }
-        func numbers(_ steps: [UndoStack.Step]) -> [Int] {
-            steps.flatMap { $0.commits.map { Int($0.number) } }
-        }
         let model = reference.stacks[index, default: UndoModel()]
+        func numbers(_ steps: [UndoStack.Step]) -> [[Int]] {
+            steps.map { $0.commits.map { Int($0.number) } }
+        }
+        func visible(_ entries: [UndoModel.Entry]) -> [[Int]] {
+            var left = entries
+            var steps: [[Int]] = []
+            for step in UndoModel.steps(of: entries) {
+                let isGrouped = left.last?.group != nil
+                left.removeLast(step.count)
+                // Whether a group goes on where commits are gone nobody knows.
+                let isCut = isGrouped && left.last.map { $0.revision <= reference.floor } ?? false
+                if isCut || step.contains(where: { $0 <= reference.floor }) { break }
+                steps.append(step)
+            }
+            return steps
+        }
         guard numbers(stack.undo) == visible(model.undo), numbers(stack.redo) == visible(model.redo)
         else { throw Difference("the stack is \(stack), not \(model)") }
     }

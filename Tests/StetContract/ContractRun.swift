@@ -87,14 +87,19 @@ import StetTestSupport
         case .renew:
             if isInEdit { return }
             stage.renew()
+            reference.groups[index] = nil
             let policy = scenes[index].policy
             scenes[index] = Scene()
             scenes[index].policy = policy
             stage.context.mergePolicy = policy.mergePolicy
             try adoptRevision(index)
-        case .takeBack(let what, let answer):
-            if !isInEdit { try takeBack(what, answer, author: index) }
+        case .takeBack(let what, let answer, let failure):
+            if !isInEdit { try takeBack(what, answer, failure, author: index) }
         case .trim: if !isInEdit { try trim() }
+        case .redact(let label, let attribute): if !isInEdit { try redact(label, attribute) }
+        case .group(let begins):
+            reference.beginGroup(begins, index)
+            stage.context.undoGroup = begins ? UndoGroup() : nil
         case .policy(let policy):
             scenes[index].policy = policy
             stage.context.mergePolicy = policy.mergePolicy
@@ -207,7 +212,8 @@ import StetTestSupport
         for list in uncertain { world.order[list] = folded.order[list] ?? [] }
         reference.states.append(world.visible)
         reference.touched.append(touched)
-        reference.stacks[index, default: UndoModel()].edited(reference.head)
+        reference.stacks[index, default: UndoModel()].edited(
+            reference.head, in: reference.groups[index])
         // A save that has waited may be there already.
         if try store.revision() == commit.revision { try compareFresh(world) }
         scenes[index].rollBack()

@@ -29,7 +29,8 @@ extension Scene {
         if revision == run.head { return expected }
         if case .refused = expected { return expected }
         // Only once the writer has refused it, all that is pending is merged.
-        let vain = scene.withoutVainEdits(scene.now.prepared(since: base).world)
+        let vain = scene.withoutVainEdits(
+            scene.now.prepared(since: base).world, run.states[run.head])
         return .either(vain.expectedSaveOfAll(run, moved: moved), expected)
     }
 
@@ -62,10 +63,20 @@ extension Scene {
     }
 
     /// Without the edits that delete rules bring to nothing: they are not in the change set.
-    private func withoutVainEdits(_ next: World) -> Scene {
+    private func withoutVainEdits(_ next: World, _ theirs: World) -> Scene {
         var scene = self
         for (label, object) in base.objects where next.objects[label] == object {
             if now.isAlive(label) { scene.now.take(object, label, isDead: false) }
+        }
+        let deletedByOthers = Set(base.objects.keys.filter(theirs.hasLost))
+        for relation in Relation.links {
+            let added = (now.links[relation] ?? []).subtracting(base.links[relation] ?? [])
+            for pair in added
+            where next.hasLost(pair.source) && deletedByOthers.contains(pair.target)
+                || next.hasLost(pair.target) && deletedByOthers.contains(pair.source)
+            {
+                scene.now.setLink(relation, pair, false)
+            }
         }
         return scene
     }

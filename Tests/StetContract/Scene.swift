@@ -91,12 +91,23 @@ struct RunReference {
     var touched: [Set<Label>] = [[]]
     /// What can be undone, by the author's context.
     var stacks: [Int: UndoModel] = [:]
+    /// The group that a context's commits belong to.
+    var groups: [Int: Int] = [:]
+    private var groupCount = 0
+    /// The values that the journal has lost, and the commits that have lost them.
+    var redacted: Set<ValueImage> = []
+    var erased: Set<Int> = []
     /// The last commit that was trimmed.
     var floor = 0
     /// The labels that were ever given.
     var known: Set<Label> = []
 
     var head: Int { states.count - 1 }
+
+    mutating func beginGroup(_ begins: Bool, _ index: Int) {
+        groupCount += 1
+        groups[index] = begins ? groupCount : nil
+    }
 
     /// The objects that commits after a revision have changed.
     func touched(since revision: Int) -> Set<Label> {

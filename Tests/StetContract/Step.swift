@@ -28,12 +28,19 @@ indirect enum Step: Sendable {
     /// Begins again with a context that has seen nothing.
     case renew
     case policy(Policy)
-    case takeBack(TakingBack, Answer)
+    case takeBack(TakingBack, Answer, Failure?)
     case trim
+    /// Takes values out of the journal.
+    case redact(Label, Attribute)
+    /// Begins or ends a group of commits.
+    case group(Bool)
 }
 
-/// What makes a save fail that nothing is wrong with.
-enum Failure: String, Sendable, CaseIterable { case willCommit, begin, put, commit }
+/// What makes a commit fail that nothing is wrong with; `full` is a map that can't grow.
+enum Failure: String, Sendable, CaseIterable { case willCommit, begin, put, full, commit }
+
+/// A value that can be redacted.
+enum Attribute: String, Sendable, CaseIterable { case name, number, key }
 
 /// How an asynchronous save ends, besides what the contract makes of it.
 enum FlightEnd: String, Sendable, CaseIterable {
@@ -84,7 +91,7 @@ extension Step {
         case .rollBackObject(let label):
             return now.objects[label] != nil && scene.base.objects[label] != nil
         case .restore(let number): return scene.snapshots[number] != nil
-        case .takeBack(.revert(let distance), _):
+        case .takeBack(.revert(let distance), _, _):
             return run.head - distance > run.floor
         default: return true
         }
@@ -150,8 +157,11 @@ extension Step: CustomStringConvertible {
         case .letGo: return "let go of objects"
         case .refresh: return "refresh()"
         case .renew: return "a new context"
-        case .takeBack(let what, let answer): return "\(what) .\(answer)"
+        case .takeBack(let what, let answer, let failure):
+            return "\(what) .\(answer)" + (failure.map { " failing in \($0)" } ?? "")
         case .trim: return "trim"
+        case .redact(let label, let attribute): return "redact \(label).\(attribute)"
+        case .group(let begins): return begins ? "a group begins" : "the group ends"
         case .policy(let policy): return "mergePolicy = \(policy)"
         }
     }

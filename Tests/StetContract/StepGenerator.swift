@@ -30,11 +30,15 @@ struct StepGenerator {
     }
 
     private mutating func step(_ scene: Scene, among count: Int) -> Step {
-        switch below(undoes ? 112 : 100) {
+        switch below(undoes ? 121 : 100) {
         case 100...110:
             let what: [TakingBack] = [.undo, .undo, .redo, .revert(below(6))]
-            return .takeBack(pick(what)!, pick([.fail, .fail, .skip, .overwrite])!)
-        case 111: return .trim
+            return .takeBack(
+                pick(what)!, pick([.fail, .fail, .skip, .overwrite])!,
+                chance(8) ? failure() : nil)
+        case 111: return chance(4) ? .trim : .save(keepsPending: false, nil)
+        case 112...117: return .redact(any(scene.base), pick(Attribute.allCases)!)
+        case 118...120: return .group(chance(2))
         case 0..<78: return edit(scene)
         case 78: return .rollBack
         case 79, 80: return .snapshot(below(3))

@@ -10,12 +10,33 @@ enum TakingBack: Sendable {
 
 /// What a commit can be undone and redone by, for one author.
 struct UndoModel: Equatable {
-    var undo: [Int] = []
-    var redo: [Int] = []
+    struct Entry: Equatable {
+        let revision: Int
+        /// Commits of a group that follow each other on a stack are one step.
+        var group: Int?
+    }
 
-    mutating func edited(_ revision: Int) {
-        undo.append(revision)
+    var undo: [Entry] = []
+    var redo: [Entry] = []
+
+    mutating func edited(_ revision: Int, in group: Int? = nil) {
+        undo.append(Entry(revision: revision, group: group))
         redo = []
+    }
+
+    /// The steps of a stack from the top down, each with its last commit first.
+    static func steps(of stack: [Entry]) -> [[Int]] {
+        var steps: [[Int]] = []
+        var group: Int?
+        for entry in stack.reversed() {
+            if entry.group != nil, entry.group == group {
+                steps[steps.count - 1].append(entry.revision)
+            } else {
+                steps.append([entry.revision])
+            }
+            group = entry.group
+        }
+        return steps
     }
 }
 
@@ -26,10 +47,12 @@ struct Inverse {
     /// True when every cell was so, or had the value of before already.
     var isClean = true
 
-    init(of subject: Int, in states: [World]) {
-        let (before, after) = (states[subject - 1], states[subject])
-        let now = states[states.count - 1]
-        world = now
+    init(of subjects: [Int], in states: [World]) {
+        world = states[states.count - 1]
+        for subject in subjects { takeBack(states[subject - 1], states[subject], now: world) }
+    }
+
+    private mutating func takeBack(_ before: World, _ after: World, now: World) {
         for (label, object) in before.objects where after.objects[label] == nil {
             if let present = now.objects[label] {
                 if present != object { isClean = false }

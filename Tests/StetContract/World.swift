@@ -35,6 +35,8 @@ struct World: Equatable {
 
     func isAlive(_ label: Label) -> Bool { objects[label] != nil && !dead.contains(label) }
 
+    func hasLost(_ label: Label) -> Bool { objects[label] == nil }
+
     func alive(_ kind: Kind) -> [Label] {
         objects.filter { $1.kind == kind && !dead.contains($0) }.keys.sorted()
     }
