@@ -251,7 +251,9 @@ struct ReferenceInversion {
         var present = places.filter(stored.contains)
         let ids = Set(present.map(\.id))
         let earlier = before.filter { ids.contains($0.id) }
-        let taken = Set(present.map(\.position))
+        // What others have added may have the place of a member that came back.
+        let known = Set(earlier.map(\.id))
+        let taken = Set(present.filter { !known.contains($0.id) }.map(\.position))
         if earlier.allSatisfy(present.contains),
             !restored.contains(where: {
                 taken.contains($0.position)
