@@ -4,10 +4,21 @@ import Glibc
 /// A consistent view of an environment for the length of a closure.
 ///
 /// Every buffer that it hands out points into the memory map and is valid until the closure ends
-/// (in a write transaction: until the next change). Copy what must live longer.
-package struct ReadTransaction {
+/// (in a write transaction: until the next change). Copy what must live longer. It can't be copied,
+/// so that nothing of it leaves the closure unnoticed.
+package struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
     package let environment: Environment
+
+    init(handle: OpaquePointer, environment: Environment) {
+        self.handle = handle
+        self.environment = environment
+    }
+
+    /// Returns the same view, for a value that works on it and ends before the closure does.
+    package borrowing func shared() -> ReadTransaction {
+        ReadTransaction(handle: handle, environment: environment)
+    }
 
     /// The value of `key`, or nil.
     package func get(

@@ -34,15 +34,15 @@ package struct CommitRefusal: Error, Sendable {
 }
 
 /// The data that the writer looks at before it writes anything.
-struct CommitCheck {
+struct CommitCheck: ~Copyable {
     let set: EncodedChangeSet
     let file: StoreFile
     let transaction: ReadTransaction
 
-    init(_ set: EncodedChangeSet, _ file: StoreFile, _ transaction: ReadTransaction) {
+    init(_ set: EncodedChangeSet, _ file: StoreFile, _ transaction: borrowing ReadTransaction) {
         self.set = set
         self.file = file
-        self.transaction = transaction
+        self.transaction = transaction.shared()
     }
 
     /// What has moved since the change set was prepared; empty when it can be written.

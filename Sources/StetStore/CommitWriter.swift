@@ -211,7 +211,7 @@ extension StoreFile {
         }
     }
 
-    func lastKey(of table: Table, in transaction: ReadTransaction) throws -> ObjectID? {
+    func lastKey(of table: Table, in transaction: borrowing ReadTransaction) throws -> ObjectID? {
         guard let entry = try transaction.cursor(in: table).last() else { return nil }
         guard entry.key.count == 16 else {
             throw DecodingFailure("a record key of \(entry.key.count) bytes")

@@ -142,7 +142,7 @@ package struct Journal: Sendable {
         of revision: Revision, in transaction: borrowing ReadTransaction
     ) -> EntryChunks {
         let table = table
-        let transaction = copy transaction
+        let transaction = transaction.shared()
         return EntryChunks(of: revision) { number in
             let value = try Self.withKey(revision, number) { key in
                 try transaction.get(key, in: table)

@@ -7,8 +7,8 @@ package struct StoreReader: ~Copyable {
     let transaction: ReadTransaction
     package let file: StoreFile
 
-    init(_ transaction: ReadTransaction, _ file: StoreFile) {
-        self.transaction = transaction
+    init(_ transaction: borrowing ReadTransaction, _ file: StoreFile) {
+        self.transaction = transaction.shared()
         self.file = file
     }
 

@@ -31,6 +31,7 @@ extension Verification {
         let building =
             try StoreTables.indexBuild(in: transaction)?.numbers
             .filter { file.schema.index(numbered: $0) == nil } ?? []
+        let transaction = transaction.shared()
         try transaction.scan(table) { key, value in
             if let entry = try? IndexKey(key), building.contains(entry.number) { return true }
             if expected.removeValue(forKey: Array(key)) == nil || !value.isEmpty {

@@ -67,7 +67,7 @@ extension StoreFile {
 /// The fold of a journal, and its comparison with the projection.
 ///
 /// Shares only decoders with the path that commits.
-struct Verification {
+struct Verification: ~Copyable {
     let file: StoreFile
     let transaction: ReadTransaction
     var report = VerificationReport()
@@ -96,16 +96,18 @@ struct Verification {
         var schemaRevision: Int
     }
 
-    init(_ file: StoreFile, _ transaction: ReadTransaction) throws {
-        self.file = file
-        self.transaction = transaction
-        states = Array(repeating: [:], count: file.schema.entities.count)
-        floor = try JournalFloor.read(in: transaction)
+    init(_ file: StoreFile, _ transaction: borrowing ReadTransaction) throws {
+        let floor = try JournalFloor.read(in: transaction)
         let first = file.history.migrations.first?.from ?? file.schema
         let revision = floor.map { Int($0.schemaRevision) } ?? first.revision
-        era = try SchemaHistory(
+        let era = try SchemaHistory(
             try file.history.schema(revision),
             Array(file.history.migrations.prefix { $0.to.revision <= revision }))
+        self.file = file
+        self.transaction = transaction.shared()
+        self.floor = floor
+        self.era = era
+        states = Array(repeating: [:], count: file.schema.entities.count)
     }
 
     mutating func run() throws -> VerificationReport {
@@ -281,6 +283,7 @@ struct Verification {
     private mutating func compareRecords(ofEntity entity: Int) throws {
         var remaining = states[entity - 1]
         let name = file.schema.entities[entity - 1].name
+        let transaction = transaction.shared()
         try transaction.scan(file.records[entity - 1]) { key, value in
             guard key.count == 16 else {
                 note("A record key of \(name) has \(key.count) bytes.")

@@ -38,7 +38,8 @@ private struct MemberListWriter: ~Copyable {
     private let cursor: Cursor
     private var merged: MergedEntries
 
-    init(_ tree: MemberTree, _ revision: Revision, _ transaction: ReadTransaction) throws {
+    init(_ tree: MemberTree, _ revision: Revision, _ transaction: borrowing ReadTransaction) throws
+    {
         table = tree.table
         merged = MergedEntries(revision)
         cursor = try transaction.cursor(in: tree.table)

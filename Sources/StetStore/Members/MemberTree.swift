@@ -15,7 +15,7 @@ package struct MemberTree: Sendable {
     ///
     /// - Complexity: O(members), a cursor move for each chunk.
     package func forEachEntry(
-        of owner: ObjectID, at end: MemberEnd, in transaction: ReadTransaction,
+        of owner: ObjectID, at end: MemberEnd, in transaction: borrowing ReadTransaction,
         _ body: (MemberEntry) throws -> Bool
     ) throws {
         try forEachChunk(of: owner, at: end, in: transaction) { chunk in
@@ -31,7 +31,7 @@ package struct MemberTree: Sendable {
     ///
     /// - Complexity: O(chunks).
     package func count(
-        of owner: ObjectID, at end: MemberEnd, in transaction: ReadTransaction
+        of owner: ObjectID, at end: MemberEnd, in transaction: borrowing ReadTransaction
     ) throws -> Int {
         var count = 0
         try forEachChunk(of: owner, at: end, in: transaction) { chunk in
@@ -45,7 +45,8 @@ package struct MemberTree: Sendable {
     ///
     /// - Complexity: a few cursor moves, O(entries of a chunk).
     package func entry(
-        of member: ObjectID, _ owner: ObjectID, at end: MemberEnd, in transaction: ReadTransaction
+        of member: ObjectID, _ owner: ObjectID, at end: MemberEnd,
+        in transaction: borrowing ReadTransaction
     ) throws -> MemberEntry? {
         let prefix = MemberKey.prefix(end.number, owner)
         var key = prefix
@@ -64,7 +65,7 @@ package struct MemberTree: Sendable {
     ///
     /// - Complexity: a few cursor moves, O(entries of a chunk).
     package func lastEntry(
-        of owner: ObjectID, at end: MemberEnd, in transaction: ReadTransaction
+        of owner: ObjectID, at end: MemberEnd, in transaction: borrowing ReadTransaction
     ) throws -> MemberEntry? {
         let prefix = MemberKey.prefix(end.number, owner)
         // No place is after this one.
@@ -79,7 +80,7 @@ package struct MemberTree: Sendable {
     }
 
     private func forEachChunk(
-        of owner: ObjectID, at end: MemberEnd, in transaction: ReadTransaction,
+        of owner: ObjectID, at end: MemberEnd, in transaction: borrowing ReadTransaction,
         _ body: (MemberChunk) throws -> Bool
     ) throws {
         let layout = end.layout

@@ -113,6 +113,7 @@ extension Verification {
 
     /// Takes what is stored out of what is expected.
     private mutating func compareLists(_ expected: inout Set<Listing>) throws {
+        let transaction = transaction.shared()
         try transaction.scan(file.members.table) { key, value in
             do {
                 let (number, owner) = try MemberKey.decode(key)
@@ -165,6 +166,7 @@ extension Verification {
     private mutating func walkLinksBack() throws {
         guard let floor else { return }
         var changeCount = 0
+        let transaction = transaction.shared()
         try transaction.scan(file.members.table) { key, value in
             let (number, owner) = try MemberKey.decode(key)
             guard let end = file.schema.end(numbered: number), case .sources = end.source else {

@@ -143,7 +143,7 @@ struct MigrationWriter {
         try floor.write(in: transaction)
     }
 
-    private func digestOfLinks(in transaction: ReadTransaction) throws -> StateDigest {
+    private func digestOfLinks(in transaction: borrowing ReadTransaction) throws -> StateDigest {
         var digest = StateDigest()
         for case let ends? in migration.to.links.indices.map({ migration.to.ends(ofLink: $0 + 1) })
         {
@@ -268,13 +268,12 @@ struct MigrationWriter {
         in transaction: borrowing WriteTransaction
     ) throws {
         guard let indexes else { return }
-        let reading = transaction.reading
-        try reading.scan(indexes, KeyRange(prefix: prefix)) { key, _ in
+        try transaction.reading.scan(indexes, KeyRange(prefix: prefix)) { key, _ in
             let entry = try IndexKey(key)
             // Longer ones begin with these values, too.
             guard entry.values.count + IndexKey.numberByteCount == prefix.count else { return true }
             if entry.isTruncated {
-                let whole = try self.values(of: entry.id, index, in: reading)
+                let whole = try self.values(of: entry.id, index, in: transaction.reading)
                 guard whole == values else { return true }
             }
             let entity = migration.to.entities[index.entity - 1]
@@ -289,7 +288,7 @@ struct MigrationWriter {
 
     /// The key of an object's values, not truncated.
     private func values(
-        of id: ObjectID, _ index: NumberedIndex, in transaction: ReadTransaction
+        of id: ObjectID, _ index: NumberedIndex, in transaction: borrowing ReadTransaction
     ) throws -> [UInt8]? {
         let value = try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
             id.store(to: key.baseAddress!)

@@ -59,13 +59,13 @@ extension StoreFile {
 }
 
 /// Writes a copy's tables, as far as they may differ, to the store that it is a copy of.
-private struct CopyAdoption {
+private struct CopyAdoption: ~Copyable {
     private let file: StoreFile
     private let source: ReadTransaction
 
     init(_ file: StoreFile, _ source: borrowing ReadTransaction) {
         self.file = file
-        self.source = copy source
+        self.source = source.shared()
     }
 
     func write(behind base: Head, to transaction: borrowing WriteTransaction) throws {

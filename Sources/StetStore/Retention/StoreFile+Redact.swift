@@ -68,7 +68,7 @@ extension StoreFile {
 }
 
 /// A redaction on its way back along the changes of its object.
-private struct RedactionWork {
+private struct RedactionWork: ~Copyable {
     private let request: RedactionRequest
     private let file: StoreFile
     private let transaction: ReadTransaction
@@ -87,21 +87,22 @@ private struct RedactionWork {
     var plan: RedactionPlan { RedactionPlan(revisions: revisions, valueCount: valueCount) }
 
     init(
-        _ request: RedactionRequest, _ file: StoreFile, _ transaction: ReadTransaction
+        _ request: RedactionRequest, _ file: StoreFile, _ transaction: borrowing ReadTransaction
     ) throws {
-        self.request = request
-        self.file = file
-        self.transaction = transaction
         let reader = StoreReader(transaction, file)
         guard let (header, stored) = try reader.stored(request.entity, request.object) else {
             throw StoreError(
                 .notFound, path: file.path, message: "There is no object \(request.object).",
                 advice: "Nothing was changed.")
         }
-        revision = header.revision
-        present =
+        let present =
             header.isTombstone
             ? nil : try reader.withBody(header, stored, request.entity) { Array($0) }
+        self.request = request
+        self.file = file
+        self.transaction = transaction.shared()
+        self.present = present
+        revision = header.revision
         ahead = present == nil ? [] : Set(request.slots)
     }
 

@@ -7,6 +7,7 @@ import StetLMDB
 extension Verification {
     mutating func compareRecords(backTo floor: JournalFloor) throws {
         var changeCount = 0
+        let transaction = transaction.shared()
         for number in states.indices.map({ $0 + 1 }) {
             let name = file.schema.entities[number - 1].name
             try transaction.scan(file.records[number - 1]) { key, value in
@@ -84,7 +85,9 @@ private struct RecordWalk {
     }
 
     /// Goes back over all changes behind `floor`; what is wrong with one of them.
-    mutating func run(to floor: Revision, in transaction: ReadTransaction) throws -> String? {
+    mutating func run(to floor: Revision, in transaction: borrowing ReadTransaction) throws
+        -> String?
+    {
         while revision > floor {
             let current = revision
             let found: (problem: String?, previous: Revision)? = try file.journal.withChange(

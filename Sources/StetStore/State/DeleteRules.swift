@@ -1,6 +1,6 @@
 /// The objects and memberships that delete rules look at and change: those of a context with its
 /// pending changes, or those of an undo that is being prepared.
-package protocol DeletionGraph {
+package protocol DeletionGraph: ~Copyable {
     var schema: Schema { get }
     /// True for an object that is deleted, or that does not exist.
     func isDeleted(_ object: ObjectKey) throws -> Bool
@@ -24,7 +24,7 @@ package enum DeleteRules {
     /// - Throws: what the graph throws.
     /// - Complexity: O(members of deleted objects), a look at each list of theirs.
     package static func propagate(
-        _ deleted: [ObjectKey], in graph: inout some DeletionGraph
+        _ deleted: [ObjectKey], in graph: inout some DeletionGraph & ~Copyable
     ) throws {
         var queue = deleted
         var next = 0
@@ -40,7 +40,8 @@ package enum DeleteRules {
 
     /// The rules of an object's own references.
     private static func cascadeReferences(
-        of object: ObjectKey, _ queue: inout [ObjectKey], in graph: inout some DeletionGraph
+        of object: ObjectKey, _ queue: inout [ObjectKey],
+        in graph: inout some DeletionGraph & ~Copyable
     ) throws {
         let entity = graph.schema.entities[object.entity - 1]
         for slot in graph.schema.ruledSlots(ofEntity: object.entity) {
@@ -56,7 +57,7 @@ package enum DeleteRules {
 
     private static func apply(
         ruleOf end: MemberEnd, of owner: ObjectKey, _ queue: inout [ObjectKey],
-        in graph: inout some DeletionGraph
+        in graph: inout some DeletionGraph & ~Copyable
     ) throws {
         let members = try graph.members(of: owner, at: end)
         if members.isEmpty { return }
@@ -80,7 +81,7 @@ package enum DeleteRules {
 
     private static func delete(
         _ object: ObjectKey, _ path: String, _ queue: inout [ObjectKey],
-        in graph: inout some DeletionGraph
+        in graph: inout some DeletionGraph & ~Copyable
     ) throws {
         if try graph.isDeleted(object) { return }
         try graph.delete(object, path: path)
@@ -107,7 +108,7 @@ package enum DeleteRules {
 
     /// The deletions that a rule forbids, judged by what the changes come to in the end.
     package static func denials(
-        of deleted: some Sequence<ObjectKey>, in graph: borrowing some DeletionGraph
+        of deleted: some Sequence<ObjectKey>, in graph: borrowing some DeletionGraph & ~Copyable
     ) throws -> [Denial] {
         var denials: [Denial] = []
         for object in deleted {

@@ -44,14 +44,6 @@ extension Inversion {
         }
     }
 
-    /// The cells of a change in the present schema.
-    private func forEachCell(
-        of change: JournalChange, _ commit: Commit, _ body: (PresentCell) throws -> Void
-    ) throws {
-        try file.history.forEachCell(
-            of: change, from: Int(commit.envelope.schemaRevision), body)
-    }
-
     /// True for a cell that every writer changes: it follows where it can, and is never in
     /// conflict.
     private func isStamped(_ slot: Int, of entity: Entity) -> Bool {
@@ -76,7 +68,7 @@ extension Inversion {
         let subject = commit.revision
         let arena = CellArena()
         try body.read(as: entity) { body in
-            try forEachCell(of: change, commit) { cell in
+            try file.history.forEachCell(of: change, from: commit.schema.revision) { cell in
                 let property = entity.properties[cell.slot]
                 #if STET_FAULTS
                     let isNullified = cell.after == nil && property.type == .reference
@@ -120,7 +112,7 @@ extension Inversion {
     private func isMove(_ change: JournalChange, _ commit: Commit) throws -> Bool {
         var isMove = true
         let entity = schema.entities[change.entity - 1]
-        try forEachCell(of: change, commit) { cell in
+        try file.history.forEachCell(of: change, from: commit.schema.revision) { cell in
             if !entity.properties[cell.slot].hasPosition
                 || cell.before?.target != cell.after?.target
             {
@@ -139,7 +131,7 @@ extension Inversion {
         let entity = entity(key)
         var isModified = false
         try body.read(as: entity) { body in
-            try forEachCell(of: change, commit) { cell in
+            try file.history.forEachCell(of: change, from: commit.schema.revision) { cell in
                 if isModified || isStamped(cell.slot, of: entity) { return }
                 let current = try body.cell(cell.slot)
                 isModified =

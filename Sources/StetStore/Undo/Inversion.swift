@@ -4,7 +4,7 @@ import StetLMDB
 ///
 /// A cell that is as the commit left it gets the value of before; one that has that value already
 /// stays; anything else is a conflict, which the policy decides.
-struct Inversion {
+struct Inversion: ~Copyable {
     let file: StoreFile
     let transaction: ReadTransaction
     private let policy: UndoPolicy
@@ -61,9 +61,9 @@ struct Inversion {
         let subject: Revision
     }
 
-    init(_ file: StoreFile, _ transaction: ReadTransaction, _ policy: UndoPolicy) throws {
+    init(_ file: StoreFile, _ transaction: borrowing ReadTransaction, _ policy: UndoPolicy) throws {
         self.file = file
-        self.transaction = transaction
+        self.transaction = transaction.shared()
         self.policy = policy
         state = WorkingState(file.schema, at: try Head.read(in: transaction).revision)
     }
