@@ -1,8 +1,8 @@
 import Foundation
 import StetContract
 
-/// `stet-contract MODE STEPS SEED [DIFFERENCES]`: compares the library with its reference in so many
-/// steps, or until it has found so many differences; 20 when it is not given.
+/// `stet-contract MODE STEPS SEED [DIFFERENCES]`: compares the library with its reference in so
+/// many steps, or until it has found so many differences, else 20.
 @main struct StetContractTool {
     @MainActor static func main() async throws {
         let arguments = CommandLine.arguments
