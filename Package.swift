@@ -188,7 +188,7 @@ for target in package.targets where ![.system, .plugin].contains(target.type) {
         settings.append(.treatAllWarnings(as: .error))
     }
     if faultsAreCompiledIn {
-        // Injected errors and planted bugs, for the tests that must catch them.
+        // Calls that fail on request, for the tests of what is then left.
         settings.append(.define("STET_FAULTS"))
     }
     target.swiftSettings = settings

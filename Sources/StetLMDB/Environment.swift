@@ -25,8 +25,8 @@ package final class Environment: Sendable {
         package var tableCount: Int = 64
         /// False opens an existing file only.
         package var createsFile = true
-        /// Pages that a commit wrote may still be in the page cache when it returns: for planted
-        /// bugs only.
+        /// Pages that a commit wrote may still be in the page cache when it returns: for files that
+        /// nobody needs after a power cut, or that are synced as a whole later.
         package var skipsSync = false
         /// Where the age of readers is taken from: any monotonic clock.
         package var uptime: @Sendable () -> Duration = systemUptime

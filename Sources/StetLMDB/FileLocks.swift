@@ -93,9 +93,6 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
     ///
     /// Called with the right to open.
     func claim() throws(LMDBError) {
-        #if STET_FAULTS
-            if isPlantedInProcess("namespaceNotClaimed") { return }
-        #endif
         // Where there is no /proc only the same process id shows that there are two namespaces.
         if let namespace = FileIdentity(path: "/proc/self/ns/pid")?.number,
             try !data.claim(namespace, in: Claim.namespace.base, path)
@@ -127,9 +124,6 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
     /// - Complexity: two calls of the system.
     func checkPlace(_ operation: LMDBError.Operation) throws(LMDBError) {
         if isInPlace { return }
-        #if STET_FAULTS
-            if isPlantedInProcess("placeNotChecked") { return }
-        #endif
         for (path, identity, name) in [
             (path, identity, "its file"), (lockPath, lockIdentity, "its lock file"),
         ] {

@@ -36,18 +36,21 @@ package final class FileWatch: @unchecked Sendable {  // `notification` has one 
     /// Whether writes to the file wake the thread.
     package var isWatching: Bool { notification >= 0 }
 
-    /// Lets writes to the file wake the thread.
+    /// Lets writes to the file, which `environment` has open, wake the thread.
     ///
     /// Has no effect where the system has no watch left: the time-out must do.
-    package func startWatching() {
+    package func startWatching(_ environment: Environment) {
         if isWatching { return }
+        #if STET_FAULTS
+            if environment.faults.code(for: .watch) != 0 { return }
+        #endif
         notification = inotify_init1(Int32(IN_CLOEXEC) | Int32(IN_NONBLOCK))
         if isWatching, inotify_add_watch(notification, path, UInt32(IN_MODIFY)) < 0 {
             stopWatching()
         }
     }
 
-    /// Ends what `startWatching()` began.
+    /// Ends what `startWatching(_:)` began.
     package func stopWatching() {
         if isWatching { close(notification) }
         notification = -1

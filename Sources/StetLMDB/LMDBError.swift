@@ -9,6 +9,8 @@ package struct LMDBError: Error, Hashable, Sendable {
         case environmentStatistics, checkReaders, copy, create, inspect
         /// A commit that was carried out, and then reported as failed: for injected failures only.
         case reportOfCommit
+        /// The system's notice of writes, which nobody misses for long: for injected failures only.
+        case watch
     }
 
     package let operation: Operation
@@ -47,6 +49,7 @@ package struct LMDBError: Error, Hashable, Sendable {
     package var attempt: String {
         switch operation {
         case .openEnvironment, .openTable, .inspect: "opened"
+        case .watch: "watched"
         case .put, .delete, .commit, .reportOfCommit: "written"
         case .begin, .get, .cursor: "used"
         case .setMapSize: "enlarged"

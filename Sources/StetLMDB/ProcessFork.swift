@@ -37,9 +37,6 @@ enum ProcessFork {
         return descriptors.withLock { descriptors in
             let descriptor = open()
             let code = errno
-            #if STET_FAULTS
-                if isPlantedInProcess("locksStayInChild") { return descriptor }
-            #endif
             if descriptor >= 0 { descriptors.insert(descriptor) }
             errno = code
             return descriptor

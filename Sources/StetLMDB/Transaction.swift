@@ -272,9 +272,6 @@ extension Environment {
         endUse()
         defer { endWriting() }
         guard code != 0 else { return result }
-        #if STET_FAULTS
-            if cause == ENOSPC, faults.planted.contains("fullDiskIgnored") { return result }
-        #endif
         var error = LMDBError(.commit, code: cause, path: path)
         if isOutcomeOpen {
             error.isOutcomeOpen = true

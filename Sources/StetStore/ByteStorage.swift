@@ -114,12 +114,6 @@ package final class ByteStorage: Sendable {
     }
 }
 
-#if STET_FAULTS
-    /// The planted bug that the fuzzer must find.
-    private let skipsBoundsCheck =
-        getenv("STET_PLANTED").map { String(cString: $0) } == "uncheckedRead"
-#endif
-
 /// Reads little-endian fields one after the other; every read is checked, none traps.
 package struct ByteReader {
     package let bytes: UnsafeRawBufferPointer
@@ -142,11 +136,7 @@ package struct ByteReader {
     package mutating func read(
         byteCount: Int
     ) throws(DecodingFailure) -> UnsafeRawBufferPointer {
-        var isThere = byteCount >= 0 && remaining >= byteCount
-        #if STET_FAULTS
-            if skipsBoundsCheck { isThere = true }
-        #endif
-        guard isThere else { throw DecodingFailure("too short") }
+        guard byteCount >= 0, remaining >= byteCount else { throw DecodingFailure("too short") }
         defer { offset += byteCount }
         return UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + byteCount])
     }

@@ -70,9 +70,6 @@ struct CommitCheck: ~Copyable {
     /// for.
     private func movedHeads() throws -> UndoHeads? {
         guard let owner = UndoOwner(set.attributes) else { return nil }
-        #if STET_FAULTS
-            if file.planted.contains("stackNotCompared") { return nil }
-        #endif
         let heads: UndoHeads
         switch set.purpose.cause {
         case .undo(let subject):

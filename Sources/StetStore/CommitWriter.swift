@@ -77,9 +77,6 @@ extension StoreFile {
     /// and synced, so that the journal tells.
     private func settled(_ submission: Submission, _ error: LMDBError) -> Result<Commit, any Error>
     {
-        #if STET_FAULTS
-            if planted.contains("inputOutputErrorIgnored") { return .failure(StoreError(error)) }
-        #endif
         do {
             let found = try decidedCommit(with: submission.id)
             guard let found else { return .failure(StoreError(error)) }
@@ -100,11 +97,6 @@ extension StoreFile {
     private func write(
         _ batch: [Submission], _ results: inout [Result<Commit, any Error>]
     ) throws {
-        #if STET_FAULTS
-            if planted.contains("headOutsideTransaction") {
-                return try writeHeadApart(batch, &results)
-            }
-        #endif
         try environment.write { transaction in
             let before = try Head.read(in: transaction.reading)
             var head = before
@@ -112,27 +104,8 @@ extension StoreFile {
                 results.append(try write(submission, &head, in: transaction))
             }
             if head != before { try head.write(in: transaction) }
-            #if STET_FAULTS
-                if planted.contains("publishBeforeCommit") { publish(results) }
-            #endif
         }
     }
-
-    #if STET_FAULTS
-        /// `write` with a planted bug: two transactions.
-        private func writeHeadApart(
-            _ batch: [Submission], _ results: inout [Result<Commit, any Error>]
-        ) throws {
-            let head = try environment.write { transaction in
-                var head = try Head.read(in: transaction.reading)
-                for submission in batch {
-                    results.append(try write(submission, &head, in: transaction))
-                }
-                return head
-            }
-            try environment.write { try head.write(in: $0) }
-        }
-    #endif
 
     private func write(
         _ submission: Submission, _ head: inout Head, in transaction: borrowing WriteTransaction
@@ -172,7 +145,7 @@ extension StoreFile {
         envelope.below = try moveStacks(set, envelope, in: transaction)
         let hash = try journal.append(envelope, set, in: transaction)
         try putRecords(set, envelope, in: transaction)
-        try putMembers(set, envelope.revision, in: transaction)
+        try members.apply(set.members, at: envelope.revision, schema, in: transaction)
         try putIndexEntries(set.indexChanges, in: transaction)
         head.follow(envelope, hash)
         return envelope
@@ -219,21 +192,6 @@ extension StoreFile {
         return ObjectID(bytes: entry.key)
     }
 
-    private func putMembers(
-        _ set: EncodedChangeSet, _ revision: Revision,
-        in transaction: borrowing WriteTransaction
-    ) throws {
-        var edits = set.members
-        #if STET_FAULTS
-            if planted.contains("reverseReferenceNotWritten"),
-                let index = edits.firstIndex(where: { $0.action == .put })
-            {
-                edits.remove(at: index)
-            }
-        #endif
-        try members.apply(edits, at: revision, schema, in: transaction)
-    }
-
     private func putIndexEntries(
         _ changes: IndexChanges, in transaction: borrowing WriteTransaction
     ) throws {
@@ -242,11 +200,7 @@ extension StoreFile {
         for entry in changes.removed {
             try changes.withBytes(of: entry) { _ = try transaction.delete($0, in: table) }
         }
-        var added = changes.added[...]
-        #if STET_FAULTS
-            if planted.contains("indexEntryNotWritten") { added = added.dropFirst() }
-        #endif
-        for entry in added {
+        for entry in changes.added {
             try changes.withBytes(of: entry) { key in
                 let none = UnsafeRawBufferPointer(start: nil, count: 0)
                 try transaction.put(none, for: key, in: table)

@@ -37,9 +37,6 @@ extension CommitCheck {
     /// Adds what was looked up and has changed since.
     func checkLookups(_ head: Head, into reasons: inout [CommitRefusal.Reason]) throws {
         guard !set.lookups.isEmpty, head.revision > set.lookups.revision else { return }
-        #if STET_FAULTS
-            if file.planted.contains("lookupsNotChecked") { return }
-        #endif
         for key in set.lookups.objects {
             let now = try header(key.entity, key.id)?.revision ?? .zero
             if now > set.lookups.revision {

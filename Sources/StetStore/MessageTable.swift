@@ -46,7 +46,7 @@ public struct MessageTable: Sendable {
     func text(_ sentence: Sentence, entity: String, property: String?) -> String {
         let key = sentence.key
         let form = sentence.count.flatMap { plurals[key]?[plural($0)] }
-        let template = (isPlanted("C3") ? nil : form) ?? sentences[key] ?? key
+        let template = form ?? sentences[key] ?? key
         guard template.utf8.contains(UInt8(ascii: "{")) else { return template }
         func name(_ property: String) -> String { names["\(entity).\(property)"] ?? property }
         let entityName = names[entity] ?? entity

@@ -97,12 +97,6 @@ package struct RecordHeader: Hashable, Sendable {
             UInt64(littleEndian: base.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
     }
 
-    #if STET_FAULTS
-        /// A planted bug.
-        private static let skipsVerification =
-            StoreFile.plantedByName == "recordChecksumNotVerified"
-    #endif
-
     /// - Throws: `DecodingFailure` when the checksum that stands in `record` is not that of its
     ///   contents.
     @inline(__always)
@@ -111,9 +105,6 @@ package struct RecordHeader: Hashable, Sendable {
     ) throws(DecodingFailure) {
         let stored = UInt32(littleEndian: record.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
         let body = UnsafeRawBufferPointer(rebasing: record[RecordLayout.headerByteCount...])
-        #if STET_FAULTS
-            if Self.skipsVerification { return }
-        #endif
         guard stored == checksum(Self.bodyHash(body, of: id)) else {
             throw DecodingFailure("the record of object \(id) does not match its checksum")
         }

@@ -95,7 +95,7 @@ public struct StoreError: Error, Hashable, Sendable {
         self.code = code
         self.path = path
         self.message = message
-        self.advice = isPlanted("C9") ? "" : advice
+        self.advice = advice
         self.systemCode = systemCode
     }
 }

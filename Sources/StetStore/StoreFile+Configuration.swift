@@ -1,7 +1,6 @@
 package import Logging
 package import Metrics
 import FoundationEssentials
-import Glibc
 import StetLMDB
 
 extension StoreFile {
@@ -53,9 +52,6 @@ extension StoreFile {
                     ])
             }
             configuration.tableCount = entityCount + StoreTables.fixedCount
-            #if STET_FAULTS
-                configuration.skipsSync = StoreFile.plantedByName == "unsyncedCommit"
-            #endif
             return configuration
         }
     }

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import Logging
 package import StetLMDB
 import Synchronization
@@ -49,14 +48,6 @@ package final class StoreFile: Sendable {
             return indexes
         }
     }
-
-    #if STET_FAULTS
-        /// The planted bugs that are active.
-        package var planted: Set<String> { environment.faults.planted }
-
-        /// The bug that `STET_PLANTED` plants in every store of this process.
-        static let plantedByName = getenv("STET_PLANTED").map { String(cString: $0) }
-    #endif
 
     private init(
         environment: Environment, history: SchemaHistory, storeID: ObjectID, tables: StoreTables,
@@ -110,9 +101,6 @@ package final class StoreFile: Sendable {
             try refuseForeign(place, declared)
             sizes.createsFile = false
             let environment = try Environment.open(at: path, sizes)
-            #if STET_FAULTS
-                if let planted = plantedByName { environment.faults.planted.insert(planted) }
-            #endif
             if configuration.inspectsPages {
                 try refuseDamaged(try environment.inspectPages(), path)
             }

@@ -128,7 +128,7 @@ extension StoreReader {
             let entry = try IndexKey(key)
             if alike.key != nil, alike.key?.elementsEqual(entry.values) != true { try flush() }
             guard goesOn else { return false }
-            if entry.isTruncated, !isPlanted("truncatedKeyTrusted") {
+            if entry.isTruncated {
                 alike.key = alike.key ?? Array(entry.values)
                 if let values = try values(of: index, entry.id), range.contains(values) {
                     alike.objects.append((values, entry.id))

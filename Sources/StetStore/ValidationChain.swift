@@ -142,9 +142,9 @@ public final class ValidationChain: Sendable {
                     code: link.code, operation: operation, entity: field.entity, object: object,
                     property: field.property, slot: slot, value: field.value, rule: link.name,
                     ruleIndex: Violation.chainRuleIndex + index,
-                    Sentence(isPlanted("D2") ? "{property} is not valid" : link.message),
+                    Sentence(link.message),
                     messages: messages))
-            if mode == .firstFailure, !isPlanted("D1") { break }
+            if mode == .firstFailure { break }
         }
         return violations
     }
@@ -173,7 +173,7 @@ extension ValidationChain {
                 let found = self.violations(
                     links, field, item.kind, item.id, slot: slot, messages)
                 violations += found
-                if mode == .firstFailure, !found.isEmpty, !isPlanted("D1") { break }
+                if mode == .firstFailure, !found.isEmpty { break }
             }
         }
         return violations

@@ -184,8 +184,7 @@ extension Array where Element == Violation {
     ///
     /// Those of one rule keep the order in which they were found.
     package func inTotalOrder() -> [Violation] {
-        if isPlanted("A4") { return self }
-        return enumerated().sorted { one, other in
+        enumerated().sorted { one, other in
             if Violation.precedes(one.element, other.element) { return true }
             if Violation.precedes(other.element, one.element) { return false }
             return one.offset < other.offset
@@ -212,7 +211,7 @@ extension Schema {
                 object: conflict.object, property: single.map { _ in names[0] }, slot: single,
                 rule: single == nil ? "#Unique(\(names.joined(separator: ", ")))" : ".unique",
                 ruleIndex: Violation.uniqueRuleIndex, .notUnique(names),
-                others: isPlanted("A6") ? [] : [conflict.other], messages: messages)
+                others: [conflict.other], messages: messages)
         }
     }
 }

@@ -304,14 +304,6 @@ private struct WriterDuties {
         return !isDone
     }
 
-    private func startWatching(_ file: StoreFile) {
-        #if STET_FAULTS
-            // As where the system has no watch left.
-            if file.planted.contains("noWatch") { return }
-        #endif
-        watch.startWatching()
-    }
-
     /// LMDB tells readers of a commit a moment after the write that wakes this thread.
     mutating func noteWrite() { nextLooks = [25, 1] }
 
@@ -320,7 +312,7 @@ private struct WriterDuties {
         guard let file else { return -1 }
         let isObserved = file.feed.observerCount > 0
         if isObserved {
-            startWatching(file)
+            watch.startWatching(file.environment)
             file.catchUp()
         } else {
             watch.stopWatching()

@@ -21,7 +21,8 @@ struct CopyTests {
             FileManager.default.attributesOfItem(atPath: path)[.size] as? Int)
     }
 
-    @Test func aBackupHasTheSameObjectsCommitsAndIdAsTheStoreAndVerifies() throws {
+    @Test("C2 a backup has the objects, commits and id of the store, and verifies")
+    func aBackupHasTheSameObjectsCommitsAndIdAsTheStoreAndVerifies() throws {
         let fixture = try Fixture()
         try fixture.commitArticles(40)
         try fixture.commitArticles(40, first: 2_000)
@@ -101,7 +102,8 @@ struct CopyTests {
         #expect(try StoreInspection.inspect(small).damages == [])
     }
 
-    @Test func aRestoredStoreGoesOnWhereTheBackupWas() throws {
+    @Test("C2 a restored store goes on where the backup was")
+    func aRestoredStoreGoesOnWhereTheBackupWas() throws {
         let fixture = try Fixture()
         try fixture.commitArticles(3)
         let backup = fixture.directory.file("backup")

@@ -15,7 +15,8 @@ struct ExchangeTests {
         try Tool.Running(["import", library.path] + words + ["--without-validators"]).outcome()
     }
 
-    @Test func aStoreThatGoesThroughJSONLinesIsTheSame() throws {
+    @Test("C2 a store that goes through JSON Lines is the same")
+    func aStoreThatGoesThroughJSONLinesIsTheSame() throws {
         try library.fill()
         for (index, entry) in ExactTextTests.values.enumerated()
         where library.file.schema.entity(named: "Everything")?.properties
@@ -45,7 +46,8 @@ struct ExchangeTests {
         #expect(try copy.file.read { try $0.head().revision } == 1)
     }
 
-    @Test func anEntityThatGoesThroughCSVIsTheSame() throws {
+    @Test("C2 an entity that goes through CSV is the same")
+    func anEntityThatGoesThroughCSVIsTheSame() throws {
         try library.fill()
         let copy = try Library()
         for entity in ["Shelf", "Tag", "Book"] {
@@ -82,7 +84,8 @@ struct ExchangeTests {
         #expect(try Tool.run("export", library.path, "--output", path).status == 73)
     }
 
-    @Test func rowsThatAreNotValidAreToldWithTheirLinesAndNothingIsCommitted() throws {
+    @Test("C2 rows that are not valid are told with their lines, and nothing is committed")
+    func rowsThatAreNotValidAreToldWithTheirLinesAndNothingIsCommitted() throws {
         let path = try library.write(
             """
             Name,pages,isLent,made,shelf,note

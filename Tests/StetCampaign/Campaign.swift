@@ -11,8 +11,8 @@ struct CampaignOptions: ParsableArguments {
     var seed: UInt64 = 1
     @Option(help: "Runs this case alone, as a finding names it.")
     var only: Int?
-    @Option(help: "Plants this bug in every child; success is that it is found.")
-    var planted: String?
+    @Flag(help: "Begins no further case after the first finding.")
+    var stopsAtFinding = false
     @Option(help: "A directory that is given a copy of the files of each finding.")
     var keep: String?
 }
@@ -29,10 +29,8 @@ protocol Campaign: ParsableCommand {
 }
 
 extension Campaign {
-    /// Exit codes: 0 nothing found (or, with a planted bug, something), 1 the contrary, 69 not
-    /// possible on this machine.
+    /// Exit codes: 0 nothing found, 1 something found, 69 not possible on this machine.
     func run() throws {
-        if let planted = options.planted { setenv("STET_PLANTED", planted, 1) }
         // A child that dies of a damaged file is a result, not a crash to be analysed.
         setenv("SWIFT_BACKTRACE", "enable=no", 0)
         let report = Report(Self._commandName, options)
@@ -46,8 +44,6 @@ extension Campaign {
     }
 
     /// Runs `body` for the cases 0..<`count`, or for the one that was asked for, on all cores.
-    ///
-    /// With a planted bug nothing more is begun once it is found.
     func forEachCase(
         of count: Int, _ report: Report, _ body: @Sendable (Int) throws -> Void
     ) throws {
@@ -103,9 +99,9 @@ final class Report: Sendable {
         self.options = options
     }
 
-    /// False when the planted bug is found.
+    /// False when no further case is to be begun.
     var wantsMore: Bool {
-        options.planted == nil || state.withLock { $0.findingCount == 0 }
+        !options.stopsAtFinding || state.withLock { $0.findingCount == 0 }
     }
 
     /// Adds to a count of the summary.
@@ -119,11 +115,9 @@ final class Report: Sendable {
             state.findingCount += 1
             return state.findingCount
         }
-        // One is enough to show that a planted bug is found, some to work on.
-        guard number <= (options.planted == nil ? Self.shownCount : 1) else { return }
+        guard number <= (options.stopsAtFinding ? 1 : Self.shownCount) else { return }
         var line = "FINDING \(name) \(index): \(text)\n  again: stet-campaign \(name)"
         line += " --size \(options.size) --seed \(options.seed) --only \(index)"
-        if let planted = options.planted { line += " --planted \(planted)" }
         if let keep = options.keep {
             let directory = "\(keep)/\(name)-\(options.seed)-\(index)-\(number)"
             let manager = FileManager.default
@@ -137,17 +131,16 @@ final class Report: Sendable {
         say(line)
     }
 
-    /// Says the summary in one line; true when the campaign is a success.
+    /// Says the summary in one line; true when nothing was found.
     fileprivate func end() -> Bool {
         let state = state.withLock { $0 }
         let counts = state.counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
-        let planted = options.planted.map { ", planted \($0)" } ?? ""
         let time = String(format: "%.1f", seconds)
         say(
             "\(name): \(state.findingCount) findings; size \(options.size), seed \(options.seed)"
-                + "\(planted), \(time) s; " + counts.joined(separator: ", "))
-        return (state.findingCount == 0) == (options.planted == nil)
+                + ", \(time) s; " + counts.joined(separator: ", "))
+        return state.findingCount == 0
     }
 }
 

@@ -49,18 +49,15 @@ struct Write: ParsableCommand {
     }
 
     private func save(_ file: StoreFile, _ saver: Int) throws {
-        let acknowledgesEarly =
-            getenv("STET_PLANTED").map { String(cString: $0) } == "acknowledgedBeforeCommit"
         var workload = Workload(seed: seed, stream: stream * 8 + saver, changeLimit: changes)
         try workload.load(file)
         var done = 0
         while done < commits {
             let edits = workload.edits()
             let token = workload.token()
-            if acknowledgesEarly { acknowledge(workload.revision.next, token) }
             do {
                 let commit = try file.commit(edits, base: workload.revision, token: token)
-                if !acknowledgesEarly { acknowledge(commit.revision, token) }
+                acknowledge(commit.revision, token)
                 workload.adopt(edits, commit.revision)
                 done += 1
                 if readsLockFile { _ = try Data(contentsOf: URL(fileURLWithPath: "\(path)-lock")) }

@@ -1,16 +1,18 @@
 import Foundation
 import StetContract
 
-/// `stet-contract MODE SIZE SEED`: compares the library with its reference in so many steps.
+/// `stet-contract MODE STEPS SEED [DIFFERENCES]`: compares the library with its reference in so
+/// many steps, or until it has found so many differences, else 20.
 @main struct StetContractTool {
     @MainActor static func main() async throws {
         let arguments = CommandLine.arguments
         let names = ContractChecker.Mode.allCases.map(\.rawValue).joined(separator: "|")
-        guard arguments.count == 4, let size = Int(arguments[2]), let seed = UInt64(arguments[3]),
+        guard (4...5).contains(arguments.count), let size = Int(arguments[2]),
+            let seed = UInt64(arguments[3]), let limit = Int(arguments.dropFirst(4).first ?? "20"),
             arguments[1] == "all" || ContractChecker.Mode(rawValue: arguments[1]) != nil
         else {
             FileHandle.standardError.write(
-                Data("usage: stet-contract all|\(names) STEPS SEED\n".utf8))
+                Data("usage: stet-contract all|\(names) STEPS SEED [DIFFERENCES]\n".utf8))
             exit(64)
         }
         let modes =
@@ -19,8 +21,8 @@ import StetContract
         var checker = ContractChecker()
         var next = seed
         var found = 0
-        while checker.stepCount < size, found < 20 {
-            for mode in modes {
+        while checker.stepCount < size, found < limit {
+            for mode in modes where found < limit {
                 if let difference = try await checker.run(seed: next, mode) {
                     found += 1
                     FileHandle.standardOutput.write(Data("\(difference)\n\n".utf8))

@@ -202,15 +202,4 @@ struct IndexHistoryTests {
         #expect(thrown(StoreError.self) { try library.file.commit([edit]) }?.code == .damaged)
         #expect(thrown(StoreError.self) { try library.file.objects(.name) }?.code == .damaged)
     }
-
-    #if STET_FAULTS
-        @Test func theBugIndexEntryNotWrittenIsFound() throws {
-            let library = try Library(schema: .people)
-            library.file.environment.faults.planted = ["indexEntryNotWritten"]
-            try library.commit([library.edit(person(1), person("Ada"))])
-            #expect(
-                try library.file.verify().problems
-                    == ["Person unique (name) misses the entry of \(ObjectID.fixed(1))."])
-        }
-    #endif
 }

@@ -228,19 +228,6 @@ struct VerificationTests {
         }
     }
 
-    #if STET_FAULTS
-        @Test func theBugReverseReferenceNotWrittenIsFound() throws {
-            let library = try library()
-            library.file.environment.faults.planted = ["reverseReferenceNotWritten"]
-            var values = try #require(library.now.values[article])
-            values[2] = .reference(.fixed(201))
-            try library.commit([library.edit(article, values)])
-            let (source, target) = (article.id, ObjectID.fixed(201))
-            let problem = "The members of \(target) lack \(source), which belongs to them."
-            #expect(verify(library) == [problem])
-        }
-    #endif
-
     @Test func aReportHoldsAtMostAHundredProblems() throws {
         let library = try Library()
         try library.commit(

@@ -3,7 +3,8 @@ import StetTestModels
 import Testing
 
 @Suite struct ChangeTests {
-    @Test func anObserverSeesOldAndNewOfEachChange() async throws {
+    @Test("A7 an observer sees the old and the new values of each change")
+    func anObserverSeesOldAndNewOfEachChange() async throws {
         let scratch = try Scratch()
         var commits = scratch.store.commits.makeAsyncIterator()
         let (context, notebook, article) = try scratch.saved()

@@ -108,7 +108,7 @@ public struct DestructiveAction: ~Copyable {
         async throws
     {
         isOpen = false
-        guard try await confirmer.confirms(plan) || isPlanted("B2") else {
+        guard try await confirmer.confirms(plan) else {
             throw NotConfirmedError(plan: plan, reason: "The answer was no.")
         }
         try perform()

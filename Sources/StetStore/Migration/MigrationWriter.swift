@@ -43,20 +43,12 @@ struct MigrationWriter {
         try append(&head, time: time, in: transaction)
         for index in migration.removedIndexes { try remove(index, in: transaction) }
         for entity in migration.removedEntities { try transaction.empty(records[entity - 1]) }
-        for end in migration.removedEnds { try remove(end, in: transaction) }
+        for end in migration.removedEnds { try members.remove(end: end, in: transaction) }
         for end in migration.reorderedEnds { try reorder(end, in: transaction) }
         if !isBuilt { try buildIndexes(in: transaction) }
         try renewFloor(head, in: transaction)
         try StoreTables.put(migration.to, in: transaction)
         try head.write(in: transaction)
-    }
-
-    private func remove(_ end: EndNumber, in transaction: borrowing WriteTransaction) throws {
-        #if STET_FAULTS
-            let planted = transaction.reading.environment.faults.planted
-            if planted.contains("removedMembersStay") { return }
-        #endif
-        try members.remove(end: end, in: transaction)
     }
 
     /// Writes the lists of an end anew that gets or loses an order.

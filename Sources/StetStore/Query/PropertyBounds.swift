@@ -110,12 +110,10 @@ struct PropertyBounds {
             lower = .excluding(.null)
         case .less, .lessOrEqual:
             lower = .excluding(type == .decimal ? .decimal(.nan) : .null)
-            let isExcluded = comparison == .less && !isPlanted("upperBoundIncluded")
-            upper = isExcluded ? .excluding(value) : .including(value)
+            upper = comparison == .less ? .excluding(value) : .including(value)
             if value == .null || value.isNaN { values = [] }
         case .greater, .greaterOrEqual:
             lower = comparison == .greater ? .excluding(value) : .including(value)
-            if isPlanted("nanWithinRange") { break }
             upper = Self.notANumber(type).map { .excluding($0) }
             if value == .null || value.isNaN { values = [] }
         }
@@ -170,7 +168,7 @@ struct PropertyBounds {
         return values.filter { value in
             guard !value.isNaN, let key = OrderedKey([value.folded(folding)], byteLimit: .max)
             else { return false }
-            return keys.insert(key.bytes).inserted || isPlanted("listedTwice")
+            return keys.insert(key.bytes).inserted
         }
     }
 

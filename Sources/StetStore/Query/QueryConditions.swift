@@ -109,7 +109,7 @@ final class TextCondition: QueryCondition {
         guard case .bytes(let text)? = try row.cell(slot, .string) else {
             return comparison == .notEqual
         }
-        guard row.reader.isNormalized(slot: slot) || isPlanted("normalizationIgnored") else {
+        guard row.reader.isNormalized(slot: slot) else {
             return comparison.holds(String(decoding: text, as: UTF8.self), constant)
         }
         return bytes.withUnsafeBytes { comparison.holds(text.order(to: $0)) }

@@ -19,9 +19,7 @@ extension QueryNode {
             found = (slot, entity)
             return place
         }
-        guard isOnlyThat, let found, let moved,
-            isFalseWithoutValues || isPlanted("joinWithoutTarget")
-        else { return nil }
+        guard isOnlyThat, let found, let moved, isFalseWithoutValues else { return nil }
         return (found.slot, found.entity, moved)
     }
 

@@ -114,7 +114,7 @@ final class ArithmeticOperand: QueryOperand {
             case .divide: left.dividedReportingOverflow(by: right)
             case .remainder: left.remainderReportingOverflow(dividingBy: right)
             }
-        return overflows && !isPlanted("overflowWraps") ? nil : result
+        return overflows ? nil : result
     }
 
     private func real<Number: BinaryFloatingPoint>(_ left: Number, _ right: Number) -> Number {

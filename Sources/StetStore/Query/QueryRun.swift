@@ -121,7 +121,7 @@ package struct QueryRun {
         let overlay =
             path.asksLastCommit
             ? try state.overlay(query.entity) : try state.pending(query.entity)
-        let leavesOut = !overlay.ids.isEmpty && !isPlanted("overlayAmongResults")
+        let leavesOut = !overlay.ids.isEmpty
         let isExact = path.isExact
         var frame = QueryFrame(state)
         for id in ids where !leavesOut || !overlay.ids.contains(id) {
@@ -185,7 +185,7 @@ package struct QueryRun {
     ) throws {
         let overlay = try state.overlay(query.entity)
         for row in overlay.rows.values where try matches(row) { try page.add(row) }
-        var missing = isPlanted("offsetNotWalked") ? query.limit ?? .max : query.end
+        var missing = query.end
         try state.reader.forEachObject(
             of: index, in: range, descending: query.isDescendingByID,
             from: try page.position(in: index.index, of: state.entity(query.entity))

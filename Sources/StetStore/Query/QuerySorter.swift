@@ -7,7 +7,7 @@ struct QuerySorter {
     init(_ state: QueryState, _ query: StoreQuery, _ compiler: QueryCompiler) {
         self.state = state
         keys = query.order.map { (compiler.operand($0.node), $0.isDescending) }
-        isDescendingByID = query.isDescendingByID && !isPlanted("tiesAscend")
+        isDescendingByID = query.isDescendingByID
     }
 
     /// Appends the key of an object, without its id.

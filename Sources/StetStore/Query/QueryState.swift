@@ -77,8 +77,7 @@ package final class QueryState {
     /// The same for objects that others refer to, which are looked for again and again.
     func target(_ entity: Int, _ id: ObjectID) throws -> Row? {
         if let row = targets[entity]?[id] { return row }
-        let row =
-            isPlanted("pendingTargetsNotSeen") ? try storedRow(entity, id) : try row(entity, id)
+        let row = try row(entity, id)
         if targets[entity]?.count ?? 0 >= 100_000 { targets[entity] = [:] }
         targets[entity, default: [:]][id] = .some(row)
         return row
@@ -245,10 +244,7 @@ package final class QueryState {
 
     /// The members of an owner at an end, in their order.
     func members(of owner: ObjectID, at end: MemberEnd) throws -> [MemberPlace] {
-        if isPlanted("pendingMembersNotSeen") {
-            return try WorkingState(schema, at: view.revision).members(of: owner, at: end, reader)
-        }
-        return try view.state.members(of: owner, at: end, reader)
+        try view.state.members(of: owner, at: end, reader)
     }
 
     /// The members of a relationship of an object, in the order of their ids or in their own.

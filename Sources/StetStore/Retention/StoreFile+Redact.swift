@@ -55,9 +55,6 @@ extension StoreFile {
                 }
                 guard !work.plan.revisions.isEmpty else { return work.plan }
                 if var floor = try JournalFloor.read(in: transaction.reading) {
-                    #if STET_FAULTS
-                        if planted.contains("redactionKeepsFloor") { return work.plan }
-                    #endif
                     floor.digest += work.lostEffect
                     try floor.write(in: transaction)
                 }
@@ -177,10 +174,6 @@ private struct RedactionWork: ~Copyable {
         for slot in request.slots {
             if let source = upcast.map({ $0.slots[slot] }) ?? slot { targets[source] = slot }
         }
-        #if STET_FAULTS
-            let isSpared = file.planted.contains("insertionNotRedacted") && change.kind == .insert
-            if isSpared { return nil }
-        #endif
         found.formUnion(try change.slotsWithoutValues().compactMap { targets[$0] })
         var met: Set<Int> = []
         let block = try change.redacted(of: entity) { source, isBefore, cell in

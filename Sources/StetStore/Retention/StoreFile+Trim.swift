@@ -72,12 +72,7 @@ extension StoreFile {
         let commit = try Commit(
             envelope: envelope, body: body, history: history, store: storeID)
         try commit.checkDigest()
-        #if STET_FAULTS
-            let isForgotten = planted.contains("trimForgetsEffect") && commit.revision.number == 1
-        #else
-            let isForgotten = false
-        #endif
-        if !isForgotten { floor.digest += try StateDigest.effect(of: commit, history) }
+        floor.digest += try StateDigest.effect(of: commit, history)
         if let migration = commit.migration {
             try StoreTables.put(migration: migration, at: revision, in: transaction)
         }

@@ -28,9 +28,6 @@ extension StoreReader {
             try inversion.invert(commit)
         }
         try inversion.settle()
-        #if STET_FAULTS
-            if file.planted.contains("restoreLosesObject") { inversion.loseObject() }
-        #endif
         try inversion.appendObjects(to: &net)
         inversion.appendLinks(to: &net)
         net.sort()

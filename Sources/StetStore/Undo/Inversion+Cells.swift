@@ -70,10 +70,6 @@ extension Inversion {
         try body.read(as: entity) { body in
             try file.history.forEachCell(of: change, from: commit.schema.revision) { cell in
                 let property = entity.properties[cell.slot]
-                #if STET_FAULTS
-                    let isNullified = cell.after == nil && property.type == .reference
-                    if isNullified, file.planted.contains("nullifiedReferenceStaysNil") { return }
-                #endif
                 let current = try body.cell(cell.slot)
                 switch ThreeWay.decide(
                     base: cell.after, mine: cell.before, theirs: current,
@@ -83,12 +79,6 @@ extension Inversion {
                 case .mine: cells[cell.slot] = .some(cell.before.map(arena.keep))
                 case .contested where isStamped(cell.slot, of: entity): return
                 case .contested:
-                    #if STET_FAULTS
-                        if file.planted.contains("undoOverConflicts") {
-                            cells[cell.slot] = .some(cell.before.map(arena.keep))
-                            return
-                        }
-                    #endif
                     let decision = try decide(
                         .changed, of: key, property: property.name,
                         before: Value(cell.before, type: property.type),
@@ -140,9 +130,6 @@ extension Inversion {
                     : !Cell.areEqual(current, cell.after)
             }
         }
-        #if STET_FAULTS
-            if file.planted.contains("modifiedObjectDeleted") { isModified = false }
-        #endif
         if isModified {
             let decision = try decide(
                 .modified, of: key, allows: [.keep, .restore], subject: commit.revision)

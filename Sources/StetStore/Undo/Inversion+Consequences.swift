@@ -28,9 +28,6 @@ extension Inversion {
     // MARK: Members of deleted objects
 
     private mutating func settleDeletions() throws {
-        #if STET_FAULTS
-            if file.planted.contains("referrersNotAsked") { return }
-        #endif
         for key in deleted {
             let others = try members(of: key)
             if others.isEmpty { continue }
@@ -176,9 +173,6 @@ extension Inversion {
 
     private mutating func settleUniqueValues() throws {
         if !schema.indexes.contains(where: \.index.isUnique) { return }
-        #if STET_FAULTS
-            if file.planted.contains("holdersNotAsked") { return }
-        #endif
         var net = NetChanges(schema: schema)
         try appendObjects(to: &net)
         net.sort()

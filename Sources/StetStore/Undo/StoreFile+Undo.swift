@@ -85,16 +85,8 @@ extension StoreReader {
             }
             step = UndoStep(revisions: [revision], rest: .zero)
         }
-        guard var step else { return nil }
+        guard let step else { return nil }
         try refuseErased(step)
-        #if STET_FAULTS
-            if file.planted.contains("groupUndoneInPart"), let top = step.revisions.first {
-                step = UndoStep(revisions: [top], rest: step.rest)
-            }
-            if case .redo = request, file.planted.contains("redoForgetsRest") {
-                step = UndoStep(revisions: step.revisions, rest: .zero)
-            }
-        #endif
         return PreparedUndo(
             request: request, inverse: try inverse(of: step.revisions, policy, into: &net),
             rest: step.rest)

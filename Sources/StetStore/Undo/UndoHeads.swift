@@ -130,12 +130,6 @@ extension StoreFile {
         let purpose = CommitPurpose(
             cause: envelope.cause, isUndoable: envelope.isUndoable, rest: set.purpose.rest)
         let below = heads.move(for: purpose, envelope.revision)
-        #if STET_FAULTS
-            if planted.contains("editKeepsRedo"), set.purpose.cause == .edit {
-                heads.redo = before.redo
-            }
-            if planted.contains("belowForgotten") { return .zero }
-        #endif
         if heads != before { try owner.put(heads, in: transaction) }
         return below
     }

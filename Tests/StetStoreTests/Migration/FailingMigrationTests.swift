@@ -92,14 +92,5 @@
             #expect(try file.verify().indexEntryCount == 4_000)
             #expect(try file.verify().problems == [])
         }
-
-        @Test func aPlantedBugIsFoundByTheProof() throws {
-            try make()
-            let environment = try Environment.open(at: directory.file(), .init())
-            environment.faults.planted = ["removedMembersStay"]
-            let file = try open(new)
-            #expect(try file.verify().problems.isEmpty == false)
-            environment.close()
-        }
     }
 #endif

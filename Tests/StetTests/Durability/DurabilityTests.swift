@@ -6,9 +6,7 @@ import Testing
 /// Shows, rather than assumes, that what was acknowledged is on the disk.
 @Suite(.serialized) struct DurabilityTests {
     /// Records a child that makes commits on a store that is there already.
-    private func record(
-        commits: Int, environment: [String: String] = [:]
-    ) throws -> (trace: WriteTrace, initial: [UInt8]) {
+    private func record(commits: Int) throws -> (trace: WriteTrace, initial: [UInt8]) {
         let directory = TemporaryDirectory()
         let path = directory.file()
         let log = directory.file("trace")
@@ -19,7 +17,7 @@ import Testing
             "STET_RECORD_FILE": path, "STET_RECORD_LOG": log,
         ]
         let outcome = try ChildProcess.run(
-            ["write", path, "\(commits)"], environment: recorder.merging(environment) { $1 })
+            ["write", path, "\(commits)"], environment: recorder)
         #expect(outcome.status == 0, "\(outcome.lines.suffix(3))")
         return (try WriteTrace(contentsOf: log), initial)
     }
@@ -37,14 +35,6 @@ import Testing
         #expect(syncs == 100)
         #expect(metas == 100)
     }
-
-    #if STET_FAULTS
-        @Test func thePlantedBugUnsyncedCommitIsFound() throws {
-            let (trace, _) = try record(
-                commits: 20, environment: ["STET_PLANTED": "unsyncedCommit"])
-            #expect(trace.unsyncedAcknowledgements().count == 20)
-        }
-    #endif
 
     @Test func afterAPowerCutAnywhereTheStoreVerifiesAndHasWhatWasAcknowledged() throws {
         let (trace, initial) = try record(commits: 60)

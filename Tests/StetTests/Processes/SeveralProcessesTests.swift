@@ -119,7 +119,7 @@ import Testing
     #if STET_FAULTS
         @Test func withoutNoticeFromTheSystemTheFileIsLookedAtNowAndThen() async throws {
             let store = try open()
-            store.file.environment.faults.planted.insert("noWatch")
+            store.file.environment.faults.failNext(.watch, code: EMFILE, isLasting: true)
             let child = try RunningChild(["write", path])
             defer { child.kill() }
             #expect(child.line() == "ack 1")

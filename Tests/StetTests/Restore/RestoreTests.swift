@@ -36,16 +36,5 @@
             #expect(
                 driver.flightFailures.values.allSatisfy { $0 >= 3 }, "\(driver.flightFailures)")
         }
-
-        @Test(arguments: [
-            "publishBeforeCommit", "reverseReferenceNotWritten",
-        ])
-        func aPlantedBugIsFound(name: String) throws {
-            let found = try (UInt64(1)...10).compactMap { seed in
-                var driver = try RestoreDriver(seed: seed, planted: name)
-                return try driver.run(rounds: 60)
-            }.first
-            #expect(found != nil)
-        }
     }
 #endif
