@@ -208,6 +208,7 @@ extension Environment {
     /// Reads never wait for the writer.
     ///
     /// - Throws: `LMDBError`, and whatever `body` throws.
+    @_semantics("optimize.sil.specialize.generic.never")  // Swift 6.3.1 crashes where it does.
     package func read<Result>(
         _ body: (borrowing ReadTransaction) throws -> Result
     ) throws -> Result {

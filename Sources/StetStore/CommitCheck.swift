@@ -117,10 +117,7 @@ struct CommitCheck: ~Copyable {
     }
 
     func header(_ entity: Int, _ id: ObjectID) throws -> RecordHeader? {
-        let value = try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
-            id.store(to: key.baseAddress!)
-            return try transaction.get(UnsafeRawBufferPointer(key), in: file.records[entity - 1])
-        }
+        let value = try file.projection.record(entity, id, in: transaction)
         return try value.map { bytes in try RecordHeader(decoding: bytes) }
     }
 
@@ -130,7 +127,8 @@ struct CommitCheck: ~Copyable {
         for change in set.changes where change.kind != nil {
             if change.entity != entity {
                 entity = change.entity
-                lastID = try file.lastKey(of: file.records[entity - 1], in: transaction)
+                lastID = try Projection.lastKey(
+                    of: file.projection.records[entity - 1], in: transaction)
             }
             // What is inserted behind the last record cannot be there already.
             let isNew = lastID.map { $0 < change.id } ?? true
@@ -183,7 +181,8 @@ struct CommitCheck: ~Copyable {
     ) throws {
         for end in file.schema.ends(ofOwner: change.entity) {
             let edits = set.members.of(change.id, at: end.number)
-            try file.members.forEachEntry(of: change.id, at: end, in: transaction) { entry in
+            try file.projection.members.forEachEntry(of: change.id, at: end, in: transaction) {
+                entry in
                 if !entry.isRemoved, !edits.removes(entry.id) {
                     reasons.append(.stillReferenced(MembershipKey(end, change.id, entry.id)))
                 }
@@ -208,7 +207,7 @@ struct CommitCheck: ~Copyable {
             {
                 continue
             }
-            let entry = try file.members.entry(
+            let entry = try file.projection.members.entry(
                 of: link.key.source, link.key.target, at: ends.sources, in: transaction)
             if try entry?.membership ?? .absent != link.before
                 || entry?.revision ?? .zero != link.previous

@@ -144,68 +144,9 @@ extension StoreFile {
         var envelope = Envelope(of: set, after: head, cause: cause)
         envelope.below = try moveStacks(set, envelope, in: transaction)
         let hash = try journal.append(envelope, set, in: transaction)
-        try putRecords(set, envelope, in: transaction)
-        try members.apply(set.members, at: envelope.revision, schema, in: transaction)
-        try putIndexEntries(set.indexChanges, in: transaction)
+        try projection.write(set, envelope, in: transaction)
         head.follow(envelope, hash)
         return envelope
-    }
-
-    private func putRecords(
-        _ set: EncodedChangeSet, _ envelope: Envelope, in transaction: borrowing WriteTransaction
-    ) throws {
-        let headerByteCount = RecordLayout.headerByteCount
-        var entity = 0
-        var lastID: ObjectID?
-        let key = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 8)
-        defer { key.deallocate() }
-        for change in set.changes {
-            guard let kind = change.kind else { continue }
-            if change.entity != entity {
-                entity = change.entity
-                lastID = try lastKey(of: records[entity - 1], in: transaction.reading)
-            }
-            change.id.store(to: key.baseAddress!)
-            let isLast = lastID.map { $0 < change.id } ?? true
-            let value = try transaction.reserve(
-                headerByteCount + change.body.count, for: UnsafeRawBufferPointer(key),
-                in: records[entity - 1], appending: isLast)
-            if isLast { lastID = change.id }
-            let header = RecordHeader(
-                isTombstone: kind == .delete,
-                schemaRevision: UInt16(truncatingIfNeeded: envelope.schemaRevision),
-                revision: envelope.revision)
-            header.store(bodyHash: change.bodyHash, to: value.baseAddress!)
-            if !change.body.isEmpty {
-                (value.baseAddress! + headerByteCount).copyMemory(
-                    from: set.bodies.bytes.baseAddress! + change.body.lowerBound,
-                    byteCount: change.body.count)
-            }
-        }
-    }
-
-    func lastKey(of table: Table, in transaction: borrowing ReadTransaction) throws -> ObjectID? {
-        guard let entry = try transaction.cursor(in: table).last() else { return nil }
-        guard entry.key.count == 16 else {
-            throw DecodingFailure("a record key of \(entry.key.count) bytes")
-        }
-        return ObjectID(bytes: entry.key)
-    }
-
-    private func putIndexEntries(
-        _ changes: IndexChanges, in transaction: borrowing WriteTransaction
-    ) throws {
-        if changes.isEmpty { return }
-        let table = try tableOfIndexes
-        for entry in changes.removed {
-            try changes.withBytes(of: entry) { _ = try transaction.delete($0, in: table) }
-        }
-        for entry in changes.added {
-            try changes.withBytes(of: entry) { key in
-                let none = UnsafeRawBufferPointer(start: nil, count: 0)
-                try transaction.put(none, for: key, in: table)
-            }
-        }
     }
 }
 

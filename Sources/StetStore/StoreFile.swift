@@ -29,25 +29,10 @@ package final class StoreFile: Sendable {
     /// LMDB's number of the last commit whose schema was compared with this one's.
     private let checkedTransaction = Atomic(-1)
     let journal: Journal
-    let members: MemberTree
-    /// nil while the schema has no index.
-    let indexes: Table?
-    /// One table per entity: number n stands at index n - 1.
-    ///
-    /// So each entity's records are appended to the end of a table, which packs its pages full.
-    let records: [Table]
+    /// What the journal comes to.
+    package let projection: Projection
 
     package var path: String { environment.path }
-
-    /// The entries of all indexes.
-    ///
-    /// - Throws: `DecodingFailure` when the schema has no index.
-    var tableOfIndexes: Table {
-        get throws(DecodingFailure) {
-            guard let indexes else { throw DecodingFailure("there is no table of indexes") }
-            return indexes
-        }
-    }
 
     private init(
         environment: Environment, history: SchemaHistory, storeID: ObjectID, tables: StoreTables,
@@ -64,9 +49,7 @@ package final class StoreFile: Sendable {
         cause = configuration.isMigration ? .migration : .edit
         self.storeID = storeID
         journal = tables.journal
-        members = tables.members
-        indexes = tables.indexes
-        records = tables.records
+        projection = tables.projection
         feed = CommitFeed(head: head.revision)
         writer = try WriterThread(path: environment.path)
         writer.serve(self)
@@ -195,9 +178,7 @@ package final class StoreFile: Sendable {
 /// The tables of a store, and the keys of the unnamed one.
 struct StoreTables {
     let journal: Journal
-    let members: MemberTree
-    let indexes: Table?
-    let records: [Table]
+    let projection: Projection
 
     /// Tables other than those of records, with some to spare for later formats.
     static let fixedCount = 8
@@ -319,9 +300,11 @@ struct StoreTables {
         guard tables.allSatisfy({ $0 != nil }) else { throw DecodingFailure("a table is missing") }
         let present = tables.compactMap { $0 }
         return StoreTables(
-            journal: Journal(table: present[0]), members: MemberTree(table: present[1]),
-            indexes: indexes.isEmpty ? nil : present.last,
-            records: Array(present[fixed.count..<fixed.count + records.count]))
+            journal: Journal(table: present[0]),
+            projection: Projection(
+                schema: schema, members: MemberTree(table: present[1]),
+                indexes: indexes.isEmpty ? nil : present.last,
+                records: Array(present[fixed.count..<fixed.count + records.count])))
     }
 }
 

@@ -48,17 +48,18 @@ extension StoreFile {
                 let page = statistics.pageByteCount
                 return StoreOverview(
                     storeID: storeID, schema: schema,
-                    recordCounts: try records.map { try transaction.count(of: $0) },
+                    recordCounts: try projection.records.map { try transaction.count(of: $0) },
                     revision: head.revision, time: head.time, hash: head.hash.hexadecimal,
                     usedByteCount: statistics.usedPageCount * page,
                     freeByteCount: freePageCount * page,
                     journalByteCount: try transaction.pageCount(of: journal.table) * page,
                     floor: try JournalFloor.read(in: transaction),
-                    recordsByteCount: try records.reduce(0) {
+                    recordsByteCount: try projection.records.reduce(0) {
                         $0 + (try transaction.pageCount(of: $1)) * page
                     },
-                    membersByteCount: try transaction.pageCount(of: members.table) * page,
-                    indexesByteCount: try indexes.map {
+                    membersByteCount: try transaction.pageCount(of: projection.members.table)
+                        * page,
+                    indexesByteCount: try projection.indexes.map {
                         try transaction.pageCount(of: $0) * page
                     } ?? 0,
                     readers: readers.map {

@@ -76,7 +76,7 @@ extension StoreReader {
 
     /// The number of the entity that has or had an object with this id; nil when none has.
     package func entity(of id: ObjectID) throws -> Int? {
-        for entity in file.records.indices where try stored(entity + 1, id) != nil {
+        for entity in file.projection.records.indices where try stored(entity + 1, id) != nil {
             return entity + 1
         }
         return nil

@@ -138,7 +138,7 @@ extension StoreReader {
             }
             return goesOn
         }
-        let table = try file.tableOfIndexes
+        let table = try file.projection.tableOfIndexes
         let entries = range.entries(from: position, descending: descending)
         if descending {
             try transaction.scanBackwards(table, entries) { key, _ in try visit(key) }
@@ -238,7 +238,7 @@ extension StoreReader {
     ) throws -> [UniquenessConflict] {
         guard changes.hasClaims else { return [] }
         var conflicts: [UniquenessConflict] = []
-        let cursor = try transaction.cursor(in: try file.tableOfIndexes)
+        let cursor = try transaction.cursor(in: try file.projection.tableOfIndexes)
         var position: Cursor.Entry?
         var isAtEnd = false
         try changes.forEachRunOfClaims { prefix, claims in

@@ -47,11 +47,9 @@ package struct StoreReader: ~Copyable {
     func stored(
         _ entity: Int, _ id: ObjectID
     ) throws -> (RecordHeader, UnsafeRawBufferPointer)? {
-        let value = try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
-            id.store(to: key.baseAddress!)
-            return try transaction.get(UnsafeRawBufferPointer(key), in: file.records[entity - 1])
+        guard let value = try file.projection.record(entity, id, in: transaction) else {
+            return nil
         }
-        guard let value else { return nil }
         return try Self.decode(value, id)
     }
 
@@ -132,7 +130,7 @@ package struct StoreReader: ~Copyable {
 
     /// The records of an entity, those of deleted objects included.
     package func recordCount(ofEntity entity: Int) throws -> Int {
-        try transaction.count(of: file.records[entity - 1])
+        try transaction.count(of: file.projection.records[entity - 1])
     }
 
     /// Calls `body` for every object of an entity that exists at a revision, in ascending order of
@@ -146,7 +144,8 @@ package struct StoreReader: ~Copyable {
         var lower = [UInt8](repeating: 0, count: 16)
         lower.withUnsafeMutableBytes { first.store(to: $0.baseAddress!) }
         if first == .none { lower = [] }
-        try transaction.scan(file.records[entity - 1], KeyRange(lower: lower)) { key, value in
+        try transaction.scan(file.projection.records[entity - 1], KeyRange(lower: lower)) {
+            key, value in
             guard key.count == 16 else {
                 throw DecodingFailure("a record key of \(key.count) bytes")
             }
@@ -184,7 +183,7 @@ package struct StoreReader: ~Copyable {
     package func forEachMember(
         of owner: ObjectID, at end: MemberEnd, _ body: (ObjectID, ListPosition?) throws -> Bool
     ) throws {
-        try file.members.forEachEntry(of: owner, at: end, in: transaction) { entry in
+        try file.projection.members.forEachEntry(of: owner, at: end, in: transaction) { entry in
             if entry.isRemoved { return true }
             return try body(entry.id, entry.membership.position)
         }
@@ -194,14 +193,15 @@ package struct StoreReader: ~Copyable {
     /// for an owner without members.
     package func lastPosition(of owner: ObjectID, at end: MemberEnd) throws -> ListPosition? {
         // Entries of removed members come before those that have positions.
-        try file.members.lastEntry(of: owner, at: end, in: transaction)?.membership.position
+        try file.projection.members.lastEntry(of: owner, at: end, in: transaction)?.membership
+            .position
     }
 
     /// A link, as of the last commit: whether it is present, and the revision of its last change,
     /// which is 0 when it has not had one that is still known.
     package func link(_ key: LinkKey) throws -> (membership: Membership, revision: Revision) {
         guard let ends = file.schema.ends(ofLink: key.link),
-            let entry = try file.members.entry(
+            let entry = try file.projection.members.entry(
                 of: key.source, key.target, at: ends.sources, in: transaction)
         else { return (.absent, .zero) }
         return (try entry.membership, entry.revision)
@@ -220,7 +220,7 @@ package struct StoreReader: ~Copyable {
     ///
     /// - Complexity: a cursor move for each chunk of the list.
     package func memberCount(of owner: ObjectID, at end: MemberEnd) throws -> Int {
-        try file.members.count(of: owner, at: end, in: transaction)
+        try file.projection.members.count(of: owner, at: end, in: transaction)
     }
 
     // MARK: Journal

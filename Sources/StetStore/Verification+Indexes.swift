@@ -26,7 +26,7 @@ extension Verification {
             }
         }
         report.indexEntryCount = expected.count
-        guard let table = file.indexes else { return }
+        guard let table = file.projection.indexes else { return }
         // Those that a migration has begun to build are nobody's yet.
         let building =
             try StoreTables.indexBuild(in: transaction)?.numbers

@@ -284,7 +284,7 @@ struct Verification: ~Copyable {
         var remaining = states[entity - 1]
         let name = file.schema.entities[entity - 1].name
         let transaction = transaction.shared()
-        try transaction.scan(file.records[entity - 1]) { key, value in
+        try transaction.scan(file.projection.records[entity - 1]) { key, value in
             guard key.count == 16 else {
                 note("A record key of \(name) has \(key.count) bytes.")
                 return true

@@ -54,7 +54,7 @@ extension StoreReader {
     ) throws -> [MemberPlace] {
         var members: [MemberPlace] = []
         var isMoved = false
-        try file.members.forEachEntry(of: owner, at: end, in: transaction) { entry in
+        try file.projection.members.forEachEntry(of: owner, at: end, in: transaction) { entry in
             var membership = try entry.membership
             if entry.revision > revision, let key = end.linkKey(owner, entry.id) {
                 membership = try link(key, membership, entry.revision, asOf: revision).membership
@@ -79,7 +79,8 @@ extension StoreReader {
         let floor = try floor()
         for end in file.schema.ends(ofOwner: entity) {
             guard case .targets = end.source else { continue }
-            try file.members.forEachEntry(of: source, at: end, in: transaction) { entry in
+            try file.projection.members.forEachEntry(of: source, at: end, in: transaction) {
+                entry in
                 guard let key = end.linkKey(source, entry.id) else { return true }
                 var next = entry.revision
                 while next > floor {

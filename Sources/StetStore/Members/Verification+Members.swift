@@ -114,7 +114,7 @@ extension Verification {
     /// Takes what is stored out of what is expected.
     private mutating func compareLists(_ expected: inout Set<Listing>) throws {
         let transaction = transaction.shared()
-        try transaction.scan(file.members.table) { key, value in
+        try transaction.scan(file.projection.members.table) { key, value in
             do {
                 let (number, owner) = try MemberKey.decode(key)
                 guard let end = file.schema.end(numbered: number) else {
@@ -167,7 +167,7 @@ extension Verification {
         guard let floor else { return }
         var changeCount = 0
         let transaction = transaction.shared()
-        try transaction.scan(file.members.table) { key, value in
+        try transaction.scan(file.projection.members.table) { key, value in
             let (number, owner) = try MemberKey.decode(key)
             guard let end = file.schema.end(numbered: number), case .sources = end.source else {
                 return true

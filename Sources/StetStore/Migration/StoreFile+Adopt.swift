@@ -74,8 +74,8 @@ private struct CopyAdoption: ~Copyable {
         let entries = try transaction.table(Journal.tableName)
         let first = withUnsafeBytes(of: base.revision.next.number.bigEndian) { Array($0) }
         try append(file.journal.table, KeyRange(lower: first), to: entries, transaction)
-        try replace(MemberTree.tableName, by: file.members.table, transaction)
-        if let indexes = file.indexes {
+        try replace(MemberTree.tableName, by: file.projection.members.table, transaction)
+        if let indexes = file.projection.indexes {
             try replace(StoreTables.indexesName, by: indexes, transaction)
         } else if let former = try transaction.reading.table(StoreTables.indexesName) {
             try transaction.empty(former)
@@ -105,7 +105,9 @@ private struct CopyAdoption: ~Copyable {
             var changed: [(Int, ObjectID)] = []
             try commit.forEachChange { changed.append(($0.entity, $0.id)) }
             for (entity, id) in changed where file.schema.entity(numbered: entity) != nil {
-                try put(id, from: file.records[entity - 1], to: targets[entity - 1], transaction)
+                try put(
+                    id, from: file.projection.records[entity - 1], to: targets[entity - 1],
+                    transaction)
             }
         }
     }

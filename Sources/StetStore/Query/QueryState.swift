@@ -162,7 +162,7 @@ package final class QueryState {
         var frame = QueryFrame(self)
         let layout = Layout(self, entity)
         // A loop of its own: what a closure captures is looked after at each access.
-        let cursor = try reader.transaction.cursor(in: reader.file.records[entity - 1])
+        let cursor = try reader.transaction.cursor(in: reader.file.projection.records[entity - 1])
         var entry = try first.map { try seek($0, cursor) } ?? cursor.first()
         while let present = entry {
             guard present.key.count == 16 else {

@@ -64,7 +64,7 @@ extension StoreFile {
     }
 
     private func rewrite(to path: String) throws {
-        var sizes = Configuration().ofEnvironment(entityCount: records.count)
+        var sizes = Configuration().ofEnvironment(entityCount: projection.records.count)
         // What is copied of it is synced.
         sizes.skipsSync = true
         let target = try Environment.open(at: path, sizes)
@@ -78,12 +78,13 @@ extension StoreFile {
                 }
             }
             try Self.append(journal.table, of: source, to: Journal.tableName, of: target)
-            try Self.append(members.table, of: source, to: MemberTree.tableName, of: target)
-            for (offset, table) in records.enumerated() {
+            try Self.append(
+                projection.members.table, of: source, to: MemberTree.tableName, of: target)
+            for (offset, table) in projection.records.enumerated() {
                 let name = StoreTables.recordsName(offset + 1)
                 try Self.append(table, of: source, to: name, of: target)
             }
-            if let indexes {
+            if let indexes = projection.indexes {
                 try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target)
             }
         }

@@ -104,7 +104,7 @@ extension StoreFile {
                 edits.append(MemberEdit(ends.sources.number, of: target, source, nil, .erase))
             }
         }
-        try members.apply(edits.sorted(), at: .zero, schema, in: transaction)
+        try projection.members.apply(edits.sorted(), at: .zero, schema, in: transaction)
     }
 
     /// Removes some of the commits that need not be kept; true when none are left, or when that

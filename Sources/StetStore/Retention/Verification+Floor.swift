@@ -10,7 +10,7 @@ extension Verification {
         let transaction = transaction.shared()
         for number in states.indices.map({ $0 + 1 }) {
             let name = file.schema.entities[number - 1].name
-            try transaction.scan(file.records[number - 1]) { key, value in
+            try transaction.scan(file.projection.records[number - 1]) { key, value in
                 guard key.count == 16 else {
                     note("A record key of \(name) has \(key.count) bytes.")
                     return true

@@ -1,0 +1,164 @@
+package import StetLMDB
+
+/// The tables that the journal is projected to: records, lists of members and entries of indexes.
+///
+/// They follow from the entries of the journal, in their order, and from nothing else.
+package struct Projection: Sendable {
+    let schema: Schema
+    let members: MemberTree
+    /// nil while the schema has no index.
+    let indexes: Table?
+    /// One table per entity: number n stands at index n - 1.
+    ///
+    /// So each entity's records are appended to the end of a table, which packs its pages full.
+    let records: [Table]
+
+    /// All of them.
+    package var tables: [Table] { records + [members.table] + (indexes.map { [$0] } ?? []) }
+
+    /// The entries of all indexes.
+    ///
+    /// - Throws: `DecodingFailure` when the schema has no index.
+    var tableOfIndexes: Table {
+        get throws(DecodingFailure) {
+            guard let indexes else { throw DecodingFailure("there is no table of indexes") }
+            return indexes
+        }
+    }
+
+    /// The record of an object as it is stored; nil when there never was such an object.
+    ///
+    /// - Complexity: one read.
+    func record(
+        _ entity: Int, _ id: ObjectID, in transaction: borrowing ReadTransaction
+    ) throws(LMDBError) -> UnsafeRawBufferPointer? {
+        try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key throws(LMDBError) in
+            id.store(to: key.baseAddress!)
+            return try transaction.get(UnsafeRawBufferPointer(key), in: records[entity - 1])
+        }
+    }
+
+    // MARK: Entries
+
+    /// Writes what an entry of the journal comes to, where those before it have been written.
+    ///
+    /// A save writes the same from the change set that it has made the entry of.
+    ///
+    /// - Throws: `DecodingFailure` for an entry of another schema, or one that does not follow.
+    package func project(_ entry: Commit, in transaction: borrowing WriteTransaction) throws {
+        guard entry.schema.revision == schema.revision else {
+            throw DecodingFailure("revision \(entry.revision) was written with another schema")
+        }
+        var net = NetChanges(schema: schema, expectedCount: entry.envelope.changeCount)
+        try entry.forEachChange { change in
+            if change.changesRecord { try append(change, to: &net, transaction.reading) }
+            for link in try change.links() { net.append(link) }
+        }
+        let set = try net.encoded(
+            attributes: CommitAttributes(), base: entry.envelope.base, token: entry.envelope.token,
+            time: entry.envelope.time)
+        try write(set, entry.envelope, in: transaction)
+    }
+
+    private func append(
+        _ change: JournalChange, to net: inout NetChanges,
+        _ transaction: borrowing ReadTransaction
+    ) throws {
+        let before = try stored(change, transaction)
+        let after: [UInt8]
+        switch (change.kind, before) {
+        case (.insert, nil): after = Array(change.payload)
+        case (.update, let before?):
+            after = try FoldedBody.applying(
+                change, \.after, to: before, of: schema.entities[change.entity - 1])
+        case (.delete, _?): after = []
+        default: throw DecodingFailure("a change of object \(change.id) that does not follow")
+        }
+        let ranges = [before ?? [], after].map { body in
+            body.withUnsafeBytes { net.copy($0) }
+        }
+        net.append(
+            NetChanges.Item(
+                kind: change.kind, entity: change.entity, id: change.id, base: change.previous,
+                before: ranges[0], after: ranges[1]))
+    }
+
+    /// The body of the object that a change is of; nil when there is none.
+    private func stored(
+        _ change: JournalChange, _ transaction: borrowing ReadTransaction
+    ) throws -> [UInt8]? {
+        guard let value = try record(change.entity, change.id, in: transaction) else { return nil }
+        if try RecordHeader(decoding: value).isTombstone { return nil }
+        return Array(value[RecordLayout.headerByteCount...])
+    }
+
+    // MARK: Writing
+
+    /// Writes what a change set comes to that has become the entry of an envelope.
+    func write(
+        _ set: EncodedChangeSet, _ envelope: Envelope, in transaction: borrowing WriteTransaction
+    ) throws {
+        try putRecords(set, envelope, in: transaction)
+        try members.apply(set.members, at: envelope.revision, schema, in: transaction)
+        try putIndexEntries(set.indexChanges, in: transaction)
+    }
+
+    private func putRecords(
+        _ set: EncodedChangeSet, _ envelope: Envelope, in transaction: borrowing WriteTransaction
+    ) throws {
+        let headerByteCount = RecordLayout.headerByteCount
+        var entity = 0
+        var lastID: ObjectID?
+        let key = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 8)
+        defer { key.deallocate() }
+        for change in set.changes {
+            guard let kind = change.kind else { continue }
+            if change.entity != entity {
+                entity = change.entity
+                lastID = try Self.lastKey(of: records[entity - 1], in: transaction.reading)
+            }
+            change.id.store(to: key.baseAddress!)
+            let isLast = lastID.map { $0 < change.id } ?? true
+            let value = try transaction.reserve(
+                headerByteCount + change.body.count, for: UnsafeRawBufferPointer(key),
+                in: records[entity - 1], appending: isLast)
+            if isLast { lastID = change.id }
+            let header = RecordHeader(
+                isTombstone: kind == .delete,
+                schemaRevision: UInt16(truncatingIfNeeded: envelope.schemaRevision),
+                revision: envelope.revision)
+            header.store(bodyHash: change.bodyHash, to: value.baseAddress!)
+            if !change.body.isEmpty {
+                (value.baseAddress! + headerByteCount).copyMemory(
+                    from: set.bodies.bytes.baseAddress! + change.body.lowerBound,
+                    byteCount: change.body.count)
+            }
+        }
+    }
+
+    static func lastKey(of table: Table, in transaction: borrowing ReadTransaction) throws
+        -> ObjectID?
+    {
+        guard let entry = try transaction.cursor(in: table).last() else { return nil }
+        guard entry.key.count == 16 else {
+            throw DecodingFailure("a record key of \(entry.key.count) bytes")
+        }
+        return ObjectID(bytes: entry.key)
+    }
+
+    private func putIndexEntries(
+        _ changes: IndexChanges, in transaction: borrowing WriteTransaction
+    ) throws {
+        if changes.isEmpty { return }
+        let table = try tableOfIndexes
+        for entry in changes.removed {
+            try changes.withBytes(of: entry) { _ = try transaction.delete($0, in: table) }
+        }
+        for entry in changes.added {
+            try changes.withBytes(of: entry) { key in
+                let none = UnsafeRawBufferPointer(start: nil, count: 0)
+                try transaction.put(none, for: key, in: table)
+            }
+        }
+    }
+}
