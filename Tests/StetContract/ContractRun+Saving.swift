@@ -63,9 +63,9 @@ extension ContractRun {
     ) throws -> Bool {
         switch (expected.agreeing(with: ended), ended) {
         // A writer that has refused a save once has met the failure already.
-        case (.committed(let world, let uncertain), .committed(let commit))
+        case (.committed, .committed(let commit))
         where failure == nil || scenes[index].revision < reference.head:
-            try adopt(commit, world, uncertain: uncertain, by: index)
+            try adopt(commit, expected.commits, by: index)
             count("committed")
             return true
         case (.nothing, .nothing):

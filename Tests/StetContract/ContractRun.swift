@@ -198,18 +198,29 @@ import StetTestSupport
         }
     }
 
-    /// Takes a commit into the reference, and compares what was written.
-    func adopt(_ commit: Commit, _ world: World, uncertain: Set<OwnedList>, by index: Int) throws {
+    /// Takes a commit into the reference, and compares what was written with what may have been.
+    func adopt(
+        _ commit: Commit, _ possible: [(world: World, uncertain: Set<OwnedList>)], by index: Int
+    ) throws {
         let touched = try record(commit)
         let folded = fold.world(registry)
-        var world = world
-        for label in touched where world.objects[label] != nil {
-            world.objects[label]?.stamp = time
+        var found: World?
+        var difference: String?
+        for (world, uncertain) in possible where found == nil {
+            var world = world
+            for label in touched where world.objects[label] != nil {
+                world.objects[label]?.stamp = time
+            }
+            if let text = folded.visible.difference(from: world.visible, ignoring: uncertain) {
+                difference = difference ?? text
+                continue
+            }
+            for list in uncertain { world.order[list] = folded.order[list] ?? [] }
+            found = world
         }
-        if let text = folded.visible.difference(from: world.visible, ignoring: uncertain) {
-            throw Difference("the journal comes to\n  \(text)")
+        guard let world = found else {
+            throw Difference("the journal comes to\n  \(difference ?? "a commit")")
         }
-        for list in uncertain { world.order[list] = folded.order[list] ?? [] }
         reference.states.append(world.visible)
         reference.touched.append(touched)
         reference.stacks[index, default: UndoModel()].edited(

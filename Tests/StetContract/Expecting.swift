@@ -8,6 +8,15 @@ enum Expected {
     /// One of two, which depends on why the writer refuses the first attempt.
     indirect case either(Expected, Expected)
 
+    /// The states that a commit may lead to, with the lists whose order is not known.
+    var commits: [(world: World, uncertain: Set<OwnedList>)] {
+        switch self {
+        case .committed(let world, let uncertain): [(world, uncertain)]
+        case .either(let one, let other): one.commits + other.commits
+        default: []
+        }
+    }
+
     /// Of two the one that agrees with an ending.
     func agreeing(with ended: Ended) -> Expected {
         guard case .either(let one, let other) = self else { return self }
@@ -69,6 +78,12 @@ extension Scene {
             if now.isAlive(label) { scene.now.take(object, label, isDead: false) }
         }
         let deletedByOthers = Set(base.objects.keys.filter(theirs.hasLost))
+        for label in base.objects.keys where now.isAlive(label) && next.hasLost(label) {
+            for (relation, target) in now.objects[label]?.references ?? [:]
+            where deletedByOthers.contains(target) {
+                scene.now.refer(relation, label, to: nil)
+            }
+        }
         for relation in Relation.links {
             let added = (now.links[relation] ?? []).subtracting(base.links[relation] ?? [])
             for pair in added
