@@ -105,7 +105,7 @@ let package = Package(
         .target(
             name: "StetContract",
             dependencies: [
-                "CLMDB", "Stet", "StetStore", "StetLMDB", "StetTestSupport",
+                "Stet", "StetStore", "StetLMDB", "StetTestSupport",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/StetContract"),

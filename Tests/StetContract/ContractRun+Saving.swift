@@ -1,4 +1,3 @@
-import CLMDB
 import Glibc
 import Stet
 import StetLMDB
@@ -126,7 +125,7 @@ extension ContractRun {
             switch failure {
             case .begin: faults.failNext(.begin, code: EIO)
             case .put: faults.failNext(.put, after: 2, code: ENOSPC)
-            case .full: faults.failNext(.put, after: 2, code: MDB_MAP_FULL)
+            case .full: faults.failNext(.put, after: 2, code: LMDBError.mapFull)
             case .commit: faults.failNext(.commit, code: EIO)
             case .willCommit, nil: break
             }

@@ -24,7 +24,7 @@ enum Expected {
         case (.committed, .committed), (.nothing, .nothing), (.refused, .refused),
             (.conflict, .conflict), (_, .failed):
             return one
-        default: return other
+        default: return other.agreeing(with: ended)
         }
     }
 }
@@ -40,7 +40,10 @@ extension Scene {
         // Only once the writer has refused it, all that is pending is merged.
         let vain = scene.withoutVainEdits(
             scene.now.prepared(since: base).world, run.states[run.head])
-        return .either(vain.expectedSaveOfAll(run, moved: moved), expected)
+        // What others have deleted counts as edited, though the edit is normalised away.
+        return .either(
+            vain.expectedSaveOfAll(run, moved: moved),
+            .either(expected, expectedSaveOfAll(run, moved: moved)))
     }
 
     private func expectedSaveOfAll(_ run: RunReference, moved: Set<Label>) -> Expected {

@@ -52,7 +52,7 @@ extension Scene {
                 if policy == .contextWins { merged.take(mine, label, isDead: false) }
             case (false, let stored?):
                 if policy == .fail { isPossible = false }
-                let values = combine(base.objects[label] ?? mine, mine, stored)
+                let values = combine(base.objects[label], mine, stored)
                 merged.take(values, label, isDead: false)
             }
         }
@@ -63,8 +63,10 @@ extension Scene {
     }
 
     private func combine(
-        _ base: World.Object, _ mine: World.Object, _ theirs: World.Object
+        _ before: World.Object?, _ mine: World.Object, _ theirs: World.Object
     ) -> World.Object {
+        // Where both sides have inserted it every difference is contested.
+        guard let base = before else { return policy == .contextWins ? mine : theirs }
         func choose<V: Equatable>(_ path: KeyPath<World.Object, V>) -> V {
             let (before, here, there) = (
                 base[keyPath: path], mine[keyPath: path], theirs[keyPath: path]

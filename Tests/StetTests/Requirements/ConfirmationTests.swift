@@ -58,6 +58,22 @@ private struct Unreachable: Error, Equatable, Confirmer {
         }
     }
 
+    @Test("Security A13 a confirmation ends when the deletion is taken back")
+    func aConfirmationEndsWithTheDeletion() throws {
+        let store = try store()
+        let context = store.context()
+        let (album, _) = try saved(context)
+        let cabinet = Cabinet()
+        context.insert(cabinet)
+        cabinet.albums.append(album)
+        try context.save()
+        try context.requestDelete(album).confirm()
+        context.insert(album)
+        context.delete(cabinet)
+        #expect(try violations { _ = try context.save() }.contains(.unconfirmedDeletion))
+        #expect(try store.context().fetch(Album.self).count == 1)
+    }
+
     @Test("B1 nothing happens before a deletion is confirmed, and the plan says what is lost")
     func b1Plans() throws {
         let context = try store().context()

@@ -1,0 +1,170 @@
+import Foundation
+import StetStore
+import StetTestSupport
+import Testing
+
+@testable import Stet
+
+/// Defects of saves that wait or are on their way, and of `store.edit`, each in the program that
+/// showed it.
+@MainActor struct SavingDefectTests {
+    private typealias Part = Crates.Part
+
+    private let scene: CrateScene
+    private var context: ManagedContext { scene.mine.context }
+
+    init() throws { scene = try CrateScene() }
+
+    /// Saves in a task; returns when the change set is on its way to a writer that is held.
+    private func send() async -> (task: Task<Commit?, any Error>, writer: HeldWriter) {
+        let writer = HeldWriter(scene.store.file.environment)
+        let context = context
+        let task = Task { try await context.save() }
+        while context.core.saves.inFlight == nil { await Task.yield() }
+        return (task, writer)
+    }
+
+    private func wait() async -> Task<Commit?, any Error> {
+        let context = context
+        let count = context.core.saves.waiting.count
+        let task = Task { try await context.save() }
+        while context.core.saves.waiting.count == count { await Task.yield() }
+        return task
+    }
+
+    @Test("D4 a member that a save takes out can be put back while the save is on its way")
+    func aMemberCanBePutBackDuringASave() async throws {
+        let (mine, part) = (scene.mine, scene.mine.parts[0])
+        part.marks.append(mine.mark)
+        mine.b.pins.append(part)
+        try context.save()
+        part.marks.remove(mine.mark)
+        mine.b.pins.remove(part)
+        mine.a.shelf.remove(part)
+        let (task, writer) = await send()
+        part.marks.append(mine.mark)
+        mine.b.pins.append(part)
+        mine.a.shelf.append(part)
+        part.number = 7
+        #expect(part.marks.count == 1 && mine.b.pins.names == ["1"] && mine.a.shelf.names == ["1"])
+        writer.release()
+        _ = try await task.value
+        try context.save()
+        let stored = try scene.stored()
+        #expect(stored.parts[0].marks.count == 1 && stored.parts[0].number == 7)
+        #expect(stored.b.pins.names == ["1"] && stored.a.shelf.names == ["1"])
+    }
+
+    @Test("D9 a cancelled save that waits with nothing of its own takes nobody's edits with it")
+    func aCancelledSaveTakesNobodysEdits() async throws {
+        scene.mine.a.number = 1
+        let (first, writer) = await send()
+        let second = await wait()
+        second.cancel()
+        scene.mine.b.number = 3
+        writer.release()
+        #expect(try await first.value != nil)
+        await #expect(throws: CancellationError.self) { try await second.value }
+        #expect(scene.mine.b.number == 3)
+        #expect(try await context.save() != nil)
+        #expect(try scene.stored().b.number == 3)
+    }
+
+    @Test("A4 a save that waits is told when the one before it takes its changes along")
+    func aWaitingSaveIsToldOfItsLoss() async throws {
+        scene.mine.parts[0].key = "k"
+        scene.theirs.parts[1].key = "k"
+        let writer = HeldWriter(scene.store.file.environment)
+        let theirs = scene.theirs.context
+        let other = Task { try await theirs.save() }
+        while theirs.core.saves.inFlight == nil { await Task.yield() }
+        let context = context
+        let first = Task { try await context.save() }
+        while context.core.saves.inFlight == nil { await Task.yield() }
+        scene.mine.b.number = 3
+        let second = await wait()
+        writer.release()
+        _ = try await other.value
+        await #expect(throws: LaterChangesError.self) { try await first.value }
+        await #expect(throws: LaterChangesError.self) { try await second.value }
+        #expect(scene.mine.b.number == 0)
+    }
+
+    @Test("A4 a save that waits is told when a blocking save that fails takes its changes along")
+    func aWaitingSaveIsToldOfAnothersFailure() async throws {
+        scene.mine.a.number = 1
+        let writer = HeldWriter(scene.store.file.environment)
+        let context = context
+        let parts = scene.mine.parts
+        let first = Task {
+            _ = try await context.save()
+            // Before the save that waits has its turn.
+            for part in parts { part.key = "the same" }
+            try context.save("blocking")
+        }
+        while context.core.saves.inFlight == nil { await Task.yield() }
+        scene.mine.b.number = 3
+        let second = await wait()
+        writer.release()
+        await #expect(throws: ValidationError.self) { try await first.value }
+        await #expect(throws: LaterChangesError.self) { try await second.value }
+        #expect(scene.mine.b.number == 0)
+    }
+
+    @Test("Low 8 a cancelled task whose save has nothing to write throws")
+    func aCancelledTaskThrows() async throws {
+        let context = context
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await context.save()
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    // MARK: The store's own edit
+
+    @Test("Service 2 an edit returns snapshots as they are saved")
+    func anEditReturnsWhatIsSaved() throws {
+        let snapshot = try scene.store.edit { context in
+            let part = Part(name: "  Ann ")
+            context.insert(part)
+            return part.snapshot
+        }
+        let stored = try #require(try scene.store.context().object(Part.self, id: snapshot.id))
+        #expect(snapshot == stored.snapshot && snapshot.name == "Ann" && snapshot.created != nil)
+    }
+
+    @Test("Service 9 edits that race for a unique value are all made")
+    func editsThatRaceForAUniqueValueAreMade() async throws {
+        let store = scene.store
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    try store.edit(retries: 100) { context in
+                        let numbers = try context.fetch(Part.self).compactMap { $0.key }
+                        let part = Part(name: "new")
+                        part.key = "\(numbers.count)"
+                        context.insert(part)
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        let keys = try store.context().fetch(Part.self).compactMap { $0.key }.sorted()
+        #expect(keys == (0..<8).map(String.init))
+    }
+
+    @Test("Service 10 save inside of an edit traps, and says what to do")
+    func saveInsideOfAnEditTraps() async throws {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            let scene = try await CrateScene()
+            _ = try scene.store.edit { context in _ = try context.save() }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(
+            text.contains(
+                "save(_:) inside Store.edit: the edit saves when its closure has returned"))
+    }
+}
