@@ -81,7 +81,8 @@ extension Scene {
             if now.isAlive(label) { scene.now.take(object, label, isDead: false) }
         }
         let deletedByOthers = Set(base.objects.keys.filter(theirs.hasLost))
-        for label in base.objects.keys where now.isAlive(label) && next.hasLost(label) {
+        for label in Set(base.objects.keys).subtracting(deletedByOthers)
+        where now.isAlive(label) && next.hasLost(label) {
             for (relation, target) in now.objects[label]?.references ?? [:]
             where deletedByOthers.contains(target) {
                 scene.now.refer(relation, label, to: nil)
