@@ -58,20 +58,6 @@ struct LaterEdits {
     }
 }
 
-extension EncodedBody {
-    /// The body with what `mine` has changed in it, and else what is in `theirs`.
-    func merged(
-        mine: EncodedBody, theirs: EncodedBody, as entity: Entity
-    ) throws -> EncodedBody {
-        let (before, edited) = (try values(of: entity), try mine.values(of: entity))
-        var values = try theirs.values(of: entity)
-        for slot in values.indices where edited[slot] != before[slot] {
-            values[slot] = edited[slot]
-        }
-        return try EncodedBody(values)
-    }
-}
-
 extension ContextCore {
     /// Takes back what was pending at a moment, and has not been edited since.
     func withdraw(_ changes: PendingChanges.Capture?) {

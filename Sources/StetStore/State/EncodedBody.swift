@@ -53,6 +53,27 @@ package struct EncodedBody: Hashable, Sendable {
         }
     }
 
+    /// The body of `theirs` with what `mine` has changed in this one.
+    package func merged(
+        mine: EncodedBody, theirs: EncodedBody, as entity: Entity
+    ) throws -> EncodedBody {
+        try read(as: entity) { base in
+            try mine.read(as: entity) { mine in
+                try theirs.read(as: entity) { present in
+                    var cells: [Int: Cell?] = [:]
+                    for (slot, property) in entity.properties.enumerated() {
+                        let edited = try mine.cell(slot)
+                        let decision = ThreeWay.decide(
+                            base: try base.cell(slot), mine: edited, theirs: try present.cell(slot),
+                            hasPosition: property.hasPosition, favorsMine: true)
+                        if decision != .theirs { cells[slot] = .some(edited) }
+                    }
+                    return try theirs.replacing(cells, of: entity)
+                }
+            }
+        }
+    }
+
     /// The body with a value in a slot.
     ///
     /// - Throws: `EncodingFailure` for a value that has no stored form.
