@@ -175,8 +175,8 @@ struct Verification {
     private mutating func fold(_ commit: Commit) throws {
         try commit.validate()
         if commit.cause == .migration { try foldMigration(commit) }
-        if commit.schema.revision != era.current.revision {
-            note("Revision \(commit.revision) was written with another schema.")
+        guard commit.schema.revision == era.current.revision else {
+            return note("Revision \(commit.revision) was written with another schema.")
         }
         var last: (Int, ObjectID)?
         try commit.forEachChange { change in
@@ -202,9 +202,9 @@ struct Verification {
     private mutating func foldMigration(_ commit: Commit) throws {
         guard let bytes = commit.migration else { return }
         let migration = try bytes.withUnsafeBytes { try Migration(decoding: $0) }
-        if migration.from.revision != era.current.revision {
-            note("Revision \(commit.revision) migrates from another schema.")
-        }
+        guard migration.from.revision == era.current.revision,
+            migration.to.entities.count <= states.count
+        else { return note("Revision \(commit.revision) migrates from another schema.") }
         era = try SchemaHistory(migration.to, era.migrations + [migration])
         for entity in migration.removedEntities { states[entity - 1] = [:] }
         migrateLinks(to: migration.to)

@@ -73,6 +73,11 @@ extension StoreFile {
             envelope: envelope, body: body, history: history, store: storeID)
         try commit.checkDigest()
         #if STET_FAULTS
+        let step: UInt32 = commit.migration == nil ? 0 : 1
+        guard envelope.schemaRevision == floor.schemaRevision + step else {
+            throw DecodingFailure(
+                "the entry of revision \(revision) is of another schema than its place")
+        }
             let isForgotten = planted.contains("trimForgetsEffect") && commit.revision.number == 1
         #else
             let isForgotten = false
