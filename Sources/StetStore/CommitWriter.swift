@@ -138,6 +138,10 @@ extension StoreFile {
         _ submission: Submission, _ head: inout Head, in transaction: borrowing WriteTransaction
     ) throws -> Result<Commit, any Error> {
         let set = submission.set
+        guard set.base <= head.revision else {
+            return .failure(
+                StoreError.otherHistory(base: set.base, head: head.revision, path: path))
+        }
         if submission.isRetry {
             let present = try journal.revision(
                 of: submission.id, through: head.revision, in: transaction.reading)

@@ -29,6 +29,7 @@ package final class StoreFile: Sendable {
     let time: @Sendable () -> Double
     /// LMDB's number of the last commit whose schema was compared with this one's.
     private let checkedTransaction = Atomic(-1)
+    package let savesUnderWay = SavesUnderWay()
     let journal: Journal
     let members: MemberTree
     /// nil while the schema has no index.
