@@ -172,7 +172,13 @@ extension StoreFile {
     private func apply(
         _ set: EncodedChangeSet, _ head: inout Head, in transaction: borrowing WriteTransaction
     ) throws -> Envelope {
-        var envelope = Envelope(of: set, after: head, cause: cause)
+        let date = try journal.date(set.time, after: head, in: transaction.reading)
+        if let finding = date.finding {
+            logger.warning(
+                "\(finding)",
+                metadata: ["clock": "\(timeText(set.time))", "commit": "\(timeText(date.time))"])
+        }
+        var envelope = Envelope(of: set, after: head, cause: cause, time: date.time)
         envelope.below = try moveStacks(set, envelope, in: transaction)
         let hash = try journal.append(envelope, set, in: transaction)
         try putRecords(set, envelope, in: transaction)
@@ -261,14 +267,13 @@ extension StoreFile {
 
 extension Envelope {
     /// That of a change set's entry, behind the last one.
-    init(of set: EncodedChangeSet, after head: Head, cause: Cause) {
+    init(of set: EncodedChangeSet, after head: Head, cause: Cause, time: Double) {
         self.cause = cause == .migration ? cause : set.purpose.cause
         // There is no way back to what the models of before would have to read.
         isUndoable = cause != .migration && set.purpose.isUndoable
         changeCount = set.changes.count
         revision = head.revision.next
-        // Clocks of several processes differ; the journal's time never runs backwards.
-        time = set.time.isFinite ? max(set.time, head.time) : head.time
+        self.time = time
         base = set.base
         token = set.token
         schemaRevision = head.schemaRevision

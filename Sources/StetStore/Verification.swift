@@ -137,6 +137,7 @@ struct Verification {
         var hash = floor?.hash ?? .zero
         var revision = floor?.revision ?? .zero
         var time = floor?.time ?? -.infinity
+        var backdated = Revision.zero
         let last = try file.journal.lastRevision(in: transaction)
         if last < head.revision { note("The journal ends at \(last), before the head.") }
         while revision < min(head.revision, last),
@@ -149,7 +150,10 @@ struct Verification {
                 if envelope.previousHash != hash {
                     note("The entry of revision \(revision) does not follow the one before it.")
                 }
-                if envelope.time < time { note("Time runs backwards at revision \(revision).") }
+                if envelope.time < time { backdated = revision }
+                if time - CommitDate.tolerance <= envelope.time, envelope.time < time {
+                    note("Time runs backwards at revision \(revision).")
+                }
                 hash = envelope.hash
                 time = envelope.time
                 try fold(
@@ -168,6 +172,9 @@ struct Verification {
         }
         if head.schemaRevision != UInt32(file.schema.revision) {
             note("The head's schema is another than the store's.")
+        }
+        if backdated != (head.lastBackdated > floor?.revision ?? .zero ? head.lastBackdated : .zero) {
+            note("The head's last backdated commit is another than the journal's.")
         }
         if time != head.time { note("The head's time is not that of the last entry.") }
     }

@@ -1,5 +1,6 @@
 import Logging
 import StetLMDB
+import Synchronization
 
 // Trimming: the oldest commits go, a few in each transaction, each of which leaves a valid store
 // that begins a little later. So nothing has to be remembered of a trim that is interrupted.
@@ -72,12 +73,12 @@ extension StoreFile {
         let commit = try Commit(
             envelope: envelope, body: body, history: history, store: storeID)
         try commit.checkDigest()
-        #if STET_FAULTS
         let step: UInt32 = commit.migration == nil ? 0 : 1
         guard envelope.schemaRevision == floor.schemaRevision + step else {
             throw DecodingFailure(
                 "the entry of revision \(revision) is of another schema than its place")
         }
+        #if STET_FAULTS
             let isForgotten = planted.contains("trimForgetsEffect") && commit.revision.number == 1
         #else
             let isForgotten = false
@@ -119,13 +120,14 @@ extension StoreFile {
 
     /// Removes some of the commits that need not be kept; true when none are left, or when that
     /// fails, which the log tells.
-    func trimOutdated() -> Bool {
+    package func trimOutdated() -> Bool {
         do {
             let now = time()
-            let last = try read { try $0.lastOutdated(retention, now: now) }
-            var isDone = true
-            try trim(through: last, for: retention) { floor in
-                isDone = floor >= last
+            let outdated = try read { try $0.outdated(retention, now: now) }
+            if let held = outdated.heldByPause { warn(ofPauseBefore: held) }
+            var isDone = outdated.isComplete
+            try trim(through: outdated.last, for: retention) { floor in
+                isDone = isDone && floor >= outdated.last
                 return false
             }
             return isDone
@@ -134,6 +136,17 @@ extension StoreFile {
                 "The journal could not be trimmed.", metadata: ["error": "\(error)"])
             return true
         }
+    }
+
+    /// Tells the log once that a commit stays.
+    private func warn(ofPauseBefore held: Revision) {
+        let last = heldByPause.exchange(held.number, ordering: .relaxed)
+        if last == held.number { return }
+        logger.warning(
+            """
+            Commits stay that are outdated only if a long pause in their dates counts: a clock may \
+            have jumped ahead. Trim them by request.
+            """, metadata: ["first": "\(held)"])
     }
 }
 
