@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// State: the descriptors that a child closes, guarded by their monitor, which is held across a
 /// fork.
-enum ProcessFork {
+package enum ProcessFork {
     private static let count = Atomic<Int>(0)
     private static let descriptors = Monitor<Set<Int32>>([])
 
@@ -26,7 +26,7 @@ enum ProcessFork {
     }()
 
     /// The forks so far, counted from the first call on.
-    static var generation: Int {
+    package static var generation: Int {
         _ = isRegistered
         return count.load(ordering: .relaxed)
     }

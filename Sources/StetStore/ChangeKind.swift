@@ -35,6 +35,14 @@ public enum Cause: Sendable, Hashable {
         }
     }
 
+    /// True for a commit that a context or an import has saved.
+    package var isSave: Bool {
+        switch self {
+        case .edit, .migration, .import: true
+        case .undo, .redo, .revert, .discard: false
+        }
+    }
+
     package var number: UInt8 {
         switch self {
         case .edit: 1

@@ -111,6 +111,10 @@ extension StoreFile {
         _ submission: Submission, _ head: inout Head, in transaction: borrowing WriteTransaction
     ) throws -> Result<Commit, any Error> {
         let set = submission.set
+        guard set.base <= head.revision else {
+            return .failure(
+                StoreError.otherHistory(base: set.base, head: head.revision, path: path))
+        }
         if submission.isRetry {
             let present = try journal.revision(
                 of: submission.id, through: head.revision, in: transaction.reading)
@@ -141,7 +145,13 @@ extension StoreFile {
     private func apply(
         _ set: EncodedChangeSet, _ head: inout Head, in transaction: borrowing WriteTransaction
     ) throws -> Envelope {
-        var envelope = Envelope(of: set, after: head, cause: cause)
+        let date = try journal.date(set.time, after: head, in: transaction.reading)
+        if let finding = date.finding {
+            logger.warning(
+                "\(finding)",
+                metadata: ["clock": "\(timeText(set.time))", "commit": "\(timeText(date.time))"])
+        }
+        var envelope = Envelope(of: set, after: head, cause: cause, time: date.time)
         envelope.below = try moveStacks(set, envelope, in: transaction)
         let hash = try journal.append(envelope, set, in: transaction)
         try projection.write(set, envelope, in: transaction)
@@ -152,14 +162,13 @@ extension StoreFile {
 
 extension Envelope {
     /// That of a change set's entry, behind the last one.
-    init(of set: EncodedChangeSet, after head: Head, cause: Cause) {
+    init(of set: EncodedChangeSet, after head: Head, cause: Cause, time: Double) {
         self.cause = cause == .migration ? cause : set.purpose.cause
         // There is no way back to what the models of before would have to read.
         isUndoable = cause != .migration && set.purpose.isUndoable
         changeCount = set.changes.count
         revision = head.revision.next
-        // Clocks of several processes differ; the journal's time never runs backwards.
-        time = set.time.isFinite ? max(set.time, head.time) : head.time
+        self.time = time
         base = set.base
         token = set.token
         schemaRevision = head.schemaRevision

@@ -7,6 +7,9 @@ package struct Head: Hashable, Sendable {
     /// Seconds since 2001.
     package var time = -Double.infinity
     package var schemaRevision: UInt32 = 1
+    /// The last commit that is dated before its predecessor; 0 when there is none. Beyond 32 bits,
+    /// where it is not stored, the head itself, which promises less.
+    package var lastBackdated = Revision.zero
 
     static let key: StaticString = "head"
 
@@ -20,7 +23,9 @@ package struct Head: Hashable, Sendable {
         head.hash = Digest(try reader.read(byteCount: Digest.byteCount))
         head.time = Double(bitPattern: try reader.read())
         head.schemaRevision = try reader.read()
-        guard try reader.read(UInt32.self) == 0, head.revision.number < .max else {
+        let backdated: UInt32 = try reader.read()
+        head.lastBackdated = backdated == .max ? head.revision : Revision(UInt64(backdated))
+        guard head.revision.number < .max, head.lastBackdated <= head.revision else {
             throw DecodingFailure("its head is not one")
         }
         try reader.expectEnd()
@@ -33,7 +38,7 @@ package struct Head: Hashable, Sendable {
     /// One that names an earlier entry would let readers see an earlier state.
     ///
     /// - Throws: `DecodingFailure` when it is not theirs.
-    /// - Complexity: two reads.
+    /// - Complexity: four reads.
     func verify(
         against journal: Journal, _ schema: Schema, in transaction: borrowing ReadTransaction
     ) throws {
@@ -41,18 +46,28 @@ package struct Head: Hashable, Sendable {
             throw DecodingFailure("its head is of another schema")
         }
         var isOfLast = try journal.lastRevision(in: transaction) == revision
-        if isOfLast, let floor = try JournalFloor.read(in: transaction), floor.revision >= revision
-        {
+        let floor = try JournalFloor.read(in: transaction)
+        if isOfLast, let floor, floor.revision >= revision {
             isOfLast = floor.revision == revision && floor.hash == hash && floor.time == time
         } else if isOfLast, revision > .zero {
             let envelope = try journal.envelope(revision, in: transaction)
             isOfLast = envelope.hash == hash && envelope.time == time
+        }
+        if lastBackdated.number < UInt32.max, lastBackdated > floor?.revision ?? .zero,
+            let before = lastBackdated.previous
+        {
+            let time = try journal.envelope(lastBackdated, in: transaction).time
+            let earlier =
+                before > floor?.revision ?? .zero
+                ? try journal.envelope(before, in: transaction).time : floor?.time
+            isOfLast = isOfLast && earlier.map { time < $0 } ?? false
         }
         guard isOfLast else { throw DecodingFailure("its head is not that of its last entry") }
     }
 
     /// Moves on to an entry that was appended.
     mutating func follow(_ envelope: Envelope, _ entryHash: Digest) {
+        if envelope.time < time { lastBackdated = envelope.revision }
         revision = envelope.revision
         hash = entryHash
         time = envelope.time
@@ -64,7 +79,7 @@ package struct Head: Hashable, Sendable {
         hash.append(to: &buffer)
         buffer.append(time.bitPattern)
         buffer.append(schemaRevision)
-        buffer.append(UInt32(0))
+        buffer.append(UInt32(clamping: lastBackdated.number))
         try transaction.put(buffer.bytes, for: Self.key, in: .unnamed)
     }
 }

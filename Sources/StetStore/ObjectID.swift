@@ -128,7 +128,7 @@ extension ObjectID: Codable {
 
 /// Makes ascending version 7 UUIDs: 48 bits of milliseconds, then 74 bits that start at random in
 /// each millisecond and grow by a random step (RFC 9562 §6.2, method 2), so that ids stay hard to
-/// guess.
+/// guess. A forked process begins anew: it has the same random numbers in memory as its siblings.
 ///
 /// State: the last id and a block of random bytes, both guarded by the mutex.
 final class ObjectIDGenerator: Sendable {
@@ -140,6 +140,7 @@ final class ObjectIDGenerator: Sendable {
         var upper: UInt64 = 0
         var lower: UInt64 = 0
         var entropy = EntropyBlock()
+        var forkGeneration = ProcessFork.generation
     }
     private let state = Monitor(State())
 
@@ -148,6 +149,7 @@ final class ObjectIDGenerator: Sendable {
         clock_gettime(CLOCK_REALTIME, &now)
         let milliseconds = UInt64(now.tv_sec) &* 1_000 &+ UInt64(now.tv_nsec) / 1_000_000
         return state.withLock { state in
+            if state.forkGeneration != ProcessFork.generation { state = State() }
             if milliseconds > state.milliseconds {
                 state.milliseconds = milliseconds
                 // Half of the range is left for growth within the millisecond.

@@ -4,10 +4,11 @@ import StetLMDB
 public enum Outcome: Sendable, Equatable {
     /// It is in the journal, and on the disk.
     case committed(Commit)
-    /// It is not in the journal, and will not be unless somebody saves with this id from now on.
+    /// It is not in the journal, and will not be unless somebody saves with this id from now on, or
+    /// another process that still runs is saving with it.
     case notCommitted
-    /// Not known now: it waits for the writer in this process, the store cannot be read, or the
-    /// commits that it may have been among were trimmed.
+    /// Not known: this process is saving with the id, the store cannot be read, the commits that it
+    /// may have been among were trimmed, or the store is a copy from before the id was made.
     case unknown
 }
 
@@ -36,14 +37,39 @@ extension UnknownOutcomeError: CustomStringConvertible {
     }
 }
 
+/// The ids that saves of this process are under way with, from their calls to their ends.
+///
+/// State: how many saves have each id, guarded by the monitor.
+package final class SavesUnderWay: Sendable {
+    private let counts = Monitor<[CommitID: Int]>([:])
+
+    init() {}
+
+    /// Notes the call of a save; nil, an id of its own, is not noted.
+    package func begin(_ id: CommitID?) {
+        if let id { counts.withLock { $0[id, default: 0] += 1 } }
+    }
+
+    /// Notes the end of a save that began.
+    package func end(_ id: CommitID?) {
+        guard let id else { return }
+        counts.withLock { counts in
+            let count = counts[id, default: 1] - 1
+            counts[id] = count > 0 ? count : nil
+        }
+    }
+
+    func contains(_ id: CommitID) -> Bool { counts.withLock { $0[id] != nil } }
+}
+
 extension StoreFile {
-    /// What became of a commit that was prepared for this store, in this process or another.
+    /// The outcome of a commit that was prepared for this store, in this process or another.
     ///
     /// - Complexity: O(commits since the one that it was based on).
     package func outcome(of id: CommitID) -> Outcome {
         guard id.store == storeID else { return .notCommitted }
-        // Before the journal is read: what leaves the queue meanwhile is found there.
-        if writer.isWaiting(id) { return .unknown }
+        // Before the journal is read: what ends meanwhile is found there.
+        if savesUnderWay.contains(id) || writer.isWaiting(id) { return .unknown }
         do {
             return try decidedCommit(with: id).map(Outcome.committed) ?? .notCommitted
         } catch {
@@ -58,9 +84,19 @@ extension StoreFile {
         return nil
     }
 
-    /// The commit with this id; nil when the journal has none.
-    package func committed(_ id: CommitID) throws -> Commit? {
-        try read { reader in try reader.commit(with: id) }
+    /// The commit that an earlier attempt has made with an id; nil when the journal has none.
+    ///
+    /// - Throws: `StoreError`: `.wrongStore` when the id was made for another store, or for a later
+    ///   state of this one; `.commitIDInUse` when `isSameKind` is false of the commit's cause.
+    package func committed(
+        _ id: CommitID, where isSameKind: (Cause) -> Bool
+    ) throws -> Commit? {
+        guard id.store == storeID else { throw StoreError.otherStore(path: path) }
+        guard let commit = try read({ reader in try reader.commit(with: id) }) else { return nil }
+        guard isSameKind(commit.cause) else {
+            throw StoreError.commitIDInUse(by: commit, path: path)
+        }
+        return commit
     }
 }
 
@@ -78,9 +114,13 @@ extension StoreReader {
 
 extension Journal {
     /// Where a commit stands in the journal; nil when it is not there.
+    ///
+    /// - Throws: `StoreError`: `.historyTrimmed` when it may have been trimmed, `.wrongStore` when
+    ///   its base is beyond the head.
     func revision(
         of id: CommitID, through head: Revision, in transaction: borrowing ReadTransaction
     ) throws -> Revision? {
+        guard id.base <= head else { throw StoreError.otherHistory(base: id.base, head: head) }
         let floor = try JournalFloor.read(in: transaction)?.revision ?? .zero
         var revision = max(id.base, floor)
         while revision < head {

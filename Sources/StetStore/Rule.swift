@@ -9,8 +9,8 @@ public enum Rule: Hashable, Sendable {
     case length(minimum: Int?, maximum: Int?)
     /// At least and at most this value; nil is let through.
     case range(minimum: Value?, maximum: Value?)
-    /// Text that a regular expression, in the syntax of Swift's `Regex`, matches as a whole, of at
-    /// most 4,096 bytes; nil is let through.
+    /// Text that a regular expression matches as a whole, of at most 4,096 bytes; nil is let
+    /// through. `AttributeOption.matches` describes the syntax.
     case matches(String)
     /// One of these values; nil is let through.
     case oneOf([Value])

@@ -71,8 +71,10 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let erased = Code(rawValue: "erased")
         /// The present value of a property is one of those that are to be redacted.
         public static let valueInUse = Code(rawValue: "valueInUse")
-        /// A commit id belongs to another store.
+        /// A commit id belongs to another store, or to a later state of it than this copy has.
         public static let wrongStore = Code(rawValue: "wrongStore")
+        /// A commit id belongs to a commit of another kind: a save, an undo, a redo or a revert.
+        public static let commitIDInUse = Code(rawValue: "commitIDInUse")
         /// The file system or LMDB reports another failure.
         public static let inputOutput = Code(rawValue: "inputOutput")
     }
@@ -174,6 +176,33 @@ extension StoreError {
             .historyTrimmed, path: path,
             message: "Commit \(revision) was trimmed: the journal begins after \(floor).",
             advice: "Ask for what came after \(floor), or look into a backup.")
+    }
+
+    /// A commit id that another store has made.
+    static func otherStore(path: String) -> StoreError {
+        StoreError(
+            .wrongStore, path: path, message: "The commit id was made for another store.",
+            advice: "Use ids of makeCommitID() with the store that made them.")
+    }
+
+    /// A commit id with which something else was done.
+    static func commitIDInUse(by commit: Commit, path: String) -> StoreError {
+        StoreError(
+            .commitIDInUse, path: path,
+            message: "The commit id belongs to commit \(commit.revision), which does something else.",
+            advice: "Make an id with makeCommitID() for each save, undo, redo and revert.")
+    }
+
+    /// A commit that was prepared where the journal had commits that it does not have here.
+    static func otherHistory(
+        base: Revision, head: Revision, path: String? = nil
+    ) -> StoreError {
+        StoreError(
+            .wrongStore, path: path,
+            message: "The commit was prepared at revision \(base), but the last commit is \(head): "
+                + "the store is an earlier copy.",
+            advice: "Nothing was saved. Look for the commit in the store that the copy was made of, "
+                + "and save with a new id.")
     }
 
     /// A store whose schema another process has changed meanwhile.

@@ -170,24 +170,16 @@ extension StoreReader {
 
     // MARK: Commits
 
-    /// The last commit that had been made at a time, in seconds since 2001; zero for none.
+    /// The last commit that is dated no later than a time, in seconds since 2001; zero for none.
     ///
     /// - Throws: `StoreError` (`.historyTrimmed`) when that commit was trimmed.
-    /// - Complexity: O(log commits) reads.
+    /// - Complexity: O(log commits) reads; O(commits since) where a clock was wrong since then.
     package func lastRevision(until time: Double) throws -> Revision {
-        let floor = try JournalFloor.read(in: transaction)
-        if let floor, floor.time > time { try JournalFloor.refuse(1, in: transaction) }
-        var known = floor?.revision.number ?? 0
-        var beyond = try head().revision.number + 1
-        while known + 1 < beyond {
-            let middle = known + (beyond - known) / 2
-            if try description(of: Revision(middle)).0.time <= time {
-                known = middle
-            } else {
-                beyond = middle
-            }
+        if let last = try file.journal.lastRevision(datedUntil: time, head(), in: transaction) {
+            return last
         }
-        return Revision(known)
+        try JournalFloor.refuse(1, in: transaction)
+        return .zero
     }
 
     /// The next commit that a filter lets through, on the way from one revision to another, both

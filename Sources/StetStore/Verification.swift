@@ -139,6 +139,7 @@ struct Verification: ~Copyable {
         var hash = floor?.hash ?? .zero
         var revision = floor?.revision ?? .zero
         var time = floor?.time ?? -.infinity
+        var backdated = Revision.zero
         let last = try file.journal.lastRevision(in: transaction)
         if last < head.revision { note("The journal ends at \(last), before the head.") }
         while revision < min(head.revision, last),
@@ -151,7 +152,10 @@ struct Verification: ~Copyable {
                 if envelope.previousHash != hash {
                     note("The entry of revision \(revision) does not follow the one before it.")
                 }
-                if envelope.time < time { note("Time runs backwards at revision \(revision).") }
+                if envelope.time < time { backdated = revision }
+                if time - CommitDate.tolerance <= envelope.time, envelope.time < time {
+                    note("Time runs backwards at revision \(revision).")
+                }
                 hash = envelope.hash
                 time = envelope.time
                 try fold(
@@ -171,14 +175,17 @@ struct Verification: ~Copyable {
         if head.schemaRevision != UInt32(file.schema.revision) {
             note("The head's schema is another than the store's.")
         }
+        if backdated != (head.lastBackdated > floor?.revision ?? .zero ? head.lastBackdated : .zero) {
+            note("The head's last backdated commit is another than the journal's.")
+        }
         if time != head.time { note("The head's time is not that of the last entry.") }
     }
 
     private mutating func fold(_ commit: Commit) throws {
         try commit.validate()
         if commit.cause == .migration { try foldMigration(commit) }
-        if commit.schema.revision != era.current.revision {
-            note("Revision \(commit.revision) was written with another schema.")
+        guard commit.schema.revision == era.current.revision else {
+            return note("Revision \(commit.revision) was written with another schema.")
         }
         var last: (Int, ObjectID)?
         try commit.forEachChange { change in
@@ -204,9 +211,9 @@ struct Verification: ~Copyable {
     private mutating func foldMigration(_ commit: Commit) throws {
         guard let bytes = commit.migration else { return }
         let migration = try bytes.withUnsafeBytes { try Migration(decoding: $0) }
-        if migration.from.revision != era.current.revision {
-            note("Revision \(commit.revision) migrates from another schema.")
-        }
+        guard migration.from.revision == era.current.revision,
+            migration.to.entities.count <= states.count
+        else { return note("Revision \(commit.revision) migrates from another schema.") }
         era = try SchemaHistory(migration.to, era.migrations + [migration])
         for entity in migration.removedEntities { states[entity - 1] = [:] }
         migrateLinks(to: migration.to)

@@ -158,6 +158,16 @@
             #expect(throws: CommitRefusal.self) { try file.commit(set) }
         }
 
+        @Test(arguments: [true, false])
+        func aChangeSetFromBeyondTheHeadIsOfAnotherHistory(isRetry: Bool) throws {
+            let set = try file.encode([.insertTag(2)], EditNote(token: 2, base: 2))
+            let submission = try file.submit(set, isRetry: isRetry)
+            let error = thrown(StoreError.self) { try submission.wait() }
+            #expect(error?.code == .wrongStore && error?.path == file.path)
+            #expect(file.outcome(of: submission.id) == .unknown)
+            #expect(try file.read { try $0.head().revision } == 1)
+        }
+
         @Test func theOutcomeOfWhatWaitsIsUnknown() throws {
             let writer = HeldWriter(file.environment)
             var submissions = try file.submitInserts([2])

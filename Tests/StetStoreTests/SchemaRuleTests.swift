@@ -46,7 +46,8 @@ struct SchemaRuleTests {
         let error = try #require(throws: StoreError.self) { try schema.checkPatterns() }
         #expect(
             error.message
-                == "The schema is not usable: .matches(\"(\") is no regular expression for A.p.")
+                == "The schema is not usable: .matches(\"(\") can't be a rule for A.p: a group is not "
+                    + "closed.")
         try Schema(entities: [.patterned]).checkPatterns()
     }
 }

@@ -1,6 +1,7 @@
 import CStetFork
 import Glibc
 import Stet
+import StetStore
 import StetTestModels
 
 /// Uses a store in a child that was forked after it had been opened, and says what came of it.
@@ -29,6 +30,37 @@ func useAfterFork(_ path: String) throws {
     context.insert(Notebook(name: "after"))
     say("parent: \(try context.save()?.revision.number ?? 0)")
     say("verified: \(try store.verify().isClean)")
+}
+
+/// Writes the random part of ids that a process and two children make after they were forked, each
+/// in a millisecond of its own.
+func makeIDsAfterFork() {
+    _ = ObjectID()
+    var children: [Int32] = []
+    for _ in 0..<2 {
+        let child = stet_fork()
+        if child == 0 {
+            sayIDs()
+            _exit(0)
+        }
+        children.append(child)
+    }
+    sayIDs()
+    for child in children where stet_wait(child) != 0 { exit(70) }
+}
+
+private func sayIDs() {
+    for _ in 0..<20 {
+        let now = milliseconds()
+        while milliseconds() == now {}
+        say("\(ObjectID().low)")
+    }
+}
+
+private func milliseconds() -> Int {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
 }
 
 private func code(_ body: () throws -> Any) -> String {

@@ -15,6 +15,7 @@ import StetTestModels
 //   stet-test-child read PATH              begins a read, writes "reading", and stays
 //   stet-test-child lock PATH              begins a write, writes "writing", and stays
 //   stet-test-child fork PATH              uses a store in a child that was forked from it
+//   stet-test-child fork-ids               makes ids in two children that were forked from it
 //   stet-test-child migrate PATH           opens the store with later models, and says so
 //   stet-test-child seed PATH SEED         opens the store, or makes it from another one
 //   stet-test-child verify PATH …          verifies stores with the schemas that they have
@@ -142,6 +143,7 @@ do {
             stay()
         }
     case "fork" where arguments.count == 3: try useAfterFork(arguments[2])
+    case "fork-ids": makeIDsAfterFork()
     case "migrate" where arguments.count == 3: try migrate(arguments[2])
     case "seed" where arguments.count == 4:
         let store = try Store.open(

@@ -175,4 +175,19 @@ extension Model {
         var reader = try RecordReader(body: body, propertyCount: _$propertyCount)
         return try _$read(id, &reader, body)
     }
+
+    /// The slot of the first value that means nothing to its type; nil when all can be read.
+    static func unreadableSlot(in body: EncodedBody) -> Int? {
+        body.bytes.withUnsafeBytes { bytes in
+            guard
+                var reader = try? RecordReader(body: bytes, propertyCount: _$propertyCount)
+            else { return nil }
+            do throws(UnreadableValue) {
+                _ = try Snapshot(_$id: .none, reader: &reader)
+                return nil
+            } catch {
+                return reader.isDamaged ? nil : error.slot
+            }
+        }
+    }
 }

@@ -17,7 +17,7 @@ extension ManagedContext {
     ///
     /// - Throws: `ChangeSetError` with everything in the change set that does not fit the models;
     ///   `ConflictError`; `ValidationError` when a pending value has no stored form to compare;
-    ///   `StoreError`, also when a value means nothing to its type; what a policy's closure threw.
+    ///   `StoreError`; what a policy's closure threw.
     /// - Complexity: O(changes), and a read for each object that is not loaded.
     public func apply(_ changeSet: ChangeSet) throws {
         core.checkNotSaving("apply(_:)")
@@ -29,6 +29,9 @@ extension ManagedContext {
             var application = ChangeSetApplication(core)
             for change in changes { try application.apply(change) }
             for change in changes { try application.applyLinks(of: change) }
+            if !application.problems.isEmpty {
+                throw ChangeSetError(problems: application.problems)
+            }
             guard application.conflicts.isEmpty else {
                 throw ConflictError(
                     reason: .changed, conflicts: application.conflicts, rejected: changeSet)
@@ -87,7 +90,7 @@ private struct CheckedChange {
             }
             if new[slot] != nil { report("the property is changed twice", property.name) }
             if change.kind != .delete, !entity.properties[slot].acceptsUnplaced(property.new) {
-                report("\(property.new) does not fit its type", property.name)
+                report("the value does not fit its type", property.name)
             }
             old[slot] = property.old
             new[slot] = property.new
@@ -130,6 +133,8 @@ extension Property {
 private struct ChangeSetApplication {
     private let core: ContextCore
     private(set) var conflicts: [Conflict] = []
+    /// Values that mean nothing to their types.
+    private(set) var problems: [ChangeSetError.Problem] = []
 
     init(_ core: ContextCore) { self.core = core }
 
@@ -162,7 +167,7 @@ private struct ChangeSetApplication {
         let values = try properties.indices.map { slot in
             try placed(change.new[slot] ?? .null, slot, table, change)
         }
-        let capture = try table.capture(change.key.id, try EncodedBody(values), as: type)
+        guard let capture = try capture(of: type, change.key.id, values, table) else { return }
         let made = M(_$snapshot: capture.snapshot, state: ModelState())
         made._$state.id = change.key.id
         capture.restore(made)
@@ -298,9 +303,28 @@ private struct ChangeSetApplication {
                 base: .null, mine: value, theirs: .null))
     }
 
-    private func assign<M: Model>(_ values: [Value], to object: M, _ table: ObjectTable) throws {
-        let capture = try table.capture(object.id, try EncodedBody(values), as: M.self)
-        guard object._$willChange() else { return }
+    /// The capture of an object with some values; nil when one of them means nothing to its type.
+    private mutating func capture<M: Model>(
+        of type: M.Type, _ id: ObjectID, _ values: [Value], _ table: ObjectTable
+    ) throws -> ObjectCapture<M>? {
+        let body = try EncodedBody(values)
+        if let slot = M.unreadableSlot(in: body) {
+            problems.append(
+                ChangeSetError.Problem(
+                    entity: table.description.name, object: id,
+                    property: table.description.properties[slot].name,
+                    message: "the value means nothing to its type"))
+            return nil
+        }
+        return try table.capture(id, body, as: type)
+    }
+
+    private mutating func assign<M: Model>(
+        _ values: [Value], to object: M, _ table: ObjectTable
+    ) throws {
+        guard let capture = try capture(of: M.self, object.id, values, table),
+            object._$willChange()
+        else { return }
         core.pending.change(object) { _ in capture.restore(object) }
     }
 }
@@ -331,7 +355,8 @@ public struct ChangeSetError: Error, Sendable, Hashable {
         public let message: String
     }
 
-    /// Everything that does not fit, in the order of the change set.
+    /// Everything that does not fit, in the order of the change set; of values that mean nothing to
+    /// their types, as raw values without a case, one for each object.
     public let problems: [Problem]
 }
 

@@ -4,10 +4,21 @@ public import FoundationEssentials
 // Rules beyond those of lengths and bounds, and the values that rules compare.
 
 extension AttributeOption {
-    /// A string is matched as a whole by a regular expression, in the syntax of Swift's `Regex`.
+    /// A string is matched as a whole by a regular expression.
     ///
-    /// A string of more than 4,096 bytes is not matched. The pattern is part of the schema, at most
-    /// 1,024 bytes; how long it takes is up to its author. Code 1680.
+    /// The syntax and its meaning are those of Swift's `Regex`, where characters are grapheme
+    /// clusters: literals, `.`, sets with ranges, `\d`, `\w`, `\s`, `\h`, `\v` and their negations,
+    /// general categories as `\p{Lu}`, groups, alternatives, `*`, `+`, `?`, `{m,n}` and their lazy
+    /// forms, `^`, `$`, `\A`, `\z`, and the options `(?i)`, `(?s)` and `(?m)`. Unlike in `Regex`, `\b`
+    /// lies between a character that `\w` matches and one that it does not.
+    ///
+    /// A text is read once, in time that is linear in its length and that of the pattern, so that
+    /// no text holds up a save. What could not be matched so is refused when the store is opened
+    /// (`StoreError.Code.invalidSchema`): back-references, look-ahead, look-behind, atomic groups
+    /// and possessive repetitions.
+    ///
+    /// A string of more than 4,096 bytes is not matched. The pattern is part of the schema: at most
+    /// 1,024 bytes, and 10,000 steps with repetitions written out. Code 1680.
     public static func matches(_ pattern: String) -> AttributeOption {
         AttributeOption(rule: .matches(pattern))
     }

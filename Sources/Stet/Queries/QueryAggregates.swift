@@ -85,6 +85,8 @@ extension QueryAggregates {
     }
 
     /// The average of a number; nil for no objects.
+    ///
+    /// - Throws: `QueryError` (`.overflow`) when the sum of decimals does not fit `Decimal`.
     public func average<T: NumericValue>(
         _ value: (M.Fields) -> QueryExpression<T>
     ) throws -> Double? {
@@ -92,6 +94,8 @@ extension QueryAggregates {
     }
 
     /// The average of a number where it is not nil; nil where it always is.
+    ///
+    /// - Throws: `QueryError` (`.overflow`) when the sum of decimals does not fit `Decimal`.
     public func average<T: NumericValue>(
         _ value: (M.Fields) -> QueryExpression<T?>
     ) throws -> Double? {
@@ -103,7 +107,7 @@ extension QueryAggregates {
         try _forEachValue(_QueryValue(node: node)) { try sum.add($0) }
         if sum.count == 0 { return .zero }
         guard let value = sum.value, let result = T(_value: value) else {
-            throw QueryError(.overflow, "The sum does not fit \(T.self).")
+            throw QueryError.overflow(T.self)
         }
         return result
     }
@@ -131,7 +135,11 @@ private struct QuerySum {
         case .uint(let number): whole += Int128(number)
         case .double(let number): real += number
         case .float(let number): real += Double(number)
-        case .decimal(let number): decimal += number
+        case .decimal(let number):
+            let sum = decimal + number
+            // `Decimal` says so where the sum does not fit.
+            if sum.isNaN, !decimal.isNaN, !number.isNaN { throw QueryError.overflow(Decimal.self) }
+            decimal = sum
         default: return
         }
         type = value.type

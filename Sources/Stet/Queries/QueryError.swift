@@ -26,6 +26,12 @@ public struct QueryError: Error, Hashable, Sendable {
     }
 }
 
+extension QueryError {
+    static func overflow<Number>(_ type: Number.Type) -> QueryError {
+        QueryError(.overflow, "The sum does not fit \(type).")
+    }
+}
+
 extension QueryError: CustomStringConvertible {
     /// The message.
     public var description: String { message }

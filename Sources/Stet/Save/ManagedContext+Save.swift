@@ -43,6 +43,8 @@ extension ManagedContext {
         _ label: String? = nil, id: CommitID? = nil, onFailure: FailureBehavior = .rollback
     ) throws -> Commit? {
         core.checkNotEditing()
+        core.store.file.savesUnderWay.begin(id)
+        defer { core.store.file.savesUnderWay.end(id) }
         try core.saves.finishInFlight()
         let start = onFailure.rollsBack ? nil : core.pending.capture()
         return try core.saves.save(label, id, start: start)
@@ -68,6 +70,8 @@ extension ManagedContext {
         _ label: String? = nil, id: CommitID? = nil, onFailure: FailureBehavior = .rollback
     ) async throws -> Commit? {
         core.checkNotEditing()
+        core.store.file.savesUnderWay.begin(id)
+        defer { core.store.file.savesUnderWay.end(id) }
         return try await core.saves.save(label, id, onFailure)
     }
 

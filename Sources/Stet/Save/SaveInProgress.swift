@@ -71,7 +71,7 @@ final class SaveInProgress: CommitWork {
             // What it would read was trimmed.
             try StoreFollower(core).moveToHead(rejected: nil)
         }
-        if let id, let commit = try core.committed(id) {
+        if let id, let commit = try core.store.file.committed(id, where: \.isSave) {
             repeated = commit
             return nil
         }
@@ -168,16 +168,6 @@ extension PreparedSave {
 }
 
 extension ContextCore {
-    /// The commit that an earlier attempt has made.
-    func committed(_ id: CommitID) throws -> Commit? {
-        guard id.store == store.file.storeID else {
-            throw StoreError(
-                .wrongStore, path: store.path, message: "The commit id was made for another store.",
-                advice: "Use ids of makeCommitID() with the store that made them.")
-        }
-        return try store.file.committed(id)
-    }
-
     /// True when a save may change objects beyond what stamps and normalisers do.
     var changesMoreThanIsEdited: Bool {
         store.relationships.removeOrphans || store.hasEditingHooks

@@ -129,8 +129,12 @@ public final class Store: Sendable {
         Commits(file: file, after: (try? revision()) ?? file.feed.head)
     }
 
-    /// What became of the commit with an id, in this process or another: after a crash, or after
+    /// The outcome of the commit with an id, in this process or another: after a crash, or after
     /// `UnknownOutcomeError`.
+    ///
+    /// A save of this process that is under way with the id, from its call on, is `.unknown`. Of
+    /// another process that still runs only what it has committed is known: `.notCommitted` is
+    /// final once that process has ended.
     ///
     /// - Complexity: O(commits since the id was made).
     public func outcome(of id: CommitID) -> Outcome {

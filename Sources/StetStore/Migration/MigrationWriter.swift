@@ -190,7 +190,8 @@ struct MigrationWriter {
             attributes: attributes, base: head.revision, token: .random(in: .min ... .max),
             time: time)
         head.schemaRevision = UInt32(migration.to.revision)
-        let envelope = Envelope(of: set, after: head, cause: .migration)
+        let date = try journal.date(time, after: head, in: transaction.reading)
+        let envelope = Envelope(of: set, after: head, cause: .migration, time: date.time)
         let hash = try journal.append(envelope, set, in: transaction)
         head.follow(envelope, hash)
         let migrations = try StoreTables.migrations(in: transaction.reading)

@@ -76,16 +76,17 @@ struct PropertyBounds {
 
     /// Equal to one value or another.
     private init?(either nodes: [QueryNode], _ entity: Entity) {
-        let all = nodes.map { PropertyBounds($0, entity) }
-        guard let first = all.first, var bounds = first else { return nil }
-        for other in all.dropFirst() {
-            guard let other, other.isAboutTheSame(as: bounds), let values = bounds.values,
+        guard let first = nodes.first, var bounds = PropertyBounds(first, entity),
+            var values = bounds.values
+        else { return nil }
+        for node in nodes.dropFirst() {
+            guard let other = PropertyBounds(node, entity), other.isAboutTheSame(as: bounds),
                 let more = other.values
             else { return nil }
-            bounds.values = bounds.distinct(values + more)
+            values += more
             bounds.isExact = bounds.isExact && other.isExact
         }
-        guard bounds.values != nil else { return nil }
+        bounds.values = bounds.distinct(values)
         self = bounds
     }
 

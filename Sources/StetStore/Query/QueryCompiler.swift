@@ -51,11 +51,22 @@ struct QueryCompiler {
         case .coalesced(let first, let second):
             return CoalescedOperand(operand(first), operand(second))
         case .arithmetic(let operation, let left, let right):
-            return ArithmeticOperand(operation, operand(left), operand(right))
+            return ArithmeticOperand(
+                operation, numberType(node), operand(left), operand(right))
         case .members(.count, let members, let condition):
             return MemberCountOperand(conditions(members, condition))
         case .comparison, .isIn, .text, .all, .any, .not, .members:
             return ConditionOperand(condition(node))
+        }
+    }
+
+    /// The type that numbers of a node have; nil where there is no property, whose type they share.
+    private func numberType(_ node: QueryNode) -> ValueType? {
+        switch node {
+        case .property(let object, let slot): type(place(object).entity, slot)
+        case .arithmetic(_, let one, let other), .coalesced(let one, let other):
+            numberType(one) ?? numberType(other)
+        default: nil
         }
     }
 

@@ -37,7 +37,8 @@ package indirect enum QueryNode: Hashable, Sendable {
     /// Where one text is looked for in another, character by character.
     package enum TextSearch: Hashable, Sendable { case prefix, suffix, anywhere }
 
-    /// An operation of numbers; what overflows, or is divided by 0, has no value.
+    /// An operation of numbers of one type; a result that does not fit the type, and a division of
+    /// integers or decimals by 0, have no value.
     package enum Arithmetic: Hashable, Sendable { case add, subtract, multiply, divide, remainder }
 
     /// What is asked of members.

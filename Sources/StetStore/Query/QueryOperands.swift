@@ -82,30 +82,54 @@ final class ConditionOperand: QueryOperand {
     }
 }
 
+/// An operation of numbers of one type; what does not fit the type has no value.
 final class ArithmeticOperand: QueryOperand {
     let operation: QueryNode.Arithmetic
+    let type: ValueType?
     let left: QueryOperand
     let right: QueryOperand
 
-    init(_ operation: QueryNode.Arithmetic, _ left: QueryOperand, _ right: QueryOperand) {
+    init(
+        _ operation: QueryNode.Arithmetic, _ type: ValueType?, _ left: QueryOperand,
+        _ right: QueryOperand
+    ) {
         self.operation = operation
+        self.type = type
         self.left = left
         self.right = right
     }
 
     override func value(_ frame: inout QueryFrame) throws -> Value {
         switch (try left.value(&frame), try right.value(&frame)) {
-        case (.int(let left), .int(let right)): whole(left, right).map(Value.int) ?? .null
-        case (.uint(let left), .uint(let right)): whole(left, right).map(Value.uint) ?? .null
+        case (.int(let left), .int(let right)):
+            switch type {
+            case .int8: whole(left, right, as: Int8.self).map { .int(Int($0)) } ?? .null
+            case .int16: whole(left, right, as: Int16.self).map { .int(Int($0)) } ?? .null
+            case .int32: whole(left, right, as: Int32.self).map { .int(Int($0)) } ?? .null
+            default: whole(left, right, as: Int.self).map(Value.int) ?? .null
+            }
+        case (.uint(let left), .uint(let right)):
+            switch type {
+            case .uint8: whole(left, right, as: UInt8.self).map { .uint(UInt64($0)) } ?? .null
+            case .uint16: whole(left, right, as: UInt16.self).map { .uint(UInt64($0)) } ?? .null
+            case .uint32: whole(left, right, as: UInt32.self).map { .uint(UInt64($0)) } ?? .null
+            default: whole(left, right, as: UInt64.self).map(Value.uint) ?? .null
+            }
         case (.double(let left), .double(let right)): .double(real(left, right))
         case (.float(let left), .float(let right)): .float(real(left, right))
-        case (.decimal(let left), .decimal(let right)): decimal(left, right)
+        case (.decimal(let left), .decimal(let right)):
+            decimal(left, right).map(Value.decimal) ?? .null
         default: .null
         }
     }
 
     /// Nil when the result does not fit.
-    private func whole<Number: FixedWidthInteger>(_ left: Number, _ right: Number) -> Number? {
+    private func whole<Operand: FixedWidthInteger, Number: FixedWidthInteger>(
+        _ left: Operand, _ right: Operand, as type: Number.Type
+    ) -> Number? {
+        guard let left = Number(exactly: left), let right = Number(exactly: right) else {
+            return nil
+        }
         let (result, overflows) =
             switch operation {
             case .add: left.addingReportingOverflow(right)
@@ -127,15 +151,26 @@ final class ArithmeticOperand: QueryOperand {
         }
     }
 
-    private func decimal(_ left: Decimal, _ right: Decimal) -> Value {
-        if left.isNaN || right.isNaN { return .decimal(.nan) }
-        switch operation {
-        case .add: return .decimal(left + right)
-        case .subtract: return .decimal(left - right)
-        case .multiply: return .decimal(left * right)
-        case .divide: return right == 0 ? .null : .decimal(left / right)
-        case .remainder: return .null
-        }
+    /// Nil when the result does not fit, which `Decimal` tells as NaN.
+    private func decimal(_ left: Decimal, _ right: Decimal) -> Decimal? {
+        if left.isNaN || right.isNaN { return .nan }
+        let result: Decimal? =
+            switch operation {
+            case .add: left + right
+            case .subtract: left - right
+            case .multiply: left.multiplied(by: right)
+            case .divide: right == 0 ? nil : left / right
+            case .remainder: nil
+            }
+        return result.flatMap { $0.isNaN ? nil : $0 }
+    }
+}
+
+extension Decimal {
+    /// The product; nil where `*` would trap, as no `Decimal` has the sum of the exponents.
+    fileprivate func multiplied(by other: Decimal) -> Decimal? {
+        if self == 0 || other == 0 { return 0 }
+        return Int8(exactly: exponent + other.exponent) == nil ? nil : self * other
     }
 }
 

@@ -60,15 +60,18 @@ struct QueryPlanner {
         var ranges: [IndexRange]?
         for part in index.index.parts {
             guard let bound = bounds.first(where: { $0.fits(part) }) else { break }
+            if let values = bound.values(in: part) {
+                // The values of one property are those that were written; those of several multiply.
+                let isFew = prefixes.count * values.count <= 1_000
+                guard isFew || prefixes.count == 1 else { break }
+                prefixes = prefixes.flatMap { prefix in values.map { prefix + [$0] } }
+            } else {
+                ranges = try prefixes.map { try bound.range(of: index, behind: $0) }
+            }
             isExact = isExact && bound.isExact && bound.folding == part.folding
             covered += bound.conjunctCount
             words.append(bound.description(in: schema.entities[entity - 1]))
-            if let values = bound.values(in: part), prefixes.count * values.count <= 1_000 {
-                prefixes = prefixes.flatMap { prefix in values.map { prefix + [$0] } }
-                continue
-            }
-            ranges = try prefixes.map { try bound.range(of: index, behind: $0) }
-            break
+            if ranges != nil { break }
         }
         if words.isEmpty { return nil }
         return QueryPath.IndexPath(

@@ -6,6 +6,11 @@
 /// only while nobody waits to save. So no save waits for it, and more than what is to be kept may
 /// be there for a while.
 ///
+/// An age is counted from the date of one commit to that of the next. A pause that is longer than a
+/// quarter of the age, and than a week, does not count: a clock that has jumped ahead would empty the
+/// journal. Commits that are older by their dates alone stay, which the log tells once, until
+/// `requestTrim` removes them, or the age has passed since.
+///
 /// Each process trims by what it was told, so of several the shortest decides. Within a process it
 /// is that of the one who opened the store first; who opens it with another one is warned in the
 /// log.
@@ -16,6 +21,12 @@ public enum Retention: Hashable, Sendable {
     case age(Duration)
     /// The last ones, this many.
     case count(Int)
+
+    /// The longest time between two dates that counts for an age, in seconds.
+    var longestPause: Double {
+        let week = 7 * 86_400.0
+        return if case .age(let age) = self { max(age.seconds / 4, week) } else { week }
+    }
 
     /// A number for the case, and its value in 8 bytes.
     var encoded: (kind: UInt8, word: UInt64) {
@@ -37,30 +48,104 @@ public enum Retention: Hashable, Sendable {
     }
 }
 
+/// The commits that a store need not keep.
+struct OutdatedCommits {
+    /// The last of them; the floor when there are none.
+    var last: Revision
+    /// False when there may be more.
+    var isComplete = true
+    /// The first commit that stays only because a pause in the dates does not count.
+    var heldByPause: Revision?
+}
+
 extension StoreReader {
-    /// The last commit that need not be kept; 0 when there is none.
+    /// The commits that need not be kept, as far as one transaction trims them.
     ///
-    /// - Complexity: O(log commits) reads.
-    func lastOutdated(_ retention: Retention, now: Double) throws -> Revision {
-        let head = try head().revision
+    /// The age of a commit is counted from date to date. A long pause, up to now or between two
+    /// commits, does not count, as it may be a clock that has jumped ahead; commits that are dated
+    /// in the future go with the one after them.
+    func outdated(_ retention: Retention, now: Double) throws -> OutdatedCommits {
+        let (head, floor) = (try head(), try floor())
+        var outdated = OutdatedCommits(last: floor)
         switch retention {
-        case .forever: return .zero
+        case .forever: break
         case .count(let count):
             let kept = UInt64(max(count, 0))
-            return Revision(head.number > kept ? head.number - kept : 0)
+            if head.revision.number > kept {
+                outdated.last = max(floor, Revision(head.revision.number - kept))
+            }
         case .age(let age):
-            // Times never run backwards in a journal.
-            var (lower, upper) = (try floor().number, head.number)
-            while lower < upper {
-                let middle = Revision(upper - (upper - lower) / 2)
-                let envelope = try file.journal.envelope(middle, in: transaction)
-                if envelope.time < now - age.seconds {
-                    lower = middle.number
+            let pauses = try pauses(longerThan: retention.longestPause, until: now, head)
+            var uncounted = pauses.reduce(0) { $0 + $1.length }
+            var ends = pauses[...]
+            var revision = floor
+            while revision < head.revision {
+                if outdated.last.number - floor.number >= StoreFile.trimStep.commitCount {
+                    outdated.isComplete = false
+                    break
+                }
+                revision = revision.next
+                if let pause = ends.first, pause.end <= revision {
+                    uncounted -= pause.length
+                    ends.removeFirst()
+                }
+                let time = try file.journal.envelope(revision, in: transaction).time
+                if time > now { continue }
+                if time < now - age.seconds - uncounted {
+                    outdated.last = revision
                 } else {
-                    upper = middle.number - 1
+                    if time < now - age.seconds { outdated.heldByPause = revision }
+                    break
                 }
             }
-            return Revision(lower)
         }
+        return outdated
+    }
+
+    /// The times between commits, and since the last one, that are longer than others can be, in
+    /// ascending order, each with the commit that ends it.
+    ///
+    /// - Complexity: O(log commits) reads for each; up to the last commit that is dated before its
+    ///   predecessor, O(commits).
+    private func pauses(
+        longerThan limit: Double, until now: Double, _ head: Head
+    ) throws -> [(end: Revision, length: Double)] {
+        var pauses: [(end: Revision, length: Double)] = []
+        func time(_ revision: Revision) throws -> Double {
+            try file.journal.envelope(revision, in: transaction).time
+        }
+        /// Dates ascend from the first to the last.
+        func search(_ first: Revision, _ start: Double, _ last: Revision, _ end: Double) throws {
+            if end - start <= limit { return }
+            guard first.next < last else { return pauses.append((last, end - start)) }
+            let middle = Revision(first.number + (last.number - first.number) / 2)
+            let between = try time(middle)
+            try search(first, start, middle, between)
+            try search(middle, between, last, end)
+        }
+        let floor = try JournalFloor.read(in: transaction)
+        var revision = floor?.revision ?? .zero
+        var last = floor.flatMap { $0.time <= now ? (revision: $0.revision, time: $0.time) : nil }
+        func take(_ next: Revision) throws {
+            revision = next
+            let date = try time(next)
+            if date > now { return }
+            if let last, date - last.time > limit { pauses.append((next, date - last.time)) }
+            last = (next, max(date, last?.time ?? date))
+        }
+        while revision < head.lastBackdated { try take(revision.next) }
+        if revision < head.revision { try take(revision.next) }
+        if let before = last,
+            let end = try file.journal.lastRevision(datedUntil: now, head, in: transaction),
+            end > revision
+        {
+            let date = try time(end)
+            try search(before.revision, before.time, end, date)
+            last = (end, date)
+        }
+        if let last, now - last.time > limit {
+            pauses.append((head.revision.next, now - last.time))
+        }
+        return pauses
     }
 }

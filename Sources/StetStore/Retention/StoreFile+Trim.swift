@@ -1,5 +1,6 @@
 import Logging
 import StetLMDB
+import Synchronization
 
 // Trimming: the oldest commits go, a few in each transaction, each of which leaves a valid store
 // that begins a little later. So nothing has to be remembered of a trim that is interrupted.
@@ -72,6 +73,11 @@ extension StoreFile {
         let commit = try Commit(
             envelope: envelope, body: body, history: history, store: storeID)
         try commit.checkDigest()
+        let step: UInt32 = commit.migration == nil ? 0 : 1
+        guard envelope.schemaRevision == floor.schemaRevision + step else {
+            throw DecodingFailure(
+                "the entry of revision \(revision) is of another schema than its place")
+        }
         floor.digest += try StateDigest.effect(of: commit, history)
         if let migration = commit.migration {
             try StoreTables.put(migration: migration, at: revision, in: transaction)
@@ -109,13 +115,14 @@ extension StoreFile {
 
     /// Removes some of the commits that need not be kept; true when none are left, or when that
     /// fails, which the log tells.
-    func trimOutdated() -> Bool {
+    package func trimOutdated() -> Bool {
         do {
             let now = time()
-            let last = try read { try $0.lastOutdated(retention, now: now) }
-            var isDone = true
-            try trim(through: last, for: retention) { floor in
-                isDone = floor >= last
+            let outdated = try read { try $0.outdated(retention, now: now) }
+            if let held = outdated.heldByPause { warn(ofPauseBefore: held) }
+            var isDone = outdated.isComplete
+            try trim(through: outdated.last, for: retention) { floor in
+                isDone = isDone && floor >= outdated.last
                 return false
             }
             return isDone
@@ -124,6 +131,17 @@ extension StoreFile {
                 "The journal could not be trimmed.", metadata: ["error": "\(error)"])
             return true
         }
+    }
+
+    /// Tells the log once that a commit stays.
+    private func warn(ofPauseBefore held: Revision) {
+        let last = heldByPause.exchange(held.number, ordering: .relaxed)
+        if last == held.number { return }
+        logger.warning(
+            """
+            Commits stay that are outdated only if a long pause in their dates counts: a clock may \
+            have jumped ahead. Trim them by request.
+            """, metadata: ["first": "\(held)"])
     }
 }
 

@@ -8,6 +8,15 @@ package enum UndoRequest: Sendable, Hashable {
     case redo(UndoOwner)
     /// One commit, whoever made it.
     case revert(Revision)
+
+    /// Whether a commit with a cause may have been made for the request.
+    func isMade(as cause: Cause) -> Bool {
+        switch (self, cause) {
+        case (.undo, .undo), (.redo, .redo), (.undo, .discard), (.redo, .discard): true
+        case (.revert(let commit), .revert(let subject)): commit == subject
+        default: false
+        }
+    }
 }
 
 /// What takes commits back, and what the commit that does it is to say.

@@ -15,7 +15,7 @@ package struct UndoWork: CommitWork {
     private let file: StoreFile
     package let request: UndoRequest
     private let policy: UndoPolicy
-    private let id: CommitID?
+    let id: CommitID?
     private let time: () -> Double
     private let violations: Validation
     /// Those of a revert.
@@ -48,7 +48,7 @@ package struct UndoWork: CommitWork {
     package var contention: any Error { Refusal.contention }
 
     package mutating func prepare() throws -> EncodedChangeSet? {
-        if let id, let commit = try file.committed(id) {
+        if let id, let commit = try file.committed(id, where: request.isMade(as:)) {
             repeated = commit
             return nil
         }
@@ -102,6 +102,9 @@ extension StoreFile {
     /// - Returns: the commit; nil when there was nothing on the stack, or nothing was left to undo.
     /// - Throws: `UndoWork.Refusal`, `StoreError`, `UnknownOutcomeError`.
     package func commit(_ work: inout UndoWork) throws -> Commit? {
+        let id = work.id
+        savesUnderWay.begin(id)
+        defer { savesUnderWay.end(id) }
         do {
             var preparation = Preparation(self)
             let commit = try preparation.run(&work) ?? work.repeated
@@ -114,6 +117,9 @@ extension StoreFile {
 
     /// Undoes, redoes, reverts or discards; only waiting for the disk suspends the task.
     package nonisolated(nonsending) func commit(_ work: inout UndoWork) async throws -> Commit? {
+        let id = work.id
+        savesUnderWay.begin(id)
+        defer { savesUnderWay.end(id) }
         do {
             var preparation = Preparation(self)
             let commit = try await preparation.run(&work) ?? work.repeated

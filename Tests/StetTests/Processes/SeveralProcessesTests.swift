@@ -260,4 +260,11 @@ import Testing
             ])
         #expect(child.status() == 0)
     }
+
+    @Test func forkedProcessesMakeIDsOfTheirOwn() throws {
+        let child = try RunningChild(["fork-ids"])
+        let numbers = child.lines()
+        #expect(numbers.count == 60 && Set(numbers).count == 60)
+        #expect(child.status() == 0)
+    }
 }

@@ -70,7 +70,7 @@ private func quoted(_ text: String) -> String { "<\(text)>" }
         #expect(error.code == .invalidSchema)
         #expect(
             error.message == "The schema is not usable: "
-                + ".matches(\"(\") is no regular expression for BadPattern.text.")
+                + ".matches(\"(\") can't be a rule for BadPattern.text: a group is not closed.")
         #expect(!FileManager.default.fileExists(atPath: directory.file("other")))
     }
 
