@@ -322,7 +322,7 @@ package final class Environment: Sendable {
     }
 }
 
-/// Bytes of address space for a map unless said otherwise: 1 TiB.
+/// The default size of a map in bytes of address space: 1 TiB.
 ///
 /// Programs built with faults take 64 GiB, for tests have more stores open at once than the address
 /// space has room for maps of 1 TiB; `STET_MAP_BYTES` says less, for thread sanitizer.

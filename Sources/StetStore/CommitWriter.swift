@@ -2,26 +2,18 @@ import FoundationEssentials
 import Logging
 import StetLMDB
 
-extension StoreFile {
-    /// Makes a change set a commit, durably, with all others that wait at the moment; blocks the
-    /// thread until then.
-    ///
-    /// - Throws: `CommitRefusal` when the store has moved, `StoreError`: nothing was written.
-    ///   `UnknownOutcomeError`: only `outcome(of:)` can tell.
-    package func commit(_ set: EncodedChangeSet) throws -> Commit {
-        try submit(set).wait()
-    }
-
-    /// Puts a change set into the writer's queue.
-    ///
-    /// `isRetry` says that the commit may be in the journal already; then it is not made again.
-    ///
-    /// - Throws: `StoreError` (`.storeClosed`).
-    package func submit(_ set: EncodedChangeSet, isRetry: Bool = false) throws -> Submission {
-        let submission = Submission(set, isRetry: isRetry, self)
-        try writer.submit(submission)
-        return submission
-    }
+/// Writes the change sets that wait at a moment, for the writer's thread.
+struct CommitWriter {
+    let file: StoreFile
+    private var environment: Environment { file.environment }
+    private var journal: Journal { file.journal }
+    private var projection: Projection { file.projection }
+    private var history: SchemaHistory { file.history }
+    private var storeID: ObjectID { file.storeID }
+    private var logger: Logger { file.logger }
+    private var path: String { file.path }
+    private var feed: CommitFeed { file.feed }
+    private var cause: Cause { file.cause }
 
     /// Commits a batch: checks each change set against the store with the earlier ones in it, and
     /// writes those that fit, in one transaction.
@@ -63,7 +55,7 @@ extension StoreFile {
         }
         let failure = StoreError(full)
         return StoreError(
-            failure.code, path: path, message: failure.message, advice: adviceForFullMap(),
+            failure.code, path: path, message: failure.message, advice: file.adviceForFullMap(),
             systemCode: failure.systemCode)
     }
 
@@ -78,7 +70,7 @@ extension StoreFile {
     private func settled(_ submission: Submission, _ error: LMDBError) -> Result<Commit, any Error>
     {
         do {
-            let found = try decidedCommit(with: submission.id)
+            let found = try file.decidedCommit(with: submission.id)
             guard let found else { return .failure(StoreError(error)) }
             publish([.success(found)])
             return .success(found)
@@ -123,7 +115,7 @@ extension StoreFile {
                 return .success(try commit(envelope, body))
             }
         }
-        let reasons = try CommitCheck(set, self, transaction.reading).reasons(head)
+        let reasons = try CommitCheck(set, file, transaction.reading).reasons(head)
         guard reasons.isEmpty else { return .failure(CommitRefusal(reasons: reasons)) }
         let envelope = try apply(set, &head, in: transaction)
         return .success(try commit(envelope, set.journal))
@@ -137,7 +129,7 @@ extension StoreFile {
     private func publish(_ results: [Result<Commit, any Error>]) {
         let commits = results.compactMap { try? $0.get() }
         guard let first = commits.first?.revision, let before = first.previous else { return }
-        catchUp(through: before)
+        file.catchUp(through: before)
         feed.publish(commits)
     }
 

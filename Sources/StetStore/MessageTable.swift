@@ -23,8 +23,8 @@ public struct MessageTable: Sendable {
     public var sentences: [String: String]
     /// Other forms of a sentence that names a count.
     public var plurals: [String: [Plural: String]]
-    /// What entities ("Article") and properties ("Article.title") are called; as in the code unless
-    /// said otherwise.
+    /// The names of entities ("Article") and properties ("Article.title") in sentences; those of
+    /// the code by default.
     public var names: [String: String] = [:]
     /// The form that a count asks for.
     public var plural: @Sendable (Int) -> Plural

@@ -38,20 +38,25 @@ extension StoreFile {
         to path: String, compacting: Bool, progress: (StoreCopy.Progress) -> Void = { _ in }
     ) throws -> StoreCopy {
         try StoreError.wrapping(path: self.path) {
-            try Self.refuseUsed(path)
-            let draft = try Self.naming(path) { try Draft(of: path) }
+            try StoreCopier.refuseUsed(path)
+            let draft = try StoreCopier.naming(path) { try Draft(of: path) }
             defer { draft.remove() }
-            let copy = try fill(draft, compacting: compacting, progress)
-            try Self.naming(path) {
+            let copy = try StoreCopier(file: self).fill(draft, compacting: compacting, progress)
+            try StoreCopier.naming(path) {
                 do {
                     try draft.publish()
                 } catch let error as LMDBError where error.code == EEXIST {
-                    throw Self.alreadyExists(path)
+                    throw StoreCopier.alreadyExists(path)
                 }
             }
             return copy
         }
     }
+}
+
+/// Writes copies of a store, under names that are not theirs yet.
+struct StoreCopier {
+    let file: StoreFile
 
     /// Writes and verifies a copy that has no name of its own yet.
     func fill(
@@ -61,7 +66,7 @@ extension StoreFile {
             try write(to: draft.path, compacting: compacting, progress)
         }
         return StoreCopy(
-            report: try Self.verify(copy: draft.path, of: self), byteCount: byteCount)
+            report: try Self.verify(copy: draft.path, of: file), byteCount: byteCount)
     }
 
     /// Errors of the file system that concern the copy name it as the caller did.
@@ -73,7 +78,7 @@ extension StoreFile {
         }
     }
 
-    private static func alreadyExists(_ path: String) -> StoreError {
+    static func alreadyExists(_ path: String) -> StoreError {
         StoreError(
             .alreadyExists, path: path, message: "There is a file \(path) already.",
             advice: "Give a name that is not taken; nothing was changed.")
@@ -96,8 +101,8 @@ extension StoreFile {
     private func write(
         to path: String, compacting: Bool, _ progress: (StoreCopy.Progress) -> Void
     ) throws -> Int {
-        let statistics = try environment.statistics()
-        let freePageCount = compacting ? try environment.pageCount(heldBackBy: 0) : 0
+        let statistics = try file.environment.statistics()
+        let freePageCount = compacting ? try file.environment.pageCount(heldBackBy: 0) : 0
         let expected = (statistics.usedPageCount - freePageCount) * statistics.pageByteCount
         let descriptor = Glibc.open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
@@ -105,7 +110,7 @@ extension StoreFile {
         }
         defer { Glibc.close(descriptor) }
         var byteCount = 0
-        try environment.copy(compacting: compacting) { bytes in
+        try file.environment.copy(compacting: compacting) { bytes in
             try Self.write(bytes, to: descriptor, path)
             byteCount += bytes.count
             progress(
@@ -136,7 +141,7 @@ extension StoreFile {
     private static func verify(copy path: String, of original: StoreFile) throws
         -> VerificationReport
     {
-        var configuration = Configuration()
+        var configuration = StoreFile.Configuration()
         configuration.allowsUnsafePlace = true
         configuration.inspectsPages = true
         let report: VerificationReport

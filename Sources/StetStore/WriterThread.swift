@@ -196,7 +196,7 @@ final class WriterThread: Sendable {
         let begun = ContinuousClock.now
         file.metrics.batchSize.record(batch.count)
         file.metrics.queueDepth.record(queueCount)
-        file.commit(batch)
+        CommitWriter(file: file).commit(batch)
         file.metrics.commitDuration.record(duration: begun.duration(to: .now))
     }
 

@@ -31,7 +31,7 @@ public final class ManagedContext {
     /// The part of the author's work that its commits belong to; nil when none was named.
     public var scope: String? { core.scope }
 
-    /// The group that its commits belong to, to be undone in one step; nil unless said otherwise.
+    /// The group that its commits belong to, to be undone in one step; nil by default.
     ///
     /// A group without a commit makes no step.
     public var undoGroup: UndoGroup? {
@@ -39,8 +39,7 @@ public final class ManagedContext {
         set { core.settings.undoGroup = newValue }
     }
 
-    /// False for commits that are on no undo stack: those of an import, say; true unless said
-    /// otherwise.
+    /// False for commits that are on no undo stack: those of an import, say; true by default.
     ///
     /// `Store.revert` takes them back, too.
     public var isUndoable: Bool {
@@ -48,8 +47,8 @@ public final class ManagedContext {
         set { core.settings.isUndoable = newValue }
     }
 
-    /// What its commits say of themselves, by name, at most 4,096 bytes in all; what the task says
-    /// unless said otherwise.
+    /// Values that its commits carry, by name, at most 4,096 bytes in all; by default those of the
+    /// task.
     ///
     /// Names that begin with "stet." are Stet's own.
     public var metadata: [String: String] {
@@ -57,8 +56,8 @@ public final class ManagedContext {
         set { core.settings.metadata = newValue }
     }
 
-    /// What becomes of pending changes to objects that others have saved meanwhile; `.fail` unless
-    /// said otherwise.
+    /// The rule by which pending changes meet those that others have saved meanwhile; `.fail` by
+    /// default.
     public var mergePolicy: MergePolicy {
         get { core.settings.mergePolicy }
         set { core.settings.mergePolicy = newValue }

@@ -198,13 +198,13 @@ public final class Store: Sendable {
 /// Sizes of a store, what is allowed where it stands, and where it takes the time from.
 public struct StoreConfiguration: Sendable {
     /// Bytes of address space for the map, which is the largest size that the file can reach; 1 TiB
-    /// unless said otherwise.
+    /// by default.
     ///
     /// Space on the disk is taken as it is used.
     public var mapByteCount = StoreFile.Configuration().mapByteCount
-    /// Reads that may be open at once, over all processes; 510 unless said otherwise.
+    /// Reads that may be open at once, over all processes; 510 by default.
     public var readerCount = 510
-    /// Lets two kinds of places pass that are refused otherwise; false unless said otherwise.
+    /// Lets two kinds of places pass that are refused otherwise; false by default.
     ///
     /// A directory that every user may write to: any of them can put another file in the place of
     /// the store's, or have this process write to one of theirs. A file system of another machine
@@ -212,17 +212,17 @@ public struct StoreConfiguration: Sendable {
     /// store, and where its memory lags behind, readers see what never was; one process at a time
     /// is safer, not safe. Symbolic links and files with a second name are refused all the same.
     public var allowsUnsafePlace = false
-    /// Looks at every page of the file before any of them is used; false unless said otherwise.
+    /// Looks at every page of the file before any of them is used; false by default.
     ///
     /// A damaged page, which may end the process of who meets it, then gives a `StoreError`
     /// (`.damaged`) that names it. Opening takes O(pages), and writers wait meanwhile.
     public var inspectsPages = false
     /// How many objects others may have changed since a context's revision while it still reads
-    /// that; 100,000 unless said otherwise.
+    /// that; 100,000 by default.
     ///
     /// Beyond it, reads that need to know them throw `SnapshotTooOldError`: to-many relationships.
     public var maximumLag = 100_000
-    /// Which commits stay in the journal; all of them unless said otherwise.
+    /// Which commits stay in the journal; all of them by default.
     ///
     /// To set it is the confirmation that the others may go.
     public var retention = Retention.forever
@@ -242,17 +242,17 @@ public struct StoreConfiguration: Sendable {
     /// of the context.
     public var changeSetValidators: [@Sendable (_ validation: inout ChangeSetValidation) -> Void] =
         []
-    /// The language of violations; English unless said otherwise.
+    /// The language of violations; English by default.
     public var messages = MessageTable.english
 
     /// Where the store's metrics go: save latency, batch size, waiting and refused saves, the lag
-    /// of observers, reads that hold pages back, use of the map; to the system that the process has
-    /// set up unless said otherwise.
+    /// of observers, reads that hold pages back, use of the map; by default to the system that
+    /// the process has set up.
     ///
     /// Their labels begin with `stet.`; ARCHITECTURE.md lists them.
     public var metricsFactory: any MetricsFactory = MetricsSystem.factory
-    /// Where the store's log goes: failures of the disk, growth, reads that are stuck; a logger
-    /// labelled `stet` unless said otherwise.
+    /// Where the store's log goes: failures of the disk, growth, reads that are stuck; by
+    /// default a logger labelled `stet`.
     ///
     /// Values of objects are never logged.
     public var logger = Logger(label: "stet")

@@ -2,9 +2,6 @@ import Glibc
 import StetLMDB
 
 extension StoreFile {
-    /// Bytes that one transaction of a compaction writes, about.
-    private static let compactionStep = 16 << 20
-
     /// Makes a copy of the last commit's state at `path` that has nothing but what is in use: no
     /// free pages, and nothing of what was trimmed, redacted or deleted, which LMDB leaves in the
     /// free parts of pages.
@@ -19,8 +16,8 @@ extension StoreFile {
         to path: String, progress: (StoreCopy.Progress) -> Void = { _ in }
     ) throws -> StoreCopy {
         try StoreError.wrapping(path: self.path) {
-            try Self.refuseUsed(path)
-            return try withRewritten(path) {
+            try StoreCopier.refuseUsed(path)
+            return try StoreCopier(file: self).withRewritten(path) {
                 try $0.copy(to: path, compacting: true, progress: progress)
             }
         }
@@ -40,23 +37,28 @@ extension StoreFile {
     ) throws -> StoreCopy {
         let copy = try StoreError.wrapping(path: path) {
             try environment.replaceFile { draft in
-                try withRewritten(path) {
-                    try $0.fill(draft, compacting: true, progress)
+                try StoreCopier(file: self).withRewritten(path) {
+                    try StoreCopier(file: $0).fill(draft, compacting: true, progress)
                 }
             }
         }
         close()
         return copy
     }
+}
+
+extension StoreCopier {
+    /// Bytes that one transaction of a compaction writes, about.
+    private static let compactionStep = 16 << 20
 
     /// Calls `body` with a store that has the contents of this one, beside `path`.
-    private func withRewritten<Result>(
+    func withRewritten<Result>(
         _ path: String, _ body: (StoreFile) throws -> Result
     ) throws -> Result {
         let draft = try Self.naming(path) { try Draft(of: path) }
         defer { draft.remove() }
         try Self.naming(path) { try rewrite(to: draft.path) }
-        var configuration = Configuration()
+        var configuration = StoreFile.Configuration()
         configuration.allowsUnsafePlace = true
         let rewritten = try StoreFile.open(at: draft.path, configuration)
         defer { rewritten.close() }
@@ -64,12 +66,13 @@ extension StoreFile {
     }
 
     private func rewrite(to path: String) throws {
-        var sizes = Configuration().ofEnvironment(entityCount: projection.records.count)
+        var sizes = StoreFile.Configuration().ofEnvironment(
+            entityCount: file.projection.records.count)
         // What is copied of it is synced.
         sizes.skipsSync = true
         let target = try Environment.open(at: path, sizes)
         defer { target.close() }
-        try environment.read { source in
+        try file.environment.read { source in
             try target.writeGrowing { transaction in
                 try source.scan(.unnamed) { key, value in
                     if StoreTables.isName(ofTable: key) { return true }
@@ -77,14 +80,14 @@ extension StoreFile {
                     return true
                 }
             }
-            try Self.append(journal.table, of: source, to: Journal.tableName, of: target)
+            try Self.append(file.journal.table, of: source, to: Journal.tableName, of: target)
             try Self.append(
-                projection.members.table, of: source, to: MemberTree.tableName, of: target)
-            for (offset, table) in projection.records.enumerated() {
+                file.projection.members.table, of: source, to: MemberTree.tableName, of: target)
+            for (offset, table) in file.projection.records.enumerated() {
                 let name = StoreTables.recordsName(offset + 1)
                 try Self.append(table, of: source, to: name, of: target)
             }
-            if let indexes = projection.indexes {
+            if let indexes = file.projection.indexes {
                 try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target)
             }
         }

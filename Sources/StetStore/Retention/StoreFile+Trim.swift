@@ -27,90 +27,12 @@ extension StoreFile {
         try StoreError.wrapping(path: path) {
             while true {
                 let (floor, isDone) = try environment.writeGrowing { transaction in
-                    try trimStep(through: last, retention, in: transaction)
+                    try JournalTrimmer(file: self).step(through: last, retention, in: transaction)
                 }
                 guard !isDone else { return }
                 guard try progress(floor) else { return }
             }
         }
-    }
-
-    /// Does one transaction's part; where the journal begins now, and whether nothing is left.
-    private func trimStep(
-        through last: Revision, _ retention: Retention, in transaction: borrowing WriteTransaction
-    ) throws -> (floor: Revision, isDone: Bool) {
-        let head = try Head.read(in: transaction.reading)
-        guard head.schemaRevision == UInt32(schema.revision) else {
-            throw StoreError.migratedElsewhere(path: path)
-        }
-        let last = min(last, head.revision)
-        let oldest = history.migrations.first?.from.revision ?? schema.revision
-        let present = try JournalFloor.read(in: transaction.reading)
-        var floor = present ?? JournalFloor(schemaRevision: UInt32(oldest))
-        guard floor.revision < last else { return (floor.revision, true) }
-        var byteCount = 0
-        let end = Revision(
-            min(last.number, floor.revision.number + UInt64(Self.trimStep.commitCount)))
-        while floor.revision < end, byteCount < Self.trimStep.byteCount {
-            byteCount += try removeFirst(&floor, in: transaction)
-        }
-        floor.retention = retention
-        try floor.write(in: transaction)
-        return (floor.revision, floor.revision == last)
-    }
-
-    /// Removes the first entry behind a floor, which moves on to it; the bytes of the entry.
-    private func removeFirst(
-        _ floor: inout JournalFloor, in transaction: borrowing WriteTransaction
-    ) throws -> Int {
-        let revision = floor.revision.next
-        let (envelope, body) = try journal.entry(revision, in: transaction.reading)
-        // Once it is gone nothing could show any more that it was damaged.
-        guard envelope.previousHash == floor.hash else {
-            throw DecodingFailure(
-                "the entry of revision \(revision) does not follow the one before it")
-        }
-        let commit = try Commit(
-            envelope: envelope, body: body, history: history, store: storeID)
-        try commit.checkDigest()
-        let step: UInt32 = commit.migration == nil ? 0 : 1
-        guard envelope.schemaRevision == floor.schemaRevision + step else {
-            throw DecodingFailure(
-                "the entry of revision \(revision) is of another schema than its place")
-        }
-        floor.digest += try StateDigest.effect(of: commit, history)
-        if let migration = commit.migration {
-            try StoreTables.put(migration: migration, at: revision, in: transaction)
-        }
-        try removeBuriedLinks(of: commit, in: transaction)
-        try journal.remove(envelope, in: transaction)
-        floor.revision = revision
-        floor.hash = envelope.hash
-        floor.time = envelope.time
-        floor.schemaRevision = envelope.schemaRevision
-        return body.count
-    }
-}
-
-extension StoreFile {
-    /// Removes the entries of links that a commit has removed, unless they were changed since: they
-    /// were kept for reads of states before it.
-    private func removeBuriedLinks(
-        of commit: Commit, in transaction: borrowing WriteTransaction
-    ) throws {
-        var edits: [MemberEdit] = []
-        let reader = StoreReader(transaction.reading, self)
-        try commit.forEachChange { change in
-            for link in try change.links() where !link.after.isPresent {
-                guard let ends = schema.ends(ofLink: link.key.link),
-                    try reader.link(link.key).revision == commit.revision
-                else { continue }
-                let (source, target) = (link.key.source, link.key.target)
-                edits.append(MemberEdit(ends.targets.number, of: source, target, nil, .erase))
-                edits.append(MemberEdit(ends.sources.number, of: target, source, nil, .erase))
-            }
-        }
-        try projection.members.apply(edits.sorted(), at: .zero, schema, in: transaction)
     }
 
     /// Removes some of the commits that need not be kept; true when none are left, or when that
@@ -223,5 +145,92 @@ extension StoreReader {
             next = step.rest
         }
         return count
+    }
+}
+
+/// Removes the first entries of a journal, in the transactions of a trim.
+private struct JournalTrimmer {
+    let file: StoreFile
+    private var journal: Journal { file.journal }
+    private var projection: Projection { file.projection }
+    private var schema: Schema { file.schema }
+    private var history: SchemaHistory { file.history }
+    private var storeID: ObjectID { file.storeID }
+    private var path: String { file.path }
+
+    /// Does one transaction's part; where the journal begins now, and whether nothing is left.
+    func step(
+        through last: Revision, _ retention: Retention, in transaction: borrowing WriteTransaction
+    ) throws -> (floor: Revision, isDone: Bool) {
+        let head = try Head.read(in: transaction.reading)
+        guard head.schemaRevision == UInt32(schema.revision) else {
+            throw StoreError.migratedElsewhere(path: path)
+        }
+        let last = min(last, head.revision)
+        let oldest = history.migrations.first?.from.revision ?? schema.revision
+        let present = try JournalFloor.read(in: transaction.reading)
+        var floor = present ?? JournalFloor(schemaRevision: UInt32(oldest))
+        guard floor.revision < last else { return (floor.revision, true) }
+        var byteCount = 0
+        let end = Revision(
+            min(last.number, floor.revision.number + UInt64(StoreFile.trimStep.commitCount)))
+        while floor.revision < end, byteCount < StoreFile.trimStep.byteCount {
+            byteCount += try removeFirst(&floor, in: transaction)
+        }
+        floor.retention = retention
+        try floor.write(in: transaction)
+        return (floor.revision, floor.revision == last)
+    }
+
+    /// Removes the first entry behind a floor, which moves on to it; the bytes of the entry.
+    private func removeFirst(
+        _ floor: inout JournalFloor, in transaction: borrowing WriteTransaction
+    ) throws -> Int {
+        let revision = floor.revision.next
+        let (envelope, body) = try journal.entry(revision, in: transaction.reading)
+        // Once it is gone nothing could show any more that it was damaged.
+        guard envelope.previousHash == floor.hash else {
+            throw DecodingFailure(
+                "the entry of revision \(revision) does not follow the one before it")
+        }
+        let commit = try Commit(
+            envelope: envelope, body: body, history: history, store: storeID)
+        try commit.checkDigest()
+        let step: UInt32 = commit.migration == nil ? 0 : 1
+        guard envelope.schemaRevision == floor.schemaRevision + step else {
+            throw DecodingFailure(
+                "the entry of revision \(revision) is of another schema than its place")
+        }
+        floor.digest += try StateDigest.effect(of: commit, history)
+        if let migration = commit.migration {
+            try StoreTables.put(migration: migration, at: revision, in: transaction)
+        }
+        try removeBuriedLinks(of: commit, in: transaction)
+        try journal.remove(envelope, in: transaction)
+        floor.revision = revision
+        floor.hash = envelope.hash
+        floor.time = envelope.time
+        floor.schemaRevision = envelope.schemaRevision
+        return body.count
+    }
+
+    /// Removes the entries of links that a commit has removed, unless they were changed since: they
+    /// were kept for reads of states before it.
+    private func removeBuriedLinks(
+        of commit: Commit, in transaction: borrowing WriteTransaction
+    ) throws {
+        var edits: [MemberEdit] = []
+        let reader = StoreReader(transaction.reading, file)
+        try commit.forEachChange { change in
+            for link in try change.links() where !link.after.isPresent {
+                guard let ends = schema.ends(ofLink: link.key.link),
+                    try reader.link(link.key).revision == commit.revision
+                else { continue }
+                let (source, target) = (link.key.source, link.key.target)
+                edits.append(MemberEdit(ends.targets.number, of: source, target, nil, .erase))
+                edits.append(MemberEdit(ends.sources.number, of: target, source, nil, .erase))
+            }
+        }
+        try projection.members.apply(edits.sorted(), at: .zero, schema, in: transaction)
     }
 }

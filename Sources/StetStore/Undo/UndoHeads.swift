@@ -119,7 +119,7 @@ package struct UndoHeads: Hashable, Sendable {
     }
 }
 
-extension StoreFile {
+extension CommitWriter {
     /// Lets the stacks of a change set's author follow it; the entry below its own.
     func moveStacks(
         _ set: EncodedChangeSet, _ envelope: Envelope, in transaction: borrowing WriteTransaction
