@@ -144,7 +144,7 @@ struct CommitWriter {
                 metadata: ["clock": "\(timeText(set.time))", "commit": "\(timeText(date.time))"])
         }
         var envelope = Envelope(of: set, after: head, cause: cause, time: date.time)
-        envelope.below = try moveStacks(set, envelope, in: transaction)
+        try moveStacks(set, &envelope, in: transaction)
         let hash = try journal.append(envelope, set, in: transaction)
         try projection.write(set, envelope, in: transaction)
         head.follow(envelope, hash)

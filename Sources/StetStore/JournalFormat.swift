@@ -61,6 +61,8 @@ package struct Envelope: Hashable, Sendable {
     package var token: UInt64 = 0
     /// The entry below this one on its author's undo stack; 0 when there is none.
     package var below = Revision.zero
+    /// True when that entry is of the same group: both are undone in one step.
+    package var continuesGroup = false
     package var schemaRevision: UInt32 = 0
     package var previousHash = Digest.zero
     package var bodyDigest = Digest.zero
@@ -71,6 +73,8 @@ package struct Envelope: Hashable, Sendable {
     /// True when values were taken out of changes; see `Redaction`.
     package var isRedacted = false
     private static let redactedFlag: UInt32 = 1
+    private static let undoableFlag: UInt16 = 1
+    private static let groupFlag: UInt16 = 2
 
     package init() {}
 
@@ -98,7 +102,8 @@ package struct Envelope: Hashable, Sendable {
     private func appendHashedPart(to buffer: inout ByteBuffer) {
         buffer.append(Self.format)
         buffer.append(cause.number)
-        buffer.append(UInt16(isUndoable ? 1 : 0))
+        buffer.append(
+            (isUndoable ? Self.undoableFlag : 0) | (continuesGroup ? Self.groupFlag : 0))
         buffer.append(UInt32(changeCount))
         buffer.append(revision.number)
         buffer.append(time.bitPattern)
@@ -121,7 +126,8 @@ package struct Envelope: Hashable, Sendable {
         }
         let cause: UInt8 = try fields.read()
         let flags: UInt16 = try fields.read()
-        isUndoable = flags & 1 != 0
+        isUndoable = flags & Self.undoableFlag != 0
+        continuesGroup = flags & Self.groupFlag != 0
         changeCount = Int(try fields.read(UInt32.self))
         revision = Revision(try fields.read())
         time = Double(bitPattern: try fields.read())
@@ -139,7 +145,7 @@ package struct Envelope: Hashable, Sendable {
             throw DecodingFailure(
                 "the journal entry of revision \(revision) does not match its hash")
         }
-        guard flags & ~1 == 0, reserved == 0 else {
+        guard flags & ~(Self.undoableFlag | Self.groupFlag) == 0, reserved == 0 else {
             throw DecodingFailure("the journal entry of revision \(revision) is of a later format")
         }
         chunkCount = Int(try fields.read(UInt32.self))

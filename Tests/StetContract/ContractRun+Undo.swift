@@ -30,7 +30,7 @@ extension ContractRun {
             if isErased { throw Difference("\(subjects) were redacted and taken back") }
             try adoptUndo(commit, what, subjects, answer, index, plan)
         } catch let error as StoreError where error.code == .historyTrimmed {
-            guard isTrimmed(subjects, of: what, author: index) else { throw error }
+            guard subjects.contains(where: { $0 <= reference.floor }) else { throw error }
             count("take back trimmed")
         } catch let error as StoreError where error.code == .erased {
             guard isErased else { throw error }
@@ -63,22 +63,6 @@ extension ContractRun {
         case .redo: return UndoModel.steps(of: model.redo).first ?? []
         case .revert(let distance): return [reference.head - distance]
         }
-    }
-
-    /// True when a step has commits that are gone, or might have had some.
-    private func isTrimmed(_ subjects: [Int], of what: TakingBack, author index: Int) -> Bool {
-        if subjects.contains(where: { $0 <= reference.floor }) { return true }
-        let model = reference.stacks[index, default: UndoModel()]
-        let stack =
-            switch what {
-            case .undo: model.undo
-            case .redo: model.redo
-            case .revert: [UndoModel.Entry]()
-            }
-        guard stack.last?.group != nil, let below = stack.dropLast(subjects.count).last else {
-            return false
-        }
-        return below.revision <= reference.floor
     }
 
     /// A step that has lost values is taken off its stack, and nothing is written.
@@ -199,17 +183,10 @@ extension ContractRun {
             steps.map { $0.commits.map { Int($0.number) } }
         }
         func visible(_ entries: [UndoModel.Entry]) -> [[Int]] {
-            var left = entries
-            var steps: [[Int]] = []
-            for step in UndoModel.steps(of: entries) {
-                let isGrouped = left.last?.group != nil
-                left.removeLast(step.count)
-                // Whether a group goes on where commits are gone nobody knows.
-                let isCut = isGrouped && left.last.map { $0.revision <= reference.floor } ?? false
-                if isCut || step.contains(where: { $0 <= reference.floor }) { break }
-                steps.append(step)
-            }
-            return steps
+            Array(
+                UndoModel.steps(of: entries).prefix { step in
+                    step.allSatisfy { $0 > reference.floor }
+                })
         }
         guard numbers(stack.undo) == visible(model.undo), numbers(stack.redo) == visible(model.redo)
         else { throw Difference("the stack is \(stack), not \(model)") }

@@ -224,7 +224,7 @@ import StetTestSupport
         reference.states.append(world.visible)
         reference.touched.append(touched)
         reference.stacks[index, default: UndoModel()].edited(
-            reference.head, in: reference.groups[index])
+            reference.head, in: reference.groups[index], floor: reference.floor)
         // A save that has waited may be there already.
         if try store.revision() == commit.revision { try compareFresh(world) }
         scenes[index].rollBack()

@@ -12,29 +12,32 @@ enum TakingBack: Sendable {
 struct UndoModel: Equatable {
     struct Entry: Equatable {
         let revision: Int
-        /// Commits of a group that follow each other on a stack are one step.
         var group: Int?
+        /// True when the one below was there, and of the same group: both are one step.
+        var continues = false
     }
 
     var undo: [Entry] = []
     var redo: [Entry] = []
 
-    mutating func edited(_ revision: Int, in group: Int? = nil) {
-        undo.append(Entry(revision: revision, group: group))
+    mutating func edited(_ revision: Int, in group: Int? = nil, floor: Int = 0) {
+        let continues = undo.last.map { $0.revision > floor && $0.group == group } ?? false
+        undo.append(
+            Entry(revision: revision, group: group, continues: group != nil && continues))
         redo = []
     }
 
     /// The steps of a stack from the top down, each with its last commit first.
     static func steps(of stack: [Entry]) -> [[Int]] {
         var steps: [[Int]] = []
-        var group: Int?
+        var continues = false
         for entry in stack.reversed() {
-            if entry.group != nil, entry.group == group {
+            if continues {
                 steps[steps.count - 1].append(entry.revision)
             } else {
                 steps.append([entry.revision])
             }
-            group = entry.group
+            continues = entry.continues
         }
         return steps
     }

@@ -138,10 +138,6 @@ extension StoreReader {
             if step.revisions.contains(where: { $0 <= last }) {
                 count += 1
             }
-            // A group that reaches down to what would be gone may go on there.
-            else if step.isInGroup, step.rest > .zero, step.rest <= last {
-                count += 1
-            }
             next = step.rest
         }
         return count

@@ -120,17 +120,28 @@ package struct UndoHeads: Hashable, Sendable {
 }
 
 extension CommitWriter {
-    /// Lets the stacks of a change set's author follow it; the entry below its own.
+    /// Lets the stacks of a change set's author follow it, and notes the entry below its own.
     func moveStacks(
-        _ set: EncodedChangeSet, _ envelope: Envelope, in transaction: borrowing WriteTransaction
-    ) throws -> Revision {
-        guard let owner = UndoOwner(set.attributes) else { return .zero }
+        _ set: EncodedChangeSet, _ envelope: inout Envelope,
+        in transaction: borrowing WriteTransaction
+    ) throws {
+        guard let owner = UndoOwner(set.attributes) else { return }
         let before = try owner.heads(in: transaction.reading)
         var heads = before
         let purpose = CommitPurpose(
             cause: envelope.cause, isUndoable: envelope.isUndoable, rest: set.purpose.rest)
-        let below = heads.move(for: purpose, envelope.revision)
+        envelope.below = heads.move(for: purpose, envelope.revision)
         if heads != before { try owner.put(heads, in: transaction) }
-        return below
+        envelope.continuesGroup = try isOf(
+            set.attributes.group, envelope.below, in: transaction.reading)
+    }
+
+    /// True when an entry of a stack is of a group; false where it was trimmed.
+    private func isOf(
+        _ group: UndoGroup?, _ revision: Revision, in transaction: borrowing ReadTransaction
+    ) throws -> Bool {
+        let floor = try JournalFloor.read(in: transaction)?.revision ?? .zero
+        guard let group, revision > floor else { return false }
+        return try file.journal.description(of: revision, in: transaction).attributes.group == group
     }
 }

@@ -8,8 +8,6 @@ package struct UndoStep: Sendable, Hashable {
     package let revisions: [Revision]
     /// What is on top of the stack without it; 0 when nothing is.
     package let rest: Revision
-    /// True when its commits are of a group.
-    package var isInGroup = false
 
     package var top: Revision { revisions[0] }
 }
@@ -33,21 +31,18 @@ extension Journal {
         at top: Revision, of owner: UndoOwner, in transaction: borrowing ReadTransaction
     ) throws -> UndoStep {
         var revisions: [Revision] = []
-        var group: UndoGroup?
         var next = top
-        while next > .zero {
-            if !revisions.isEmpty, group == nil { break }
-            // Whether a group goes on below where the journal begins nobody knows: it is refused.
+        var isComplete = false
+        while next > .zero, !isComplete {
             let (envelope, attributes) = try description(of: next, in: transaction)
             guard UndoOwner(attributes) == owner, envelope.isUndoable, envelope.below < next else {
                 throw DecodingFailure("revision \(next) does not belong on the stack it is on")
             }
-            if !revisions.isEmpty, attributes.group != group { break }
-            group = attributes.group
             revisions.append(next)
             next = envelope.below
+            isComplete = !envelope.continuesGroup
         }
-        return UndoStep(revisions: revisions, rest: next, isInGroup: group != nil)
+        return UndoStep(revisions: revisions, rest: next)
     }
 }
 

@@ -28,6 +28,21 @@ extension Verification {
             note("Revision \(commit.revision) names another one below it than its author's last.")
         }
         stacks[owner] = heads
+        try foldGroup(commit)
+    }
+
+    /// Compares what an entry says of the group of the one below it, where that is there.
+    private mutating func foldGroup(_ commit: Commit) throws {
+        let envelope = commit.envelope
+        var isOfGroup = false
+        if envelope.below > .zero {
+            if known(envelope.below) == .zero { return }
+            let (_, attributes) = try file.journal.description(of: envelope.below, in: transaction)
+            isOfGroup = commit.group != nil && attributes.group == commit.group
+        }
+        if envelope.continuesGroup != isOfGroup {
+            note("Revision \(commit.revision) says another group of the one below it.")
+        }
     }
 
     /// What a stack names, as far as the journal tells: where it reaches down to what was trimmed

@@ -91,6 +91,22 @@ struct UndoRetentionTests {
         try desk.expect(state)
     }
 
+    @Test("U24 A group is undone as a whole where only what is below it was trimmed")
+    func trimmedBelowAGroup() throws {
+        try title("a", "two")
+        let before = try desk.state()
+        let group = UndoGroup()
+        for title in ["three", "four"] { try self.title("a", title, group: group) }
+        try trim(before: 3)
+        #expect(try desk.store.undoStack(author: "a").undo.map(\.commits) == [[4, 3]])
+        try desk.store.undo(author: "a")
+        try desk.expect(before)
+        try desk.reopen()
+        try desk.store.redo(author: "a")
+        #expect(try desk.value(article, "title") == .string("four"))
+        #expect(try desk.store.verify().problems == [])
+    }
+
     @Test("U24 Everything can be trimmed, and undo goes on with what comes then")
     func trimmedToTheHead() throws {
         try title("a", "two")
