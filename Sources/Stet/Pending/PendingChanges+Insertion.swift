@@ -23,6 +23,8 @@ extension PendingChanges {
                 touch(object)
                 noteUninserted()
                 setDeleted(object, false)
+                // Another deletion is to be confirmed anew.
+                objects[Int(object._$state.pendingIndex)].isDeletionConfirmed = false
             } else if object._$flags.contains(.deleted) {
                 core.note(
                     .deletedObjectEdited, object, "was inserted after it had been deleted")

@@ -17,6 +17,8 @@ final class SaveLine {
     private var isTurnTaken = false
     /// Asynchronous saves that wait for their turn, in order.
     private(set) var waiting: [WaitingSave] = []
+    /// The one that has its turn, and whose task has not gone on yet.
+    private var beginning: WaitingSave?
 
     init(_ core: ContextCore) { self.core = core }
 
@@ -238,11 +240,16 @@ final class SaveLine {
         let entry = WaitingSave(core.hasChanges ? core.pending.capture() : nil)
         waiting.append(entry)
         await entry.waiter.wait()
-        if let failure = entry.failure { throw failure }
+        let hasTurn = beginning === entry
+        if hasTurn { beginning = nil }
+        if let failure = entry.failure {
+            if hasTurn { passTurn() }
+            throw failure
+        }
         if Task.isCancelled {
             waiting.removeAll { $0 === entry }
             if entry.fate == .pending { core.withdraw(entry.changes) }
-            if entry.hasTurn { passTurn() }
+            if hasTurn { passTurn() }
             throw CancellationError()
         }
     }
@@ -251,7 +258,7 @@ final class SaveLine {
     private func passTurn() {
         guard !waiting.isEmpty else { return isTurnTaken = false }
         let next = waiting.removeFirst()
-        next.hasTurn = true
+        beginning = next
         next.waiter.resume()
     }
 
@@ -259,12 +266,16 @@ final class SaveLine {
     func forgetPending() { move(.pending, to: .saved) }
 
     private func move(_ old: WaitingSave.Fate, to new: WaitingSave.Fate) {
-        for entry in waiting where entry.fate == old { entry.fate = new }
+        for entry in notBegun where entry.fate == old { entry.fate = new }
     }
 
-    /// Takes those out of the line whose changes are about to be put back.
+    /// The saves that have been called and have not begun.
+    private var notBegun: [WaitingSave] { (beginning.map { [$0] } ?? []) + waiting }
+
+    /// Takes those out of the line whose changes are about to be put back; the one that has its
+    /// turn passes it on when it is told.
     private func take(_ fate: WaitingSave.Fate) -> [WaitingSave] {
-        let losers = waiting.filter { $0.fate == fate }
+        let losers = notBegun.filter { $0.fate == fate }
         waiting.removeAll { $0.fate == fate }
         return losers
     }

@@ -21,7 +21,6 @@ final class WaitingSave {
     var fate: Fate
     /// Why it cannot begin any more.
     var failure: LaterChangesError?
-    var hasTurn = false
     let waiter = Waiter()
 
     init(_ changes: PendingChanges.Capture?) {

@@ -37,9 +37,10 @@ extension Store {
             let context = context(author: author, scope: scope)
             let beginning = context.revision
             let result = try context.core.inStoreEdit { try body(context) }
+            let edited = context.core.pending.objects.map(\.object)
             do {
                 _ = try await context.save(label)
-                return saved(result, in: context)
+                return withExtendedLifetime(edited) { saved(result, in: context) }
             } catch {
                 guard attempt < retries, try isOvertaken(error, since: beginning) else {
                     throw error
@@ -60,9 +61,10 @@ extension Store {
             let context = context(author: author, scope: scope)
             let beginning = context.revision
             let result = try context.core.inStoreEdit { try body(context) }
+            let edited = context.core.pending.objects.map(\.object)
             do {
                 try context.save(label)
-                return saved(result, in: context)
+                return withExtendedLifetime(edited) { saved(result, in: context) }
             } catch {
                 guard attempt < retries, try isOvertaken(error, since: beginning) else {
                     throw error
@@ -80,7 +82,7 @@ extension Store {
     }
 
     /// The result of an edit as it was saved: snapshots with what normalisers and stamps have made
-    /// of them; anything else as it is.
+    /// of the objects, which live; anything else as it is.
     private func saved<Result>(_ result: Result, in context: ManagedContext) -> Result {
         func shown<M: Model>(_ type: M.Type) -> Result? {
             func snapshot(_ snapshot: M.Snapshot) -> M.Snapshot {

@@ -24,6 +24,15 @@ import Testing
         return (task, writer)
     }
 
+    private nonisolated static func saveInside(_ store: Store) throws {
+        try store.edit { context in _ = try context.save() }
+    }
+
+    /// A blocking save, as a function that is not asynchronous makes it.
+    private static func blocking(_ context: ManagedContext) throws {
+        _ = try context.save("blocking")
+    }
+
     private func wait() async -> Task<Commit?, any Error> {
         let context = context
         let count = context.core.saves.waiting.count
@@ -37,7 +46,7 @@ import Testing
         let (mine, part) = (scene.mine, scene.mine.parts[0])
         part.marks.append(mine.mark)
         mine.b.pins.append(part)
-        try context.save()
+        try await context.save()
         part.marks.remove(mine.mark)
         mine.b.pins.remove(part)
         mine.a.shelf.remove(part)
@@ -49,7 +58,7 @@ import Testing
         #expect(part.marks.count == 1 && mine.b.pins.names == ["1"] && mine.a.shelf.names == ["1"])
         writer.release()
         _ = try await task.value
-        try context.save()
+        try await context.save()
         let stored = try scene.stored()
         #expect(stored.parts[0].marks.count == 1 && stored.parts[0].number == 7)
         #expect(stored.b.pins.names == ["1"] && stored.a.shelf.names == ["1"])
@@ -100,7 +109,7 @@ import Testing
             _ = try await context.save()
             // Before the save that waits has its turn.
             for part in parts { part.key = "the same" }
-            try context.save("blocking")
+            try Self.blocking(context)
         }
         while context.core.saves.inFlight == nil { await Task.yield() }
         scene.mine.b.number = 3
@@ -159,8 +168,7 @@ import Testing
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
         ) {
-            let scene = try await CrateScene()
-            _ = try scene.store.edit { context in _ = try context.save() }
+            try Self.saveInside(try await CrateScene().store)
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(
