@@ -111,7 +111,7 @@ SMALL_DOSES := \
   "damage --size 300" "failures --size 300" "full --size 12" "simulate --size 2000" \
   "queries --size 20000" \
   "simulate-retention --size 100" "trims --size 50000" \
-  "namespaces --size 20" "moved-files --size 28" "forks --size 40" \
+  "namespaces --size 20" "moved-files --size 28" "forks --size 40" "clocks --size 30" \
   "namespaces --size 20 --planted namespaceNotClaimed" \
   "moved-files --size 28 --planted placeNotChecked" \
   "forks --size 200 --planted locksStayInChild" \

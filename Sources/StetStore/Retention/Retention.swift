@@ -54,8 +54,8 @@ struct OutdatedCommits {
     var last: Revision
     /// False when there may be more.
     var isComplete = true
-    /// The first commit that stays only because a pause in the dates does not count.
-    var heldByPause: Revision?
+    /// The commit after a pause in the dates that does not count, where commits stay only for that.
+    var uncountedPause: Revision?
 }
 
 extension StoreReader {
@@ -75,6 +75,7 @@ extension StoreReader {
                 outdated.last = max(floor, Revision(head.revision.number - kept))
             }
         case .age(let age):
+            guard CommitDate.range.contains(now) else { break }
             let pauses = try pauses(longerThan: retention.longestPause, until: now, head)
             var uncounted = pauses.reduce(0) { $0 + $1.length }
             var ends = pauses[...]
@@ -94,7 +95,7 @@ extension StoreReader {
                 if time < now - age.seconds - uncounted {
                     outdated.last = revision
                 } else {
-                    if time < now - age.seconds { outdated.heldByPause = revision }
+                    if time < now - age.seconds { outdated.uncountedPause = ends.first?.end }
                     break
                 }
             }
