@@ -35,9 +35,9 @@ public struct Commit: Sendable, Identifiable {
     public var isUndoable: Bool { envelope.isUndoable && author != nil }
     /// When it was made, by the clock of the process that saved it.
     ///
-    /// A commit is not dated before the last one: where the clock is behind, the date of the last one
-    /// is taken. Only when earlier commits are dated more than a day ahead of the clock, as after a
-    /// jump of a clock that was set right again, is the commit dated before them.
+    /// A commit is not dated before the last one: where the clock is behind, it gets the date of
+    /// the last one. Only when earlier commits are dated more than a day ahead of the clock, as
+    /// after a jump of a clock that was set right again, is it dated before them.
     public var time: Date { Date(timeIntervalSinceReferenceDate: envelope.time) }
     /// The number of objects that it inserted, updated or deleted.
     public var changeCount: Int { envelope.changeCount }

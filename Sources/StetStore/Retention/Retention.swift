@@ -6,9 +6,9 @@
 /// only while nobody waits to save. So no save waits for it, and more than what is to be kept may
 /// be there for a while.
 ///
-/// An age is counted from the date of one commit to that of the next. A pause that is longer than a
-/// quarter of the age, and than a week, does not count: a clock that has jumped ahead would empty the
-/// journal. Commits that are older by their dates alone stay, which the log tells once, until
+/// An age is counted from the date of one commit to that of the next. A pause that is longer than
+/// a quarter of the age, and than a week, does not count: a clock that has jumped ahead would empty
+/// the journal. Commits that are older by their dates alone stay, which the log tells once, until
 /// `requestTrim` removes them, or the age has passed since.
 ///
 /// Each process trims by what it was told, so of several the shortest decides. Within a process it

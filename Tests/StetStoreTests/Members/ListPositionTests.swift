@@ -105,10 +105,10 @@ struct ListPositionTests {
     }
 
     @Test(arguments: refused)
-    func aMemberWithAnotherFormIsDamaged(_ bytes: [UInt8]) throws {
+    func aMemberWithAnotherFormIsDamaged(_ bytes: [UInt8]) {
         let layout = MemberLayout(hasState: false, hasPosition: true, isOrdered: true)
         let hostile = ObjectID.fixed(1).bytes + [UInt8(bytes.count)] + bytes
-        try hostile.withUnsafeBytes { bytes in
+        hostile.withUnsafeBytes { bytes in
             var entries = MemberEntries(bytes, layout)
             #expect(throws: DecodingFailure.self) { try entries.next()?.membership }
         }
