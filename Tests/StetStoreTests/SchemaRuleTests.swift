@@ -47,7 +47,7 @@ struct SchemaRuleTests {
         #expect(
             error.message
                 == "The schema is not usable: .matches(\"(\") can't be a rule for A.p: a group is "
-                    + "not closed.")
+                + "not closed.")
         try Schema(entities: [.patterned]).checkPatterns()
     }
 }
