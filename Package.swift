@@ -98,6 +98,7 @@ let package = Package(
             dependencies: [
                 "StetStore", "StetLMDB", "StetTestSupport", "CStetFork",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tests/StetCampaign"
         ),

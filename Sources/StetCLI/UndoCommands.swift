@@ -162,12 +162,12 @@ extension StoreCommand {
     private func report(_ conflicts: [UndoConflict], _ output: Output) throws -> ExitCode {
         for conflict in conflicts {
             try output.say(
-                text: conflict.description.visible,
+                text: conflict.debugDescription.visible,
                 json: .object([
                     "conflict": .string(conflict.kind.rawValue),
                     "entity": .string(conflict.entity),
                     "id": .string(conflict.object.description),
-                    "message": .string(conflict.description),
+                    "message": .string(conflict.debugDescription),
                     "property": JSON(conflict.property),
                 ]))
         }

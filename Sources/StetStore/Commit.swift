@@ -33,7 +33,11 @@ public struct Commit: Sendable, Identifiable {
     ///
     /// `Store.revert` takes back others, too.
     public var isUndoable: Bool { envelope.isUndoable && author != nil }
-    /// When it was made: the time of the save, and never before that of an earlier commit.
+    /// When it was made, by the clock of the process that saved it.
+    ///
+    /// A commit is not dated before the last one: where the clock is behind, it gets the date of
+    /// the last one. Only when earlier commits are dated more than a day ahead of the clock, as
+    /// after a jump of a clock that was set right again, is it dated before them.
     public var time: Date { Date(timeIntervalSinceReferenceDate: envelope.time) }
     /// The number of objects that it inserted, updated or deleted.
     public var changeCount: Int { envelope.changeCount }

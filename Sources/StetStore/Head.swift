@@ -7,8 +7,9 @@ package struct Head: Hashable, Sendable {
     /// Seconds since 2001.
     package var time = -Double.infinity
     package var schemaRevision: UInt32 = 1
-    /// The last commit that is dated before its predecessor; 0 when there is none. Beyond 32 bits,
-    /// where it is not stored, the head itself, which promises less.
+    /// The last commit that is dated before its predecessor; 0 when there is none.
+    ///
+    /// Beyond 32 bits, where it is not stored, the head itself, which promises less.
     package var lastBackdated = Revision.zero
 
     static let key: StaticString = "head"

@@ -212,7 +212,7 @@ extension CommitAttributes {
         for _ in 0..<(try reader.read(UInt16.self)) {
             let key = try reader.readShortString()
             guard metadata.updateValue(try reader.readShortString(), forKey: key) == nil else {
-                throw DecodingFailure("commit attributes that name \(key) twice")
+                throw DecodingFailure("commit attributes that name a key twice")
             }
         }
         try reader.expectEnd()

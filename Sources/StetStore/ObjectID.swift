@@ -114,7 +114,7 @@ extension ObjectID: Codable {
         let text = try container.decode(String.self)
         guard let id = ObjectID(text) else {
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "\"\(text)\" is not an object id (a UUID)")
+                in: container, debugDescription: "The text is not an object id (a UUID).")
         }
         self = id
     }
@@ -128,7 +128,9 @@ extension ObjectID: Codable {
 
 /// Makes ascending version 7 UUIDs: 48 bits of milliseconds, then 74 bits that start at random in
 /// each millisecond and grow by a random step (RFC 9562 §6.2, method 2), so that ids stay hard to
-/// guess. A forked process begins anew: it has the same random numbers in memory as its siblings.
+/// guess.
+///
+/// A forked process begins anew: it has the same random numbers in memory as its siblings.
 ///
 /// State: the last id and a block of random bytes, both guarded by the mutex.
 final class ObjectIDGenerator: Sendable {

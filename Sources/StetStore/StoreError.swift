@@ -189,7 +189,8 @@ extension StoreError {
     static func commitIDInUse(by commit: Commit, path: String) -> StoreError {
         StoreError(
             .commitIDInUse, path: path,
-            message: "The commit id belongs to commit \(commit.revision), which does something else.",
+            message: "The commit id belongs to commit \(commit.revision), which does something "
+                + "else.",
             advice: "Make an id with makeCommitID() for each save, undo, redo and revert.")
     }
 
@@ -199,10 +200,10 @@ extension StoreError {
     ) -> StoreError {
         StoreError(
             .wrongStore, path: path,
-            message: "The commit was prepared at revision \(base), but the last commit is \(head): "
-                + "the store is an earlier copy.",
-            advice: "Nothing was saved. Look for the commit in the store that the copy was made of, "
-                + "and save with a new id.")
+            message: "The commit was prepared at revision \(base), but the last commit is "
+                + "\(head): the store is an earlier copy.",
+            advice: "Nothing was saved. Look for the commit in the store that the copy was made "
+                + "of, and save with a new id.")
     }
 
     /// A store whose schema another process has changed meanwhile.

@@ -28,8 +28,8 @@ package final class StoreFile: Sendable {
     let time: @Sendable () -> Double
     /// LMDB's number of the last commit whose schema was compared with this one's.
     private let checkedTransaction = Atomic(-1)
-    /// The commit that the log has told of that a pause keeps it; 0 for none.
-    let heldByPause = Atomic<UInt64>(0)
+    /// The commit after the last pause that the log was told of; 0 for none.
+    let lastUncountedPause = Atomic<UInt64>(0)
     package let savesUnderWay = SavesUnderWay()
     let journal: Journal
     /// What the journal comes to.

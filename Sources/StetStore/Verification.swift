@@ -175,7 +175,8 @@ struct Verification: ~Copyable {
         if head.schemaRevision != UInt32(file.schema.revision) {
             note("The head's schema is another than the store's.")
         }
-        if backdated != (head.lastBackdated > floor?.revision ?? .zero ? head.lastBackdated : .zero) {
+        let isTrimmed = head.lastBackdated <= floor?.revision ?? .zero
+        if backdated != (isTrimmed ? .zero : head.lastBackdated) {
             note("The head's last backdated commit is another than the journal's.")
         }
         if time != head.time { note("The head's time is not that of the last entry.") }

@@ -62,7 +62,7 @@ import Testing
         }
 
         let sentence =
-            "rating of Article \(id) was 0, then 4, and has since become 5 by commit 3 of other"
+            "rating of Article \(id) has since been changed by commit 3 of other"
         #expect(words == [sentence])
         #expect(try store.revision() == 3)
 

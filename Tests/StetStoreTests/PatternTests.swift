@@ -109,7 +109,9 @@ struct PatternTests {
         ("a\\Bb", "ab", true), ("a\\B b", "a b", false), ("\\b", "", false), ("\\B", "", true),
         ("\\b-", "-", false), ("\u{e9}\\b-", "e\u{301}-", true),
     ])
-    func aWordEndsBetweenAWordCharacterAndAnother(_ pattern: String, _ text: String, _ expected: Bool) {
+    func aWordEndsBetweenAWordCharacterAndAnother(
+        _ pattern: String, _ text: String, _ expected: Bool
+    ) {
         #expect(matches(pattern, text) == expected)
     }
 
@@ -151,7 +153,8 @@ struct PatternTests {
             Pattern(nested(500, "(", ")")).problem
                 == PatternProblem("its groups are nested too deep"))
         #expect(
-            Pattern(nested(500, "[", "]")).problem == PatternProblem("its sets are nested too deep"))
+            Pattern(nested(500, "[", "]")).problem
+                == PatternProblem("its sets are nested too deep"))
     }
 
     @Test func hostilePatternsAreReadToTheirEndOrRefused() {

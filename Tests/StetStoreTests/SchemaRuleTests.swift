@@ -46,8 +46,8 @@ struct SchemaRuleTests {
         let error = try #require(throws: StoreError.self) { try schema.checkPatterns() }
         #expect(
             error.message
-                == "The schema is not usable: .matches(\"(\") can't be a rule for A.p: a group is not "
-                    + "closed.")
+                == "The schema is not usable: .matches(\"(\") can't be a rule for A.p: a group is "
+                + "not closed.")
         try Schema(entities: [.patterned]).checkPatterns()
     }
 }

@@ -67,14 +67,8 @@ private struct Refusing: CodableAttribute {
 @Suite struct UnreadableValueTests {
     private let directory = TemporaryDirectory()
 
-    @Test(arguments: [
-        ("status", "\"archived\""), ("maybe", "\"archived\""),
-        ("list", "[\"draft\", \"archived\"]"),
-        ("size", "{\"width\":1}"),
-    ])
-    func aValueThatMeansNothingToItsTypeIsAnErrorThatNamesIt(
-        property: String, value: String
-    ) throws {
+    @Test(arguments: ["status", "maybe", "list", "size"])
+    func aValueThatMeansNothingToItsTypeIsAnErrorThatNamesItsProperty(property: String) throws {
         let newer = try Store.open(at: directory.file(), for: Newer.Task.self)
         let context = newer.context()
         let (task, other) = (Newer.Task(), Newer.Task())
@@ -97,8 +91,8 @@ private struct Refusing: CodableAttribute {
         #expect(error.code == .unreadableValue)
         #expect(
             error.message
-                == "Task.\(property) of object \(task.id) is \(value), "
-                + "which means nothing to its type."
+                == "Task.\(property) of object \(task.id) has a value that means nothing to its "
+                + "type."
         )
         #expect(try reading.object(Older.Task.self, id: other.id)?.status == .draft)
         #expect(try older.verify().problems == [])

@@ -10,8 +10,8 @@ public import StetStore
 /// ```
 ///
 /// A stored raw value that no case has, as newer code may have written it, makes the object
-/// unreadable: what reads it throws `StoreError` (`.unreadableValue`), which names the property and
-/// the value.
+/// unreadable: what reads it throws `StoreError` (`.unreadableValue`), which names the
+/// property.
 public protocol RawAttribute: AttributeElement, RawRepresentable where RawValue: AttributeElement {}
 
 extension RawAttribute {

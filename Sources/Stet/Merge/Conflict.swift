@@ -32,12 +32,15 @@ public struct ConflictError: Error, Sendable {
     }
 }
 
-extension ConflictError: CustomStringConvertible {
-    /// One line per conflict.
-    public var description: String {
-        let lines = conflicts.map(\.description)
-        return
-            ([reason == .contention ? "The store kept moving while this was saved." : ""] + lines)
+extension ConflictError: CustomStringConvertible, CustomDebugStringConvertible {
+    /// One line per conflict, without values.
+    public var description: String { text(conflicts.map(\.description)) }
+
+    /// One line per conflict, with values.
+    public var debugDescription: String { text(conflicts.map(\.debugDescription)) }
+
+    private func text(_ lines: [String]) -> String {
+        ([reason == .contention ? "The store kept moving while this was saved." : ""] + lines)
             .filter { !$0.isEmpty }.joined(separator: "\n")
     }
 }
@@ -98,20 +101,30 @@ public struct PropertyConflict: Sendable, Hashable, Codable {
     }
 }
 
-extension Conflict: CustomStringConvertible {
+extension Conflict: CustomStringConvertible, CustomDebugStringConvertible {
     /// What happened to the object, and what to do; then a line for each property that both sides
-    /// have changed.
-    public var description: String {
+    /// have changed, without values.
+    public var description: String { text(\.description) }
+
+    /// The same with values.
+    public var debugDescription: String { text(\.debugDescription) }
+
+    private func text(_ line: (PropertyConflict) -> String) -> String {
         let what = current.map { "changed by commit \($0)" } ?? "deleted"
-        let contested = properties.filter(\.isContested).map { "\n  \($0)" }
+        let contested = properties.filter(\.isContested).map { "\n  " + line($0) }
         return "\(entity) \(object) was \(what) since it was read at commit \(base); "
             + "refresh the context and edit again, or set its merge policy" + contested.joined()
     }
 }
 
-extension PropertyConflict: CustomStringConvertible {
-    /// The three values.
+extension PropertyConflict: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The name of the property, without values.
     public var description: String {
+        "\(property) was changed here and in the store"
+    }
+
+    /// The three values.
+    public var debugDescription: String {
         "\(property) was \(base): here \(mine), in the store \(theirs)"
     }
 }

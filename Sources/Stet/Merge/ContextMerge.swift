@@ -281,7 +281,7 @@ struct MergeSides {
                 let placed = try core.placed(value, in: slot, of: table, like: conflict)
                 trap(
                     unless: property.accepts(placed),
-                    "a merge policy gave \(value) for \(entity.name).\(property.name)")
+                    "a merge policy gave a value that does not fit \(entity.name).\(property.name)")
                 merged[slot] = placed
             }
         }

@@ -235,14 +235,15 @@ extension Model {
         _ problem: UnreadableValue, _ id: ObjectID, _ body: UnsafeRawBufferPointer
     ) -> any Error {
         let entity = _$description.entity
-        guard let value = try? RecordBody(body, of: entity).value(problem.slot) else {
+        guard (try? RecordBody(body, of: entity).value(problem.slot)) != nil else {
             return ObjectTable.damage(id, _$name)
         }
         return StoreError(
             .unreadableValue,
-            message: "\(_$name).\(entity.properties[problem.slot].name) of object \(id) is "
-                + "\(value.description.prefix(200)), which means nothing to its type.",
-            advice: "Newer code may have written it: use that, or give the type such a value.")
+            message: "\(_$name).\(entity.properties[problem.slot].name) of object \(id) has "
+                + "a value that means nothing to its type.",
+            advice: "Newer code may have written it: use that, or give the type such a value, "
+                + "which 'stet show' prints.")
     }
 
     /// Captures the values and what is attached to the object.

@@ -9,8 +9,8 @@ extension AttributeOption {
     /// The syntax and its meaning are those of Swift's `Regex`, where characters are grapheme
     /// clusters: literals, `.`, sets with ranges, `\d`, `\w`, `\s`, `\h`, `\v` and their negations,
     /// general categories as `\p{Lu}`, groups, alternatives, `*`, `+`, `?`, `{m,n}` and their lazy
-    /// forms, `^`, `$`, `\A`, `\z`, and the options `(?i)`, `(?s)` and `(?m)`. Unlike in `Regex`, `\b`
-    /// lies between a character that `\w` matches and one that it does not.
+    /// forms, `^`, `$`, `\A`, `\z`, and the options `(?i)`, `(?s)` and `(?m)`. Unlike in `Regex`,
+    /// `\b` lies between a character that `\w` matches and one that it does not.
     ///
     /// A text is read once, in time that is linear in its length and that of the pattern, so that
     /// no text holds up a save. What could not be matched so is refused when the store is opened

@@ -24,7 +24,7 @@ extension PendingChanges {
                 noteUninserted()
                 setDeleted(object, false)
                 // Another deletion is to be confirmed anew.
-                objects[Int(object._$state.pendingIndex)].isDeletionConfirmed = false
+                confirmDeletion(at: Int(object._$state.pendingIndex), false)
             } else if object._$flags.contains(.deleted) {
                 core.note(
                     .deletedObjectEdited, object, "was inserted after it had been deleted")

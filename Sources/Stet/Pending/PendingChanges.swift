@@ -69,7 +69,9 @@ final class PendingChanges {
         withExtendedLifetime(before) {}
     }
 
-    func confirmDeletion(at index: Int) { objects[index].isDeletionConfirmed = true }
+    func confirmDeletion(at index: Int, _ isConfirmed: Bool = true) {
+        objects[index].isDeletionConfirmed = isConfirmed
+    }
 
     func note(_ violation: Violation) {
         if !misuse.contains(violation) { misuse.append(violation) }

@@ -95,7 +95,8 @@ extension Store {
 
     /// The store as it was at a time: with every commit that had been made by then.
     ///
-    /// The times are those of the commits, which never go back; see `Commit.time`.
+    /// The times are those of the commits: it is the last one that is dated no later; see
+    /// `Commit.time`.
     ///
     /// - Complexity: O(log commits) reads.
     public func view(asOf time: Date) throws -> StoreView {

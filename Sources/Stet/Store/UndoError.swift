@@ -10,14 +10,19 @@ public struct UndoConflictError: Error, Sendable {
     public let conflicts: [UndoConflict]
 }
 
-extension UndoConflictError: CustomStringConvertible {
-    /// What to do, then one line per conflict.
-    public var description: String {
+extension UndoConflictError: CustomStringConvertible, CustomDebugStringConvertible {
+    /// What to do, then one line per conflict, without values.
+    public var description: String { text(conflicts.map(\.description)) }
+
+    /// What to do, then one line per conflict, with values.
+    public var debugDescription: String { text(conflicts.map(\.debugDescription)) }
+
+    private func text(_ lines: [String]) -> String {
         let numbers = commits.map(\.description).joined(separator: ", ")
         let head =
             "Commit \(numbers) can't be taken back as it is; undo with another policy, or "
             + "discard it."
-        return ([head] + conflicts.map(\.description)).joined(separator: "\n")
+        return ([head] + lines).joined(separator: "\n")
     }
 }
 

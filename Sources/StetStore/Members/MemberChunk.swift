@@ -109,6 +109,9 @@ package struct MemberEntries {
         var position = UnsafeRawBufferPointer(start: nil, count: 0)
         if layout.hasPosition {
             position = try reader.read(byteCount: Int(try reader.read(UInt8.self)))
+            guard !position.isEmpty || state & 1 != 0 else {
+                throw DecodingFailure("a member of an ordered relationship without a position")
+            }
         }
         return MemberEntry(
             id: id, revision: Revision(state >> 1), isRemoved: state & 1 != 0, position: position,

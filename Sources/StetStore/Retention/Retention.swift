@@ -6,9 +6,9 @@
 /// only while nobody waits to save. So no save waits for it, and more than what is to be kept may
 /// be there for a while.
 ///
-/// An age is counted from the date of one commit to that of the next. A pause that is longer than a
-/// quarter of the age, and than a week, does not count: a clock that has jumped ahead would empty the
-/// journal. Commits that are older by their dates alone stay, which the log tells once, until
+/// An age is counted from the date of one commit to that of the next. A pause that is longer than
+/// a quarter of the age, and than a week, does not count: a clock that has jumped ahead would empty
+/// the journal. Commits that are older by their dates alone stay, which the log tells once, until
 /// `requestTrim` removes them, or the age has passed since.
 ///
 /// Each process trims by what it was told, so of several the shortest decides. Within a process it
@@ -54,8 +54,8 @@ struct OutdatedCommits {
     var last: Revision
     /// False when there may be more.
     var isComplete = true
-    /// The first commit that stays only because a pause in the dates does not count.
-    var heldByPause: Revision?
+    /// The commit after a pause in the dates that does not count, where commits stay only for that.
+    var uncountedPause: Revision?
 }
 
 extension StoreReader {
@@ -75,6 +75,7 @@ extension StoreReader {
                 outdated.last = max(floor, Revision(head.revision.number - kept))
             }
         case .age(let age):
+            guard CommitDate.range.contains(now) else { break }
             let pauses = try pauses(longerThan: retention.longestPause, until: now, head)
             var uncounted = pauses.reduce(0) { $0 + $1.length }
             var ends = pauses[...]
@@ -94,7 +95,7 @@ extension StoreReader {
                 if time < now - age.seconds - uncounted {
                     outdated.last = revision
                 } else {
-                    if time < now - age.seconds { outdated.heldByPause = revision }
+                    if time < now - age.seconds { outdated.uncountedPause = ends.first?.end }
                     break
                 }
             }

@@ -41,7 +41,7 @@ extension StoreFile {
         do {
             let now = time()
             let outdated = try read { try $0.outdated(retention, now: now) }
-            if let held = outdated.heldByPause { warn(ofPauseBefore: held) }
+            if let end = outdated.uncountedPause { warn(ofPauseBefore: end) }
             var isDone = outdated.isComplete
             try trim(through: outdated.last, for: retention) { floor in
                 isDone = isDone && floor >= outdated.last
@@ -55,15 +55,15 @@ extension StoreFile {
         }
     }
 
-    /// Tells the log once that a commit stays.
-    private func warn(ofPauseBefore held: Revision) {
-        let last = heldByPause.exchange(held.number, ordering: .relaxed)
-        if last == held.number { return }
+    /// Tells the log once of each pause that commits stay for.
+    private func warn(ofPauseBefore end: Revision) {
+        let last = lastUncountedPause.exchange(end.number, ordering: .relaxed)
+        if last == end.number { return }
         logger.warning(
             """
             Commits stay that are outdated only if a long pause in their dates counts: a clock may \
             have jumped ahead. Trim them by request.
-            """, metadata: ["first": "\(held)"])
+            """, metadata: ["pauseBefore": "\(end)"])
     }
 }
 

@@ -79,17 +79,25 @@ public struct UndoConflict: Sendable, Hashable, Codable {
     }
 }
 
-extension UndoConflict: CustomStringConvertible {
+extension UndoConflict: CustomStringConvertible, CustomDebugStringConvertible {
+    /// A sentence without a full stop, and without values.
+    public var description: String { text(showsValues: false) }
+
     /// A sentence without a full stop, with values.
-    public var description: String {
+    public var debugDescription: String { text(showsValues: true) }
+
+    private func text(showsValues: Bool) -> String {
         let subject = property.map { "\($0) of \(entity) \(object)" } ?? "\(entity) \(object)"
         let who = later.map { later in
             " by commit \(later.revision)" + (later.author.map { " of \($0)" } ?? "")
         }
         switch kind {
         case .changed:
-            return "\(subject) was \(before), then \(after), and has since become \(current)"
-                + (who ?? "")
+            let change =
+                showsValues
+                ? "was \(before), then \(after), and has since become \(current)"
+                : "has since been changed"
+            return "\(subject) \(change)" + (who ?? "")
         case .gone: return "\(subject) has since been deleted" + (who ?? "")
         case .modified:
             return "\(subject) would be deleted, but has since been changed" + (who ?? "")
@@ -102,8 +110,10 @@ extension UndoConflict: CustomStringConvertible {
             return "\(subject) would refer to \(others.first?.description ?? "an object"), "
                 + "which is not there"
         case .notUnique:
-            return "\(subject) would be \(before), which \(entity) "
-                + "\(others.first?.description ?? "") has by now"
+            let holder = "\(entity) \(others.first?.description ?? "")"
+            return showsValues
+                ? "\(subject) would be \(before), which \(holder) has by now"
+                : "\(subject) would have a value that \(holder) has by now"
         case .schema:
             return
                 "\(subject) is of \(property == nil ? "an entity" : "a property") that the models "

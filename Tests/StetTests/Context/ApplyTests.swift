@@ -126,8 +126,8 @@ import Testing
         #expect(
             error.problems.map(\.message) == [
                 "the object is changed twice", "Article has no property stars",
-                "the object is changed twice", "\"3\" does not fit its type",
-                "the object is changed twice", "nil does not fit its type",
+                "the object is changed twice", "the value does not fit its type",
+                "the object is changed twice", "the value does not fit its type",
                 "there is no model Blog", "the inserted object needs a value for it",
                 "the inserted object needs a value for it", "the object has no id",
             ])

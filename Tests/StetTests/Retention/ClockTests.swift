@@ -84,6 +84,23 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
+    @Test func aHeadThatForgetsABackdatedCommitIsFound() throws {
+        let store = try open()
+        try save(store, at: 1_000, 75 * Self.year, 1_200)
+        try store.file.environment.write { transaction in
+            try Array("head".utf8).withUnsafeBytes { key in
+                let head = try #require(try transaction.reading.get(key, in: .unnamed))
+                var bytes = Array(head)
+                #expect(bytes[52..<56] == [3, 0, 0, 0])
+                bytes[52] = 0
+                try bytes.withUnsafeBytes { try transaction.put($0, for: key, in: .unnamed) }
+            }
+        }
+        #expect(
+            try store.verify().problems
+                == ["The head's last backdated commit is another than the journal's."])
+    }
+
     @Test func aClockThatIsALittleBehindDatesCommitsLikeTheOneBefore() throws {
         let store = try open()
         try save(store, at: 100_000, 100_000 - Self.day, 99_000, 100_001)

@@ -56,7 +56,7 @@ struct UndoValueTests {
                     later: .init(revision: 3, author: "b", label: nil), others: [])
             ])
         #expect(
-            conflicts.first?.description
+            conflicts.first?.debugDescription
                 == "title of Article \(article) was \"Macros\", then \"A's\", and has since "
                 + "become \"B's\" by commit 3 of b")
         let commit = try #require(try desk.store.undo(author: "a", policy: .overwrite))
