@@ -99,7 +99,7 @@ struct StepGenerator {
         case 8...10: return .number(any(world), below(12) == 0 ? 10 : below(10))
         case 11: return .name(any(world), names[below(names.count)])
         case 12, 13: return .key(any(world), chance(3) ? nil : keys[below(keys.count)])
-        case 14...17: return .delete(any(world))
+        case 14...17: return .delete(chance(2) ? edited(scene) : any(world))
         case 18:
             return pick(world.dead.sorted()).map { .reinsert($0) } ?? .delete(any(world))
         case 19: return .rollBackObject(any(world))
@@ -131,6 +131,15 @@ struct StepGenerator {
 
     private mutating func any(_ world: World) -> Label {
         pick(world.objects.keys.filter(world.isAlive).sorted()) ?? -1
+    }
+
+    /// An object with pending changes: edits and the deletion of one object rarely meet by chance.
+    private mutating func edited(_ scene: Scene) -> Label {
+        let (now, base) = (scene.now, scene.base)
+        let edited = now.objects.keys.filter { label in
+            now.isAlive(label) && now.objects[label] != base.objects[label]
+        }
+        return pick(edited.sorted()) ?? any(now)
     }
 
     private mutating func one(_ kind: Kind, _ world: World) -> Label {
