@@ -13,8 +13,6 @@ struct CommitDate {
 
     /// Commits are dated like the one before them when the clock is no further behind, in seconds.
     static let tolerance = 86_400.0
-    /// From which jump on the log tells, in seconds.
-    static let noticedJump = 366 * 86_400.0
     /// What a clock can show: from the year 1 to 9999, in seconds around 2001.
     static let range = -63_113_904_000.0...252_455_616_000.0
     /// No store is older than 2026.
@@ -34,11 +32,7 @@ extension Journal {
             return CommitDate(
                 time: head.time.isFinite ? head.time : 0, finding: "The clock shows no date.")
         }
-        if time >= head.time {
-            let isNoticed = head.time.isFinite && time - head.time > CommitDate.noticedJump
-            return CommitDate(
-                time: time, finding: isNoticed ? "The clock is far ahead of the last commit." : nil)
-        }
+        if time >= head.time { return CommitDate(time: time) }
         if head.time - time <= CommitDate.tolerance { return CommitDate(time: head.time) }
         let isClockRight: Bool
         if let before = try lastRevision(datedUntil: time, head, in: transaction) {
