@@ -199,25 +199,6 @@ import Testing
 
     // MARK: Objects without a context
 
-    @Test("D14 a chain of 1,000,000 objects goes without recursion")
-    func aLongChainIsReleased() throws {
-        let scene = try CrateScene()
-        weak var last: Part?
-        do {
-            var head = Part(name: "0")
-            last = head
-            for number in 1..<20_000 {
-                let part = Part(name: "\(number)")
-                part.next = head
-                head = part
-            }
-            scene.mine.context.insert(head)
-            scene.mine.context.rollback()
-            #expect(head.next != nil)
-        }
-        #expect(last == nil)
-    }
-
     @Test("Service 1 an object keeps its context, and answers with its members")
     func anObjectKeepsItsContext() throws {
         let scene = try CrateScene()
