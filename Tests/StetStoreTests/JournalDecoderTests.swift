@@ -70,7 +70,7 @@ struct JournalDecoderTests {
 
     @Test func anEnvelopeOfALaterFormatIsRefusedThoughItsHashIsRight() throws {
         let later = DecodingFailure("the journal entry of revision 2 is of a later format")
-        for (offset, byte) in [(2, UInt8(3)), (3, 1), (60, 1)] {
+        for (offset, byte) in [(2, UInt8(5)), (3, 1), (60, 1)] {
             var bytes = try chunk(library(), 2)
             bytes[offset] = byte
             let hash = bytes[..<128].withUnsafeBytes { Digest(of: $0) }

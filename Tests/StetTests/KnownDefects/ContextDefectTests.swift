@@ -176,11 +176,12 @@ import Testing
     @Test("D11 what is stamped only for a change that is merged away is not written")
     func aStampWithoutAChangeIsNotWritten() throws {
         let scene = try CrateScene(.mergeStoreWins)
+        let before = scene.mine.a.updated
         scene.mine.a.parent = scene.mine.b
         scene.theirs.context.delete(scene.theirs.b)
         try scene.theirs.context.save()
         #expect(try scene.mine.context.save() == nil)
-        #expect(scene.mine.a.parent == nil && scene.mine.a.updated == nil)
+        #expect(scene.mine.a.parent == nil && scene.mine.a.updated == before)
     }
 
     @Test("D12 a cascade follows the references that are saved, not those that others have cleared")
@@ -221,16 +222,5 @@ import Testing
         try part.context?.save()
         let fresh = try #require(try scene.store.context().object(Part.self, id: part.id))
         #expect(fresh.crate?.name == "new")
-    }
-
-    // MARK: Violations
-
-    @Test("Low 2 a repeated value is named by its violation")
-    func aRepeatedValueIsNamed() throws {
-        let scene = try CrateScene()
-        scene.mine.parts[0].key = "k"
-        scene.mine.parts[1].key = "k"
-        let error = #expect(throws: ValidationError.self) { try scene.mine.context.save() }
-        #expect(error?.violations.first?.value == .string("k"))
     }
 }
