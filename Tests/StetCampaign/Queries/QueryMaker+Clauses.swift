@@ -168,12 +168,15 @@ extension QueryMaker {
     ) -> QueryTerm<Decimal> {
         made(operation, term) { left, right in
             if left.isNaN || right.isNaN { return .nan }
-            switch operation {
-            case .add: return left + right
-            case .subtract: return left - right
-            case .multiply: return left * right
-            default: return right == 0 ? nil : left / right
-            }
+            let result: Decimal? =
+                switch operation {
+                case .add: left + right
+                case .subtract: left - right
+                case .multiply: left * right
+                default: right == 0 ? nil : left / right
+                }
+            // What does not fit is no value.
+            return result.flatMap { $0.isNaN ? nil : $0 }
         }
     }
 
