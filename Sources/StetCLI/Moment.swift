@@ -64,14 +64,14 @@ extension StoreFile {
     /// The number of an entity.
     ///
     /// - Throws: `Failure` when the store has none with this name.
-    func number(ofEntity name: String) throws -> Int {
+    func number(ofEntity name: String) throws -> EntityNumber {
         if let number = schema.number(ofEntity: name) { return number }
-        let names = entityNumbers.map { schema.entities[$0 - 1].name }.joined(separator: ", ")
+        let names = entityNumbers.map { schema.entities[$0].name }.joined(separator: ", ")
         throw Failure(missing: "entity \(name)", in: path, advice: "It has: \(names).")
     }
 
     /// The numbers of the entities that are not removed.
-    var entityNumbers: [Int] {
-        schema.entities.indices.map { $0 + 1 }.filter { schema.entity(numbered: $0) != nil }
+    var entityNumbers: [EntityNumber] {
+        schema.entities.numbers.filter { schema.entity(numbered: $0) != nil }
     }
 }

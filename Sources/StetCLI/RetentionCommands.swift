@@ -109,7 +109,7 @@ struct RedactCommand: StoreCommand {
             throw Failure(
                 missing: "object \(id)", in: options.path, advice: "See dump for those it has.")
         }
-        let entity = store.schema.entities[number - 1]
+        let entity = store.schema.entities[number]
         let slots = try properties.map { name in
             guard let slot = entity.slot(of: name), entity.properties[slot].type != .reference
             else {

@@ -3,14 +3,14 @@ import StetStore
 /// What the tool shows of the objects of an entity: their values, and the members that their links
 /// give them.
 struct ObjectShape {
-    let number: Int
+    let number: EntityNumber
     let entity: Entity
     /// The relationships whose links belong to the objects.
     let links: [LinkedRelationship]
 
-    init(_ schema: Schema, ofEntity number: Int) {
+    init(_ schema: Schema, ofEntity number: EntityNumber) {
         self.number = number
-        let entity = schema.entities[number - 1]
+        let entity = schema.entities[number]
         self.entity = entity
         links = entity.relationships.compactMap { relationship in
             guard case .targets = relationship.members,
@@ -117,7 +117,8 @@ extension StoreFile {
     ///
     /// Reads in batches, so that output that nobody takes does not hold back pages.
     func forEachObject(
-        ofEntity number: Int, asOf revision: Revision, _ body: (StoredObject) throws -> Void
+        ofEntity number: EntityNumber, asOf revision: Revision,
+        _ body: (StoredObject) throws -> Void
     ) throws {
         let shape = ObjectShape(schema, ofEntity: number)
         let batchCount = 256

@@ -221,8 +221,8 @@ struct ModelMembers {
 
     private var reference: DeclSyntax {
         """
-        \(raw: access)final func _$reference(in slot: Int) -> Stet.ObjectID {
-        switch slot {
+        \(raw: access)final func _$reference(in slot: Stet.Slot) -> Stet.ObjectID {
+        switch slot.index {
         \(raw: cases { "\($0.typeName)._reference(\($0.storage))" })
         default: Stet._noObject
         }
@@ -232,8 +232,8 @@ struct ModelMembers {
 
     private var setReference: DeclSyntax {
         """
-        \(raw: access)final func _$setReference(in slot: Int, to id: Stet.ObjectID) {
-        switch slot {
+        \(raw: access)final func _$setReference(in slot: Stet.Slot, to id: Stet.ObjectID) {
+        switch slot.index {
         \(raw: cases { shown($0, if: "true", "\($0.typeName)._setReference(&\($0.storage), id)") })
         default: break
         }

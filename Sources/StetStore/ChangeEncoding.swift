@@ -6,7 +6,7 @@ package struct NetChanges: ~Copyable {
     /// One object's change; the ranges point into the bodies.
     package struct Item {
         package let kind: ChangeKind
-        package let entity: Int
+        package let entity: EntityNumber
         package let id: ObjectID
         /// The revision of the object's record as the context knows it; 0 when the store has none.
         package let base: Revision
@@ -16,7 +16,8 @@ package struct NetChanges: ~Copyable {
         package let position: Int
 
         package init(
-            kind: ChangeKind, entity: Int, id: ObjectID, base: Revision, before: Range<Int>,
+            kind: ChangeKind, entity: EntityNumber, id: ObjectID, base: Revision,
+            before: Range<Int>,
             after: Range<Int>, position: Int = 0
         ) {
             self.kind = kind
@@ -62,10 +63,10 @@ package struct NetChanges: ~Copyable {
 
     /// Encodes one body; its range.
     package mutating func encode(
-        entity: Int, _ write: (inout RecordWriter) -> Void
+        entity: EntityNumber, _ write: (inout RecordWriter) -> Void
     ) -> Range<Int> {
         let start = bodies.buffer.count
-        let entity = schema.entities[entity - 1]
+        let entity = schema.entities[entity]
         bodies.begin(propertyCount: entity.properties.count, placedSlots: entity.placedSlots)
         write(&bodies)
         return start..<bodies.buffer.count
@@ -100,7 +101,7 @@ package struct NetChanges: ~Copyable {
 
     /// What happens to one object: to its record, and to the links whose source it is.
     struct Block {
-        let entity: Int
+        let entity: EntityNumber
         let id: ObjectID
         /// The index of its item; nil where only links change.
         let item: Int?
@@ -113,12 +114,12 @@ package struct NetChanges: ~Copyable {
         var blocks: [Block] = []
         blocks.reserveCapacity(items.count)
         var next = 0
-        func append(_ entity: Int, _ id: ObjectID, _ item: Int?) {
+        func append(_ entity: EntityNumber, _ id: ObjectID, _ item: Int?) {
             let start = next
             while next < links.count, place(links[next]) == (entity, id) { next += 1 }
             blocks.append(Block(entity: entity, id: id, item: item, links: start..<next))
         }
-        func appendLinks(before end: (Int, ObjectID)?) {
+        func appendLinks(before end: (EntityNumber, ObjectID)?) {
             while next < links.count, end.map({ place(links[next]) < $0 }) ?? true {
                 let (entity, id) = place(links[next])
                 append(entity, id, nil)
@@ -133,19 +134,19 @@ package struct NetChanges: ~Copyable {
     }
 
     /// Entity and id of the source of a link.
-    private func place(_ link: LinkChange) -> (Int, ObjectID) {
+    private func place(_ link: LinkChange) -> (EntityNumber, ObjectID) {
         (schema.ends(ofLink: link.key.link)?.targets.owner ?? 0, link.key.source)
     }
 
     /// Gives a date attribute of an encoded body a value.
-    package mutating func overwrite(date word: UInt64, slot: Int, in item: Item) {
-        let count = schema.entities[item.entity - 1].properties.count
+    package mutating func overwrite(date word: UInt64, slot: Slot, in item: Item) {
+        let count = schema.entities[item.entity].properties.count
         let start = item.after.lowerBound
         let slots = start + RecordLayout.bitmapByteCount(count)
-        bodies.buffer.overwrite(word, at: slots + slot * 8)
-        let byte = start + slot / 8
+        bodies.buffer.overwrite(word, at: slots + slot.index * 8)
+        let byte = start + slot.index / 8
         let present = bodies.buffer.base.load(fromByteOffset: byte, as: UInt8.self)
-        bodies.buffer.overwrite(present & ~(1 << UInt8(slot % 8)), at: byte)
+        bodies.buffer.overwrite(present & ~(1 << UInt8(slot.index % 8)), at: byte)
     }
 
     /// Brings the items into the order of the journal and the records: by entity, then by id.
@@ -177,7 +178,7 @@ package struct EncodedChangeSet: Sendable {
     struct Change: Sendable {
         /// nil where only links whose source the object is are changed.
         let kind: ChangeKind?
-        let entity: Int
+        let entity: EntityNumber
         let id: ObjectID
         let base: Revision
         /// Of the record's body; what the header's checksum is made from.
@@ -277,9 +278,9 @@ extension NetChanges {
     }
 
     private borrowing func checkAttributes(of item: Item) throws {
-        let entity = schema.entities[item.entity - 1]
+        let entity = schema.entities[item.entity]
         let body = try RecordBody(body(item.after), of: entity)
-        for (slot, property) in entity.properties.enumerated() {
+        for (slot, property) in entity.properties.slotted {
             guard let count = try body.cell(slot)?.byteCount, count > limits.attributeByteCount
             else { continue }
             throw StoreError(
@@ -308,13 +309,13 @@ extension NetChanges {
     }
 
     private borrowing func appendCells(of item: Item, to journal: inout ByteBuffer) throws {
-        let entity = schema.entities[item.entity - 1]
+        let entity = schema.entities[item.entity]
         let before = try RecordBody(body(item.before), of: entity)
         let after = try RecordBody(body(item.after), of: entity)
         let countOffset = journal.count
         var count: UInt16 = 0
         journal.append(count)
-        for slot in entity.properties.indices {
+        for slot in entity.properties.slots {
             let old = try before.cell(slot)
             let new = try after.cell(slot)
             if Cell.areEqual(old, new) { continue }
@@ -340,7 +341,7 @@ extension NetChanges {
     ) throws {
         let ends = schema.referenceEnds(ofMember: item.entity)
         if ends.isEmpty { return }
-        let entity = schema.entities[item.entity - 1]
+        let entity = schema.entities[item.entity]
         let before = item.kind == .insert ? nil : try RecordBody(body(item.before), of: entity)
         let after = item.kind == .delete ? nil : try RecordBody(body(item.after), of: entity)
         for end in ends {

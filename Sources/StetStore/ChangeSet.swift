@@ -115,7 +115,7 @@ extension ObjectChange {
         } else {
             properties = try Self.properties(
                 of: RecordBody(change.payload, of: entity), kind: change.kind)
-            for slot in change.redactedSlots where properties.indices.contains(slot) {
+            for slot in change.redactedSlots where properties.indices.contains(slot.index) {
                 properties[slot].markRedacted(change.kind)
             }
         }
@@ -156,7 +156,7 @@ extension Schema {
     ///
     /// - Throws: `DecodingFailure` when they are not links of such an object.
     func relationships(
-        of entity: Entity, _ links: some Collection<LinkChange>, _ number: Int
+        of entity: Entity, _ links: some Collection<LinkChange>, _ number: EntityNumber
     ) throws(DecodingFailure) -> [RelationshipChange] {
         var changes: [RelationshipChange] = []
         var rest = links[...]
@@ -206,7 +206,7 @@ extension NetChanges {
     package borrowing func changeSet() throws -> ChangeSet {
         var changes: [ObjectChange] = []
         for block in blocks {
-            let entity = schema.entities[block.entity - 1]
+            let entity = schema.entities[block.entity]
             let item = block.item.map { items[$0] }
             changes.append(
                 ObjectChange(
@@ -238,7 +238,7 @@ extension NetChanges {
         let before = try RecordBody(body(item.before), of: entity)
         let after = try RecordBody(body(item.after), of: entity)
         var changes: [PropertyChange] = []
-        for (slot, property) in entity.properties.enumerated() {
+        for (slot, property) in entity.properties.slotted {
             if Cell.areEqual(try before.cell(slot), try after.cell(slot)) { continue }
             changes.append(
                 PropertyChange(

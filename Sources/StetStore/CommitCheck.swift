@@ -8,7 +8,7 @@ package struct CommitRefusal: Error, Sendable {
     package enum Reason: Hashable, Sendable {
         /// The object was changed by another commit; its record's revision now, nil when it is
         /// gone.
-        case objectChanged(entity: Int, ObjectID, base: Revision, now: Revision?)
+        case objectChanged(entity: EntityNumber, ObjectID, base: Revision, now: Revision?)
         /// An object is made a member of an owner that does not exist.
         case ownerMissing(MembershipKey)
         /// A deleted object still has a member: an object outside of the change set refers to it.
@@ -20,7 +20,7 @@ package struct CommitRefusal: Error, Sendable {
         /// An owner would have another number of members than its relationship allows.
         case miscounted(Miscount)
         /// A validator has looked up the object, or, for nil, all of the entity.
-        case lookupChanged(entity: Int, ObjectID?)
+        case lookupChanged(entity: EntityNumber, ObjectID?)
         /// The commit that is to be undone, redone or discarded is not on top of its stack.
         case stackMoved(UndoHeads)
         /// Values of the commit that is to be taken back were redacted, or it was trimmed.
@@ -116,19 +116,19 @@ struct CommitCheck: ~Copyable {
             isDeleted: { entity, id in change(of: entity, id)?.kind == .delete })
     }
 
-    func header(_ entity: Int, _ id: ObjectID) throws -> RecordHeader? {
+    func header(_ entity: EntityNumber, _ id: ObjectID) throws -> RecordHeader? {
         let value = try file.projection.record(entity, id, in: transaction)
         return try value.map { bytes in try RecordHeader(decoding: bytes) }
     }
 
     private func checkBases(into reasons: inout [CommitRefusal.Reason]) throws {
-        var entity = 0
+        var entity: EntityNumber = 0
         var lastID: ObjectID?
         for change in set.changes where change.kind != nil {
             if change.entity != entity {
                 entity = change.entity
                 lastID = try Projection.lastKey(
-                    of: file.projection.records[entity - 1], in: transaction)
+                    of: file.projection.records[entity], in: transaction)
             }
             // What is inserted behind the last record cannot be there already.
             let isNew = lastID.map { $0 < change.id } ?? true
@@ -170,7 +170,7 @@ struct CommitCheck: ~Copyable {
         }
     }
 
-    private func change(of entity: Int, _ id: ObjectID) -> EncodedChangeSet.Change? {
+    private func change(of entity: EntityNumber, _ id: ObjectID) -> EncodedChangeSet.Change? {
         let index = set.changes.partitionPoint { ($0.entity, $0.id) < (entity, id) }
         guard let change = set.changes.element(at: index) else { return nil }
         return change.entity == entity && change.id == id ? change : nil
@@ -193,7 +193,7 @@ struct CommitCheck: ~Copyable {
 
     /// Links that are not as they were when the change set was prepared.
     private func checkLinks(into reasons: inout [CommitRefusal.Reason]) throws {
-        func isNew(_ entity: Int, _ id: ObjectID) -> Bool {
+        func isNew(_ entity: EntityNumber, _ id: ObjectID) -> Bool {
             change(of: entity, id).map { $0.kind == .insert && $0.base == .zero } ?? false
         }
         for link in set.links {

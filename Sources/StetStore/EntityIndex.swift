@@ -19,12 +19,12 @@ public struct EntityIndex: Hashable, Sendable {
     /// One property of an index.
     public struct Part: Hashable, Sendable {
         /// The slot of the property.
-        public let slot: Int
+        public let slot: Slot
         /// How its text is compared.
         public let folding: TextFolding
 
         /// A property of an index.
-        public init(slot: Int, folding: TextFolding = []) {
+        public init(slot: Slot, folding: TextFolding = []) {
             self.slot = slot
             self.folding = folding
         }
@@ -112,7 +112,7 @@ extension ValueType {
 package struct NumberedIndex: Hashable, Sendable {
     /// Another one than that of any other index of the schema; migrations keep it.
     package let number: Int
-    package let entity: Int
+    package let entity: EntityNumber
     package let index: EntityIndex
 }
 
@@ -123,17 +123,17 @@ extension Schema {
     }
 
     /// The indexes of an entity.
-    package func indexes(ofEntity entity: Int) -> [NumberedIndex] {
+    package func indexes(ofEntity entity: EntityNumber) -> [NumberedIndex] {
         indexes.filter { $0.entity == entity }
     }
 
     static func numbered(_ entities: [Entity], _ numbers: [Int]?) -> [NumberedIndex] {
         var indexes: [NumberedIndex] = []
-        for (offset, entity) in entities.enumerated() {
+        for (entityNumber, entity) in entities.numbered {
             for index in entity.indexes {
                 let next = indexes.count + 1
                 let number = numbers.map { $0.element(at: next - 1) ?? 0 } ?? next
-                indexes.append(NumberedIndex(number: number, entity: offset + 1, index: index))
+                indexes.append(NumberedIndex(number: number, entity: entityNumber, index: index))
             }
         }
         return indexes
@@ -149,7 +149,7 @@ extension EntityIndex {
         buffer.append(isUnique ? Self.unique : 0)
         buffer.append(UInt8(parts.count))
         for part in parts {
-            buffer.append(UInt16(part.slot))
+            buffer.append(UInt16(part.slot.index))
             buffer.append(part.folding.rawValue)
         }
     }
@@ -163,7 +163,7 @@ extension EntityIndex {
         for _ in 0..<(try reader.read(UInt8.self)) {
             let slot: UInt16 = try reader.read()
             let folding: UInt8 = try reader.read()
-            parts.append(Part(slot: Int(slot), folding: TextFolding(rawValue: folding)))
+            parts.append(Part(slot: Slot(slot), folding: TextFolding(rawValue: folding)))
         }
         self.init(parts, isUnique: flags == Self.unique)
     }

@@ -97,7 +97,7 @@ package struct EntryChunks {
     ///
     /// The change's bytes are valid for `body` only. - Complexity: O(log chunks) reads.
     package func withChange<Result>(
-        ofEntity entity: Int, _ id: ObjectID,
+        ofEntity entity: EntityNumber, _ id: ObjectID,
         _ body: (JournalChange, _ schemaRevision: Int) throws -> Result
     ) throws -> Result? {
         let (envelope, first) = try first()
@@ -139,7 +139,7 @@ package struct EntryChunks {
     }
 
     /// Entity and id of the change that begins in a chunk, or that it continues.
-    private func firstKey(ofChunk number: Int) throws -> (entity: Int, id: ObjectID) {
+    private func firstKey(ofChunk number: Int) throws -> (entity: EntityNumber, id: ObjectID) {
         var number = number
         var chunk = try chunk(number)
         while chunk.changeCount == 0, number > 1 {
@@ -148,7 +148,7 @@ package struct EntryChunks {
         }
         var fields = ByteReader(chunk.payload)
         _ = try fields.read(byteCount: 22)
-        return (Int(try fields.read(UInt16.self)), try fields.readObjectID())
+        return (EntityNumber(try fields.read(UInt16.self)), try fields.readObjectID())
     }
 
     /// The bytes of a change that begins at chunk `number` and goes on in the chunks after it.

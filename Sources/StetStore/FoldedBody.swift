@@ -24,12 +24,12 @@ package enum FoldedBody {
 
     /// The body without the values of some slots.
     static func clearing(
-        _ slots: [Int], of entity: Entity, in body: [UInt8]?
+        _ slots: [Slot], of entity: Entity, in body: [UInt8]?
     ) throws -> [UInt8]? {
         guard let body, !slots.isEmpty else { return body }
         return try body.withUnsafeBytes { bytes in
             var cells = try RecordBody(bytes, of: entity).cells()
-            for slot in slots where cells.indices.contains(slot) { cells[slot] = nil }
+            for slot in slots where cells.indices.contains(slot.index) { cells[slot] = nil }
             return assemble(cells, entity)
         }
     }
@@ -41,7 +41,7 @@ package enum FoldedBody {
         return try zeros.withUnsafeBytes { zeros in
             try body.withUnsafeBytes { bytes in
                 var cells = try RecordBody(bytes, of: entity).cells()
-                for (slot, property) in entity.properties.enumerated()
+                for (slot, property) in entity.properties.slotted
                 where cells[slot] == nil && !property.isOptional {
                     if property.type == .uuid { cells[slot] = .bytes(zeros) }
                     if property.type == .decimal {
@@ -58,10 +58,10 @@ package enum FoldedBody {
         var nulls = [UInt8](repeating: 0, count: (cells.count + 63) / 64 * 8)
         var slots: [UInt8] = []
         var tail: [UInt8] = []
-        for (slot, cell) in cells.enumerated() {
+        for (slot, cell) in cells.slotted {
             var word: UInt64 = 0
             switch cell {
-            case nil: nulls[slot / 8] |= 1 << UInt8(slot % 8)
+            case nil: nulls[slot.index / 8] |= 1 << UInt8(slot.index % 8)
             case .word(let value): word = value
             case .bytes(let bytes):
                 let offset = nulls.count + cells.count * 8 + tail.count

@@ -190,7 +190,7 @@ extension NetChanges {
     borrowing func collectedIndexChanges() throws -> IndexChanges {
         var changes = IndexChanges()
         if schema.indexes.isEmpty { return changes }
-        var current = 0
+        var current: EntityNumber = 0
         var indexes: [NumberedIndex] = []
         for item in items {
             if item.entity != current {
@@ -198,7 +198,7 @@ extension NetChanges {
                 indexes = schema.indexes(ofEntity: current)
             }
             if indexes.isEmpty { continue }
-            let entity = schema.entities[current - 1]
+            let entity = schema.entities[current]
             let before = item.kind == .insert ? nil : try RecordBody(body(item.before), of: entity)
             let after = item.kind == .delete ? nil : try RecordBody(body(item.after), of: entity)
             for index in indexes {

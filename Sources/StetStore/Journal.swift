@@ -187,7 +187,7 @@ package struct Journal: Sendable {
     ///
     /// The change's bytes are valid for `body` only. - Complexity: O(log chunks) reads.
     package func withChange<Result>(
-        ofEntity entity: Int, _ id: ObjectID, at revision: Revision,
+        ofEntity entity: EntityNumber, _ id: ObjectID, at revision: Revision,
         in transaction: borrowing ReadTransaction,
         _ body: (JournalChange, _ schemaRevision: Int) throws -> Result
     ) throws -> Result? {

@@ -12,7 +12,7 @@ package struct JournalChange {
     package let kind: ChangeKind
     /// False where only links of the object are changed, and its record is not.
     package let changesRecord: Bool
-    package let entity: Int
+    package let entity: EntityNumber
     package let id: ObjectID
     /// The revision of the change of this object before this one; 0 when there was none.
     package let previous: Revision
@@ -40,7 +40,7 @@ package struct JournalChange {
         guard flags & ~(Self.redactedFlag | Self.linksFlag) == 0,
             changesRecord || flags == Self.linksFlag
         else { throw DecodingFailure("a change of a later format") }
-        entity = Int(try fields.read(UInt16.self))
+        entity = EntityNumber(try fields.read(UInt16.self))
         id = try fields.readObjectID()
         previous = Revision(try fields.read())
         redaction =
@@ -66,7 +66,7 @@ package struct JournalChange {
 
     /// Appends what precedes the payload: a length, to be filled in, and a salt of zeros first.
     static func appendHeader(
-        _ kind: ChangeKind?, _ entity: Int, _ id: ObjectID, _ previous: Revision,
+        _ kind: ChangeKind?, _ entity: EntityNumber, _ id: ObjectID, _ previous: Revision,
         redaction: ByteStorage? = nil, links: some Collection<LinkChange>,
         to buffer: inout ByteBuffer
     ) {
@@ -75,7 +75,7 @@ package struct JournalChange {
         buffer.append(kind?.rawValue ?? linksOnly)
         buffer.append(
             (redaction == nil ? 0 : redactedFlag) | (links.isEmpty ? 0 : linksFlag))
-        buffer.append(UInt16(entity))
+        buffer.append(UInt16(entity.rawValue))
         buffer.append(id)
         buffer.append(previous.number)
         if let redaction { buffer.append(redaction.bytes) }
@@ -107,7 +107,7 @@ package struct JournalChange {
 
     /// One property's part of an update.
     package struct ChangedCell {
-        package let slot: Int
+        package let slot: Slot
         package let type: ValueType
         package let before: Cell?
         package let after: Cell?
@@ -144,13 +144,13 @@ extension JournalChange.ChangedCell {
     private static let afterIsRedacted: UInt8 = 8
 
     package static func append(
-        slot: Int, type: ValueType, before: Cell?, after: Cell?, to buffer: inout ByteBuffer
+        slot: Slot, type: ValueType, before: Cell?, after: Cell?, to buffer: inout ByteBuffer
     ) {
         Self(slot: slot, type: type, before: before, after: after).append(to: &buffer)
     }
 
     package func append(to buffer: inout ByteBuffer) {
-        buffer.append(UInt16(slot))
+        buffer.append(UInt16(slot.index))
         buffer.append(type.rawValue)
         buffer.append(
             (before == nil ? 0 : Self.hasBefore) | (after == nil ? 0 : Self.hasAfter)
@@ -168,7 +168,7 @@ extension JournalChange.ChangedCell {
     }
 
     fileprivate init(decoding reader: inout ByteReader) throws(DecodingFailure) {
-        slot = Int(try reader.read(UInt16.self))
+        slot = Slot(try reader.read(UInt16.self))
         guard let type = ValueType(rawValue: try reader.read()) else {
             throw DecodingFailure("a cell of an unknown type")
         }

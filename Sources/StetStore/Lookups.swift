@@ -3,7 +3,7 @@
 package struct Lookups: Sendable {
     /// One object that was looked up, whether it was there or not.
     package struct Key: Hashable, Sendable {
-        let entity: Int
+        let entity: EntityNumber
         let id: ObjectID
     }
 
@@ -11,13 +11,13 @@ package struct Lookups: Sendable {
     package var revision = Revision.zero
     private(set) var objects: Set<Key> = []
     /// Entities of which all objects were looked through.
-    private(set) var entities: Set<Int> = []
+    private(set) var entities: Set<EntityNumber> = []
 
     package init() {}
 
     package var isEmpty: Bool { objects.isEmpty && entities.isEmpty }
 
-    package mutating func note(entity: Int, _ id: ObjectID) {
+    package mutating func note(entity: EntityNumber, _ id: ObjectID) {
         objects.insert(Key(entity: entity, id: id))
     }
 
@@ -28,7 +28,7 @@ package struct Lookups: Sendable {
         entities.formUnion(other.entities)
     }
 
-    package mutating func note(entity: Int) {
+    package mutating func note(entity: EntityNumber) {
         entities.insert(entity)
     }
 }
@@ -57,7 +57,7 @@ extension CommitCheck {
             reasons += set.lookups.entities.sorted().map { .lookupChanged(entity: $0, nil) }
             return
         }
-        var changed: Set<Int> = []
+        var changed: Set<EntityNumber> = []
         var next = set.lookups.revision.next
         while next <= head.revision, changed.count < set.lookups.entities.count {
             try reader.forEachTouchedObject(of: next) { entity, _, _ in

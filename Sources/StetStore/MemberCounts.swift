@@ -3,10 +3,10 @@ import StetLMDB
 /// A to-many relationship whose owners have a bounded number of members.
 struct CountedRelationship: Hashable, Sendable {
     /// The entity of the owners.
-    let entity: Int
+    let entity: EntityNumber
     let relationship: Relationship
     /// The place of the relationship among the owner's properties, for the order of violations.
-    let slot: Int
+    let slot: Slot
     /// Where its members are listed.
     let end: MemberEnd
 
@@ -25,14 +25,14 @@ package struct Miscount: Hashable, Sendable {
 extension Schema {
     static func counted(_ schema: borrowing Schema) -> [CountedRelationship] {
         var counted: [CountedRelationship] = []
-        for (offset, entity) in schema.entities.enumerated() {
+        for (number, entity) in schema.entities.numbered {
             for (index, relationship) in entity.relationships.enumerated()
             where relationship.minimumCount ?? 0 > 0 || relationship.maximumCount != nil {
                 guard let end = schema.membersEnd(of: relationship) else { continue }
                 counted.append(
                     CountedRelationship(
-                        entity: offset + 1, relationship: relationship,
-                        slot: entity.properties.count + index, end: end))
+                        entity: number, relationship: relationship,
+                        slot: Slot(entity.properties.count + index), end: end))
             }
         }
         return counted
@@ -43,7 +43,7 @@ extension Schema {
         switch relationship.members {
         case .references(let property):
             guard let entity = number(ofEntity: relationship.target),
-                let slot = entities[entity - 1].slot(of: property)
+                let slot = entities[entity].slot(of: property)
             else { return nil }
             return end(ofEntity: entity, slot: slot)
         case .targets(let links): return number(ofLink: links).flatMap { ends(ofLink: $0)?.targets }
@@ -53,15 +53,17 @@ extension Schema {
 
     /// What is reported of owners with too few or too many members.
     package func violations(
-        _ miscounts: [Miscount], _ messages: MessageTable, operation: (ObjectID) -> ChangeKind?
+        _ miscounts: [Miscount], _ messages: MessageTable,
+        operation: (ObjectKey) -> ChangeKind? = { _ in nil }
     ) -> [Violation] {
         miscounts.map { miscount in
             let relationship = miscount.relationship.relationship
             let minimum = relationship.minimumCount ?? 0
             let isTooSmall = miscount.count < minimum
+            let owner = ObjectKey(miscount.relationship.entity, miscount.owner)
             return Violation(
-                code: isTooSmall ? .tooFew : .tooMany, operation: operation(miscount.owner),
-                entity: entities[miscount.relationship.entity - 1].name, object: miscount.owner,
+                code: isTooSmall ? .tooFew : .tooMany, operation: operation(owner),
+                entity: entities[miscount.relationship.entity].name, object: miscount.owner,
                 property: relationship.name, slot: miscount.relationship.slot,
                 isTooSmall ? .tooFew(minimum) : .tooMany(relationship.maximumCount ?? 0),
                 messages: messages)
@@ -77,8 +79,8 @@ extension StoreReader {
     ///
     /// - Complexity: O(chunks of the lists that change).
     func miscounts(
-        with edits: [MemberEdit], inserted: (Int) -> [ObjectID],
-        isDeleted: (Int, ObjectID) -> Bool
+        with edits: [MemberEdit], inserted: (EntityNumber) -> [ObjectID],
+        isDeleted: (EntityNumber, ObjectID) -> Bool
     ) throws -> [Miscount] {
         var miscounts: [Miscount] = []
         for counted in file.schema.countedRelationships {
@@ -103,7 +105,7 @@ extension StoreReader {
         of net: borrowing NetChanges, deleted: Set<ObjectKey> = []
     ) throws -> [Miscount] {
         if net.schema.countedRelationships.isEmpty { return [] }
-        var inserted: [Int: [ObjectID]] = [:]
+        var inserted: [EntityNumber: [ObjectID]] = [:]
         var deleted = deleted
         for item in net.items {
             if item.kind == .insert { inserted[item.entity, default: []].append(item.id) }

@@ -30,11 +30,11 @@ package struct Projection: Sendable {
     ///
     /// - Complexity: one read.
     func record(
-        _ entity: Int, _ id: ObjectID, in transaction: borrowing ReadTransaction
+        _ entity: EntityNumber, _ id: ObjectID, in transaction: borrowing ReadTransaction
     ) throws(LMDBError) -> UnsafeRawBufferPointer? {
         try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key throws(LMDBError) in
             id.store(to: key.baseAddress!)
-            return try transaction.get(UnsafeRawBufferPointer(key), in: records[entity - 1])
+            return try transaction.get(UnsafeRawBufferPointer(key), in: records[entity])
         }
     }
 
@@ -70,7 +70,7 @@ package struct Projection: Sendable {
         case (.insert, nil): after = Array(change.payload)
         case (.update, let before?):
             after = try FoldedBody.applying(
-                change, \.after, to: before, of: schema.entities[change.entity - 1])
+                change, \.after, to: before, of: schema.entities[change.entity])
         case (.delete, _?): after = []
         default: throw DecodingFailure("a change of object \(change.id) that does not follow")
         }
@@ -107,7 +107,7 @@ package struct Projection: Sendable {
         _ set: EncodedChangeSet, _ envelope: Envelope, in transaction: borrowing WriteTransaction
     ) throws {
         let headerByteCount = RecordLayout.headerByteCount
-        var entity = 0
+        var entity: EntityNumber = 0
         var lastID: ObjectID?
         let key = UnsafeMutableRawBufferPointer.allocate(byteCount: 16, alignment: 8)
         defer { key.deallocate() }
@@ -115,13 +115,13 @@ package struct Projection: Sendable {
             guard let kind = change.kind else { continue }
             if change.entity != entity {
                 entity = change.entity
-                lastID = try Self.lastKey(of: records[entity - 1], in: transaction.reading)
+                lastID = try Self.lastKey(of: records[entity], in: transaction.reading)
             }
             change.id.store(to: key.baseAddress!)
             let isLast = lastID.map { $0 < change.id } ?? true
             let value = try transaction.reserve(
                 headerByteCount + change.body.count, for: UnsafeRawBufferPointer(key),
-                in: records[entity - 1], appending: isLast)
+                in: records[entity], appending: isLast)
             if isLast { lastID = change.id }
             let header = RecordHeader(
                 isTombstone: kind == .delete,

@@ -16,7 +16,7 @@ package struct RecordBody {
 
     /// The stored bytes of a property, without whether a string is normalised; nil when it has no
     /// value.
-    package func cell(_ slot: Int) throws(DecodingFailure) -> Cell? {
+    package func cell(_ slot: Slot) throws(DecodingFailure) -> Cell? {
         var reader = reader
         return try cell(slot, &reader)
     }
@@ -26,12 +26,12 @@ package struct RecordBody {
         var reader = reader
         var cells: [Cell?] = []
         cells.reserveCapacity(entity.properties.count)
-        for slot in entity.properties.indices { cells.append(try cell(slot, &reader)) }
+        for slot in entity.properties.slots { cells.append(try cell(slot, &reader)) }
         return cells
     }
 
     private func cell(
-        _ slot: Int, _ reader: inout RecordReader
+        _ slot: Slot, _ reader: inout RecordReader
     ) throws(DecodingFailure) -> Cell? {
         if reader.isNull(slot: slot) { return nil }
         let type = entity.properties[slot].type
@@ -44,7 +44,7 @@ package struct RecordBody {
     }
 
     /// The value of a property.
-    package func value(_ slot: Int) throws(DecodingFailure) -> Value {
+    package func value(_ slot: Slot) throws(DecodingFailure) -> Value {
         try Value(try cell(slot), type: entity.properties[slot].type)
     }
 
@@ -59,13 +59,13 @@ package struct RecordBody {
     }
 
     /// The object that a reference points to.
-    package func reference(_ slot: Int) throws(DecodingFailure) -> ObjectID? {
+    package func reference(_ slot: Slot) throws(DecodingFailure) -> ObjectID? {
         guard case .bytes(let bytes)? = try cell(slot), bytes.count >= 16 else { return nil }
         return ObjectID(bytes: bytes)
     }
 
     /// The position of the object among the members that it belongs to by a reference.
-    package func position(_ slot: Int) throws(DecodingFailure) -> ListPosition? {
+    package func position(_ slot: Slot) throws(DecodingFailure) -> ListPosition? {
         guard case .bytes(let bytes)? = try cell(slot), bytes.count > 16 else { return nil }
         guard let position = ListPosition(bytes: bytes[16...]) else {
             throw DecodingFailure("\(entity.name).\(entity.properties[slot].name) has no position")
@@ -75,7 +75,7 @@ package struct RecordBody {
 
     /// Calls `body` for each reference that has a value.
     package func forEachReference(
-        _ body: (_ slot: Int, _ target: ObjectID) throws -> Void
+        _ body: (_ slot: Slot, _ target: ObjectID) throws -> Void
     ) throws {
         for slot in entity.referenceSlots {
             if let target = try reference(slot) { try body(slot, target) }

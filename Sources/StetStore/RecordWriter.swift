@@ -12,15 +12,15 @@ public struct RecordWriter: ~Copyable {
     /// The values that could not be written.
     package private(set) var failures: [Failure] = []
     /// The positions of the references of the body that is being written, by slot.
-    @usableFromInline package var positions: [(slot: Int, position: ListPosition)] = []
+    @usableFromInline package var positions: [(slot: Slot, position: ListPosition)] = []
     /// The slots of the references that have positions: without another one the first of a list.
-    @usableFromInline package var placedSlots: [Int] = []
+    @usableFromInline package var placedSlots: [Slot] = []
 
     /// A value that cannot be stored.
     package struct Failure: Sendable {
         /// Where its body begins.
         package let start: Int
-        package let slot: Int
+        package let slot: Slot
         package let reason: EncodingFailure
     }
 
@@ -31,7 +31,7 @@ public struct RecordWriter: ~Copyable {
     /// Begins a body with this many properties; every slot is 0 and not null until it is written.
     ///
     /// References in `placedSlots` have positions.
-    package mutating func begin(propertyCount: Int, placedSlots: [Int] = []) {
+    package mutating func begin(propertyCount: Int, placedSlots: [Slot] = []) {
         positions = []
         self.placedSlots = placedSlots
         start = buffer.count
@@ -41,15 +41,15 @@ public struct RecordWriter: ~Copyable {
 
     /// Writes a value that fits its slot.
     @inlinable
-    public mutating func write(word: UInt64, slot: Int) {
-        buffer.overwrite(word, at: slots &+ slot &* 8)
+    public mutating func write(word: UInt64, slot: Slot) {
+        buffer.overwrite(word, at: slots &+ slot.index &* 8)
     }
 
     /// Marks a property as having no value.
     @inlinable
-    public mutating func writeNull(slot: Int) {
-        let byte = start &+ slot / 8
-        let bit = UInt8(1) << UInt8(slot % 8)
+    public mutating func writeNull(slot: Slot) {
+        let byte = start &+ slot.index / 8
+        let bit = UInt8(1) << UInt8(slot.index % 8)
         let present = buffer.base.load(fromByteOffset: byte, as: UInt8.self)
         buffer.overwrite(present | bit, at: byte)
     }
@@ -57,7 +57,7 @@ public struct RecordWriter: ~Copyable {
     /// Writes bytes to the tail.
     @inlinable
     public mutating func write(
-        bytes: UnsafeRawBufferPointer, slot: Int, isNormalized: Bool = false
+        bytes: UnsafeRawBufferPointer, slot: Slot, isNormalized: Bool = false
     ) {
         let offset = buffer.count &- start
         write(
@@ -69,7 +69,7 @@ public struct RecordWriter: ~Copyable {
 
     /// Writes the UTF-8 bytes of a string, and whether they are known to be in normal form C.
     @inlinable
-    public mutating func write(string: String, slot: Int) {
+    public mutating func write(string: String, slot: Slot) {
         var string = string
         let isASCII = string.withUTF8 { utf8 in
             write(bytes: UnsafeRawBufferPointer(utf8), slot: slot, isNormalized: true)
@@ -79,10 +79,10 @@ public struct RecordWriter: ~Copyable {
     }
 
     @usableFromInline
-    mutating func markNormalization(of string: String, slot: Int) {
+    mutating func markNormalization(of string: String, slot: Slot) {
         var span = string.utf8Span
         if span.checkForNFC(quickCheck: true) { return }
-        let offset = slots + slot * 8
+        let offset = slots + slot.index * 8
         let word = UInt64(
             littleEndian: buffer.base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         buffer.overwrite(word & ~(1 << 63), at: offset)
@@ -105,7 +105,7 @@ public struct RecordWriter: ~Copyable {
 
     /// Writes an id to the tail, with the position of a reference that has one.
     @inlinable
-    public mutating func write(id: ObjectID, slot: Int) {
+    public mutating func write(id: ObjectID, slot: Slot) {
         if !(positions.isEmpty && placedSlots.isEmpty), let position = position(in: slot) {
             return write(id: id, at: position, slot: slot)
         }
@@ -117,13 +117,13 @@ public struct RecordWriter: ~Copyable {
     }
 
     @usableFromInline
-    func position(in slot: Int) -> ListPosition? {
+    func position(in slot: Slot) -> ListPosition? {
         positions.first { $0.slot == slot }?.position
             ?? (placedSlots.contains(slot) ? ListPosition.first : nil)
     }
 
     @usableFromInline
-    mutating func write(id: ObjectID, at position: ListPosition, slot: Int) {
+    mutating func write(id: ObjectID, at position: ListPosition, slot: Slot) {
         write(
             word: RecordLayout.tailSlot(
                 offset: buffer.count - start, byteCount: 16 + position.bytes.count,
@@ -165,21 +165,21 @@ public struct RecordReader {
 
     /// True when the property has no value.
     @inlinable
-    public func isNull(slot: Int) -> Bool {
-        base.load(fromByteOffset: slot / 8, as: UInt8.self) & 1 << UInt8(slot % 8) != 0
+    public func isNull(slot: Slot) -> Bool {
+        base.load(fromByteOffset: slot.index / 8, as: UInt8.self) & 1 << UInt8(slot.index % 8) != 0
     }
 
     /// The 8 bytes of a slot.
     @inlinable
-    public func word(slot: Int) -> UInt64 {
+    public func word(slot: Slot) -> UInt64 {
         UInt64(
             littleEndian: base.loadUnaligned(
-                fromByteOffset: slots &+ slot &* 8, as: UInt64.self))
+                fromByteOffset: slots &+ slot.index &* 8, as: UInt64.self))
     }
 
     /// The bytes that a slot points to; each value of a body is read once.
     @inlinable
-    public mutating func bytes(slot: Int) -> UnsafeRawBufferPointer {
+    public mutating func bytes(slot: Slot) -> UnsafeRawBufferPointer {
         let word = word(slot: slot)
         let offset = RecordLayout.offset(word)
         let count = RecordLayout.byteCount(word)
@@ -211,17 +211,17 @@ public struct RecordReader {
     var body: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: byteCount) }
 
     /// True when a string is known to be in normal form C.
-    func isNormalized(slot: Int) -> Bool { word(slot: slot) >> 63 != 0 }
+    func isNormalized(slot: Slot) -> Bool { word(slot: slot) >> 63 != 0 }
 
     /// The string in a slot.
     @inlinable
-    public mutating func string(slot: Int) -> String {
+    public mutating func string(slot: Slot) -> String {
         String(decoding: bytes(slot: slot), as: UTF8.self)
     }
 
     /// The id in a slot.
     @inlinable
-    public mutating func id(slot: Int) -> ObjectID {
+    public mutating func id(slot: Slot) -> ObjectID {
         let bytes = bytes(slot: slot)
         guard bytes.count >= 16 else {
             markDamaged()
@@ -234,11 +234,11 @@ public struct RecordReader {
 extension RecordWriter {
     /// Writes the values of all properties, in the order of their slots.
     package mutating func write(_ values: [Value]) {
-        for (slot, value) in values.enumerated() { write(value, slot: slot) }
+        for (slot, value) in values.slotted { write(value, slot: slot) }
     }
 
     /// Writes a value of any type; one that cannot be stored is a failure, and null until then.
-    package mutating func write(_ value: Value, slot: Int) {
+    package mutating func write(_ value: Value, slot: Slot) {
         switch value {
         case .null: writeNull(slot: slot)
         case .string(let text): write(string: text, slot: slot)
@@ -258,7 +258,7 @@ extension RecordWriter {
     }
 
     /// Notes that a value cannot be stored; the body must not be saved.
-    package mutating func fail(_ reason: EncodingFailure, slot: Int) {
+    package mutating func fail(_ reason: EncodingFailure, slot: Slot) {
         writeNull(slot: slot)
         failures.append(Failure(start: start, slot: slot, reason: reason))
     }
@@ -267,7 +267,7 @@ extension RecordWriter {
 extension RecordReader {
     /// The value in a slot, of a type whose values stand in the tail.
     package mutating func value(
-        slot: Int, type: ValueType
+        slot: Slot, type: ValueType
     ) throws(DecodingFailure) -> Value {
         try Value(tailBytes: bytes(slot: slot), type: type)
     }

@@ -149,9 +149,9 @@ extension Schema {
             }
         }
         for end in ends where end.isReference {
-            let property = entities[end.member - 1].properties[end.slot]
+            let property = entities[end.member].properties[end.slot]
             if ordered[end, default: 0] == (property.hasPosition ? 1 : 0) { continue }
-            return "\(entities[end.member - 1].name).\(property.name) has positions exactly if one "
+            return "\(entities[end.member].name).\(property.name) has positions exactly if one "
                 + "ordered relationship is its inverse"
         }
         return nil

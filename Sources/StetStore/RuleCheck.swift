@@ -7,15 +7,15 @@ extension NetChanges {
     /// for values that are right, but by `.matches`.
     package borrowing func violations(_ messages: MessageTable = .english) throws -> [Violation] {
         var violations = unstorable()
-        var current = 0
+        var current: EntityNumber = 0
         var rules: [PropertyRules] = []
         for item in items where item.kind != .delete {
             if current != item.entity {
                 current = item.entity
-                rules = schema.entities[item.entity - 1].rules
+                rules = schema.entities[item.entity].rules
             }
             if rules.isEmpty { continue }
-            let entity = schema.entities[item.entity - 1]
+            let entity = schema.entities[item.entity]
             let body = try RecordBody(body(item.after), of: entity)
             for property in rules {
                 let cell = try body.cell(property.slot)
@@ -41,10 +41,10 @@ extension NetChanges {
 
     /// The values of a body that have no stored form.
     package borrowing func unstorable(
-        in body: Range<Int>, ofEntity number: Int, _ id: ObjectID
+        in body: Range<Int>, ofEntity number: EntityNumber, _ id: ObjectID
     ) -> [Violation] {
         if failures.isEmpty || body.isEmpty { return [] }
-        let entity = schema.entities[number - 1]
+        let entity = schema.entities[number]
         return failures.filter { $0.start == body.lowerBound }.map { failure in
             Violation(
                 code: .unstorable, entity: entity.name, object: id,
@@ -57,7 +57,7 @@ extension NetChanges {
 extension Entity {
     /// What the rules of one property find wrong with a value that belongs to no object yet.
     package func violations(
-        of value: Value, slot: Int, _ object: ObjectID?, _ messages: MessageTable
+        of value: Value, slot: Slot, _ object: ObjectID?, _ messages: MessageTable
     ) throws -> [Violation] {
         var writer = RecordWriter()
         writer.begin(propertyCount: 1)
@@ -90,13 +90,13 @@ struct PropertyRules: Sendable {
         case oneOf([Value], stored: Set<UInt64>)
     }
 
-    let slot: Int
+    let slot: Slot
     private let property: Property
     private let type: ValueType
     private let checks: [Check]
 
     /// Nil when the property has no rules.
-    init?(_ property: Property, slot: Int) {
+    init?(_ property: Property, slot: Slot) {
         if property.rules.isEmpty { return nil }
         self.slot = slot
         self.property = property

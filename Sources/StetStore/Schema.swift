@@ -26,7 +26,7 @@ public struct Schema: Hashable, Sendable {
     /// Those with bounds of their count.
     private(set) var countedRelationships: [CountedRelationship] = []
     /// The numbers of the entities that are not removed, in ascending order of name.
-    private let numbersByName: [Int]
+    private let numbersByName: [EntityNumber]
 
     /// A schema of these entities.
     ///
@@ -52,18 +52,18 @@ public struct Schema: Hashable, Sendable {
         self.links = links
         indexes = Self.numbered(entities, indexNumbers)
         numbersByName = entities.indices.filter { !entities[$0].isRemoved }
-            .sorted { entities[$0].name < entities[$1].name }.map { $0 + 1 }
+            .sorted { entities[$0].name < entities[$1].name }.map(EntityNumber.init(index:))
         let ends = Self.ends(of: entities, links, numbersByName, endNumbers)
         self.ends = ends
         endsByNumber = ends.sorted { $0.number < $1.number }
-        referenceEndsByMember = entities.indices.map { offset in
-            ends.filter { $0.member == offset + 1 && $0.isReference }
+        referenceEndsByMember = entities.numbers.map { entity in
+            ends.filter { $0.member == entity && $0.isReference }
         }
         endsByLink = links.indices.map { offset in
             let both = ends.filter { $0.link == offset + 1 }
             return both.count == 2 ? LinkEnds(targets: both[0], sources: both[1]) : nil
         }
-        endsByOwner = entities.indices.map { offset in ends.filter { $0.owner == offset + 1 } }
+        endsByOwner = entities.numbers.map { entity in ends.filter { $0.owner == entity } }
         if let problem = self.problem { throw Self.unusable(problem) }
         countedRelationships = Self.counted(self)
         for entity in entities {
@@ -97,34 +97,37 @@ public struct Schema: Hashable, Sendable {
 
     /// The entity with this name.
     public func entity(named name: String) -> Entity? {
-        number(ofEntity: name).map { entities[$0 - 1] }
+        number(ofEntity: name).map { entities[$0] }
     }
 
     /// The number of an entity, from 1.
     ///
     /// - Complexity: O(log entities).
-    package func number(ofEntity name: String) -> Int? {
+    package func number(ofEntity name: String) -> EntityNumber? {
         Self.number(ofEntity: name, among: entities, numbersByName)
     }
 
     private static func number(
-        ofEntity name: String, among entities: [Entity], _ numbersByName: [Int]
-    ) -> Int? {
-        let index = numbersByName.partitionPoint { entities[$0 - 1].name < name }
-        guard let number = numbersByName.element(at: index), entities[number - 1].name == name
+        ofEntity name: String, among entities: [Entity], _ numbersByName: [EntityNumber]
+    ) -> EntityNumber? {
+        let index = numbersByName.partitionPoint { entities[$0].name < name }
+        guard let number = numbersByName.element(at: index), entities[number].name == name
         else { return nil }
         return number
     }
 
     private static func ends(
-        of entities: [Entity], _ links: [LinkType], _ numbersByName: [Int],
+        of entities: [Entity], _ links: [LinkType], _ numbersByName: [EntityNumber],
         _ numbers: [EndNumber]?
     ) -> [MemberEnd] {
-        func entity(_ name: String?) -> Int {
+        func entity(_ name: String?) -> EntityNumber {
             name.flatMap { Self.number(ofEntity: $0, among: entities, numbersByName) } ?? 0
         }
         var ends: [MemberEnd] = []
-        func append(_ owner: Int, _ member: Int, _ source: MemberEnd.Source, _ isOrdered: Bool) {
+        func append(
+            _ owner: EntityNumber, _ member: EntityNumber, _ source: MemberEnd.Source,
+            _ isOrdered: Bool
+        ) {
             let number =
                 numbers?.element(at: ends.count)
                 ?? EndNumber(UInt16(truncatingIfNeeded: ends.count + 1))
@@ -133,11 +136,11 @@ public struct Schema: Hashable, Sendable {
                     number: number, owner: owner, member: member, source: source,
                     isOrdered: isOrdered))
         }
-        for (offset, referring) in entities.enumerated() {
+        for (number, referring) in entities.numbered {
             for slot in referring.referenceSlots {
                 let property = referring.properties[slot]
                 append(
-                    entity(property.target), offset + 1, .reference(slot: slot),
+                    entity(property.target), number, .reference(slot: slot),
                     property.hasPosition)
             }
         }
@@ -150,8 +153,8 @@ public struct Schema: Hashable, Sendable {
     }
 
     /// The entity with this number; nil when there is none, or it was removed.
-    package func entity(numbered number: Int) -> Entity? {
-        entities.element(at: number - 1).flatMap { $0.isRemoved ? nil : $0 }
+    package func entity(numbered number: EntityNumber) -> Entity? {
+        entities.element(at: number.index).flatMap { $0.isRemoved ? nil : $0 }
     }
 
     private var problem: String? {
@@ -161,7 +164,7 @@ public struct Schema: Hashable, Sendable {
         if entities.count > Limits.entityCount {
             return "\(entities.count) entities, the limit is \(Limits.entityCount)"
         }
-        let named = numbersByName.map { entities[$0 - 1] }
+        let named = numbersByName.map { entities[$0] }
         for (entity, next) in zip(named, named.dropFirst()) where entity.name == next.name {
             return "two entities are called \(entity.name)"
         }
@@ -194,11 +197,11 @@ public struct Entity: Hashable, Sendable {
         let properties: [Property]
         let indexes: [EntityIndex]
         let relationships: [Relationship]
-        let referenceSlots: [Int]
-        let placedSlots: [Int]
+        let referenceSlots: [Slot]
+        let placedSlots: [Slot]
         let rules: [PropertyRules]
-        let stampedSlots: [Int]
-        let ruledSlots: [Int]
+        let stampedSlots: [Slot]
+        let ruledSlots: [Slot]
 
         init(
             name: String, properties: [Property], indexes: [EntityIndex],
@@ -208,11 +211,12 @@ public struct Entity: Hashable, Sendable {
             self.properties = properties
             self.indexes = indexes
             self.relationships = relationships
-            referenceSlots = properties.indices.filter { properties[$0].type == .reference }
-            placedSlots = properties.indices.filter { properties[$0].hasPosition }
-            rules = properties.indices.compactMap { PropertyRules(properties[$0], slot: $0) }
-            stampedSlots = properties.indices.filter { properties[$0].stamp != nil }
-            ruledSlots = properties.indices.filter { properties[$0].deleteRule != .nullify }
+            let slots = properties.slots
+            referenceSlots = slots.filter { properties[$0].type == .reference }
+            placedSlots = slots.filter { properties[$0].hasPosition }
+            rules = slots.compactMap { PropertyRules(properties[$0], slot: $0) }
+            stampedSlots = slots.filter { properties[$0].stamp != nil }
+            ruledSlots = slots.filter { properties[$0].deleteRule != .nullify }
         }
     }
     private let contents: Contents
@@ -236,15 +240,15 @@ public struct Entity: Hashable, Sendable {
     /// Those to many, in the order of declaration.
     public var relationships: [Relationship] { contents.relationships }
     /// The slots of the references.
-    package var referenceSlots: [Int] { contents.referenceSlots }
+    package var referenceSlots: [Slot] { contents.referenceSlots }
     /// The slots of the references that have positions.
-    package var placedSlots: [Int] { contents.placedSlots }
+    package var placedSlots: [Slot] { contents.placedSlots }
     /// The rules of those properties that have some.
     var rules: [PropertyRules] { contents.rules }
     /// The slots of the references with a delete rule.
-    var ruledSlots: [Int] { contents.ruledSlots }
+    var ruledSlots: [Slot] { contents.ruledSlots }
     /// The slots of the properties with a stamp.
-    package var stampedSlots: [Int] { contents.stampedSlots }
+    package var stampedSlots: [Slot] { contents.stampedSlots }
 
     /// True when both have the same name, properties, indexes and relationships.
     public static func == (one: Entity, other: Entity) -> Bool {
@@ -263,8 +267,8 @@ public struct Entity: Hashable, Sendable {
     /// The slot of the property with this name.
     ///
     /// - Complexity: O(properties).
-    public func slot(of name: String) -> Int? {
-        properties.firstIndex { $0.name == name }
+    public func slot(of name: String) -> Slot? {
+        properties.firstIndex { $0.name == name }.map { Slot($0) }
     }
 
     /// What stands for an entity that a migration has removed: its number is never used again.

@@ -192,7 +192,7 @@ struct StoreTables {
     private static let magic: UInt32 = 0x5445_5453
     static let format: UInt16 = 1
 
-    static func recordsName(_ number: Int) -> String { "records.\(number)" }
+    static func recordsName(_ entity: EntityNumber) -> String { "records.\(entity)" }
 
     /// The store's id.
     static func identity(in transaction: borrowing ReadTransaction) throws -> ObjectID {
@@ -250,8 +250,8 @@ struct StoreTables {
         _ = try transaction.table(Journal.tableName)
         _ = try transaction.table(MemberTree.tableName)
         if !schema.indexes.isEmpty { _ = try transaction.table(indexesName) }
-        for number in 1...max(schema.entities.count, 1) {
-            _ = try transaction.table(recordsName(number))
+        for index in 0..<max(schema.entities.count, 1) {
+            _ = try transaction.table(recordsName(EntityNumber(index: index)))
         }
     }
 
@@ -297,7 +297,7 @@ struct StoreTables {
 
     static func open(_ schema: Schema, in environment: Environment) throws -> StoreTables {
         let fixed = [Journal.tableName, MemberTree.tableName]
-        let records = schema.entities.indices.map { recordsName($0 + 1) }
+        let records = schema.entities.numbers.map(recordsName)
         let indexes = schema.indexes.isEmpty ? [] : [indexesName]
         let tables = try environment.tables(fixed + records + indexes)
         guard tables.allSatisfy({ $0 != nil }) else { throw DecodingFailure("a table is missing") }

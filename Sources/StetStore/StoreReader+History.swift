@@ -25,7 +25,7 @@ extension StoreReader {
     ///
     /// - Complexity: a few reads for each change.
     package func history(
-        ofEntity entity: Int, _ id: ObjectID, from first: Revision = 1
+        ofEntity entity: EntityNumber, _ id: ObjectID, from first: Revision = 1
     ) throws -> [HistoricChange] {
         var history: [HistoricChange] = []
         try forEachChange(ofEntity: entity, id, from: first) { change in
@@ -41,7 +41,7 @@ extension StoreReader {
     /// - Throws: `StoreError` (`.historyTrimmed`) when one of them was trimmed.
     /// - Complexity: a few reads for each change.
     package func forEachChange(
-        ofEntity entity: Int, _ id: ObjectID, from first: Revision = 1,
+        ofEntity entity: EntityNumber, _ id: ObjectID, from first: Revision = 1,
         _ body: (HistoricChange) throws -> Bool
     ) throws {
         guard let (header, _) = try stored(entity, id) else { return }
@@ -75,11 +75,8 @@ extension StoreReader {
     }
 
     /// The number of the entity that has or had an object with this id; nil when none has.
-    package func entity(of id: ObjectID) throws -> Int? {
-        for entity in file.projection.records.indices where try stored(entity + 1, id) != nil {
-            return entity + 1
-        }
-        return nil
+    package func entity(of id: ObjectID) throws -> EntityNumber? {
+        try file.projection.records.numbers.first { try stored($0, id) != nil }
     }
 
     // MARK: Differences
@@ -91,7 +88,7 @@ extension StoreReader {
         if min(first, last) < (try floor()) {
             try JournalFloor.refuse(min(first, last).next, in: transaction)
         }
-        var touched: [Int: Set<ObjectID>] = [:]
+        var touched: [EntityNumber: Set<ObjectID>] = [:]
         var links: [ObjectKey: Set<LinkKey>] = [:]
         var revision = min(first, last).next
         while revision <= max(first, last) {
@@ -125,7 +122,7 @@ extension StoreReader {
     }
 
     private func relationships(
-        of links: Set<LinkKey>, from first: Revision, to last: Revision, _ entity: Int
+        of links: Set<LinkKey>, from first: Revision, to last: Revision, _ entity: EntityNumber
     ) throws -> [RelationshipChange] {
         let changes = try links.sorted().compactMap { key -> LinkChange? in
             let before = try link(key, asOf: first).membership
@@ -134,22 +131,22 @@ extension StoreReader {
                 ? nil : LinkChange(key, before: before, after: after, previous: .zero)
         }
         return try file.schema.relationships(
-            of: file.schema.entities[entity - 1], changes, entity)
+            of: file.schema.entities[entity], changes, entity)
     }
 
     private func values(
-        ofEntity entity: Int, _ id: ObjectID, asOf revision: Revision
+        ofEntity entity: EntityNumber, _ id: ObjectID, asOf revision: Revision
     ) throws -> [Value]? {
         try withRecord(ofEntity: entity, id, asOf: revision) { record in
-            try RecordBody(record.body, of: file.schema.entities[entity - 1]).values()
+            try RecordBody(record.body, of: file.schema.entities[entity]).values()
         }
     }
 
     private func change(
-        ofEntity number: Int, _ id: ObjectID, _ before: [Value]?, _ after: [Value]?,
+        ofEntity number: EntityNumber, _ id: ObjectID, _ before: [Value]?, _ after: [Value]?,
         _ relationships: [RelationshipChange]
     ) -> ObjectChange? {
-        let entity = file.schema.entities[number - 1]
+        let entity = file.schema.entities[number]
         let kind: ChangeKind
         switch (before, after) {
         case (nil, nil): return nil
@@ -157,7 +154,7 @@ extension StoreReader {
         case (_?, nil): kind = .delete
         case (_?, _?): kind = .update
         }
-        let properties = entity.properties.enumerated().compactMap { slot, property in
+        let properties = entity.properties.slotted.compactMap { slot, property in
             let cell = PropertyChange(
                 name: property.name, old: before?[slot] ?? .null, new: after?[slot] ?? .null)
             return kind == .update && cell.old == cell.new ? nil : cell

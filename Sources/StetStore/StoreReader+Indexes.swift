@@ -188,7 +188,7 @@ extension StoreReader {
         let wanted = try index.index.key(of: values)
         return try candidates.filter { id in
             try withRecord(ofEntity: index.entity, id, asOf: revision) { record in
-                let body = try RecordBody(record.body, of: file.schema.entities[index.entity - 1])
+                let body = try RecordBody(record.body, of: file.schema.entities[index.entity])
                 return try index.index.key(of: body).starts(with: wanted)
             } ?? false
         }
@@ -202,7 +202,7 @@ extension StoreReader {
         }
         return try withBody(header, stored, index.entity) { body in
             try index.index.key(
-                of: try RecordBody(body, of: file.schema.entities[index.entity - 1]))
+                of: try RecordBody(body, of: file.schema.entities[index.entity]))
         }
     }
 }

@@ -30,7 +30,7 @@ package struct StoreReader: ~Copyable {
     /// - Complexity: one read, and one or a few more for each change of the object since
     ///   `revision`.
     package func withRecord<Result>(
-        ofEntity entity: Int, _ id: ObjectID, asOf revision: Revision,
+        ofEntity entity: EntityNumber, _ id: ObjectID, asOf revision: Revision,
         _ body: (Record) throws -> Result
     ) throws -> Result? {
         guard let (header, stored) = try stored(entity, id) else { return nil }
@@ -45,7 +45,7 @@ package struct StoreReader: ~Copyable {
 
     /// Header and body as they are stored, checked; nil when there never was such an object.
     func stored(
-        _ entity: Int, _ id: ObjectID
+        _ entity: EntityNumber, _ id: ObjectID
     ) throws -> (RecordHeader, UnsafeRawBufferPointer)? {
         guard let value = try file.projection.record(entity, id, in: transaction) else {
             return nil
@@ -65,7 +65,7 @@ package struct StoreReader: ~Copyable {
     /// Calls `body` with the body of a record as one of the present schema.
     @inline(__always)
     func withBody<Result>(
-        _ header: RecordHeader, _ stored: UnsafeRawBufferPointer, _ entity: Int,
+        _ header: RecordHeader, _ stored: UnsafeRawBufferPointer, _ entity: EntityNumber,
         _ body: (UnsafeRawBufferPointer) throws -> Result
     ) throws -> Result {
         if header.schemaRevision == file.recordRevision { return try body(stored) }
@@ -75,7 +75,7 @@ package struct StoreReader: ~Copyable {
 
     private func withEarlierRecord<Result>(
         _ header: RecordHeader, _ stored: UnsafeRawBufferPointer,
-        _ entity: Int, _ id: ObjectID, _ revision: Revision,
+        _ entity: EntityNumber, _ id: ObjectID, _ revision: Revision,
         _ body: (Record) throws -> Result
     ) throws -> Result? {
         let earlier = try earlierState(header, stored, entity, id, revision)
@@ -88,7 +88,7 @@ package struct StoreReader: ~Copyable {
     /// Walks the object's chain of changes back from its present state to `revision`.
     func earlierState(
         _ header: RecordHeader, _ stored: UnsafeRawBufferPointer,
-        _ entity: Int, _ id: ObjectID, _ revision: Revision
+        _ entity: EntityNumber, _ id: ObjectID, _ revision: Revision
     ) throws -> (revision: Revision, state: [UInt8]?) {
         var state: [UInt8]? =
             header.isTombstone ? nil : try withBody(header, stored, entity) { Array($0) }
@@ -100,7 +100,7 @@ package struct StoreReader: ~Copyable {
             ) { change, schemaRevision in
                 isRedacted = isRedacted || change.redaction != nil
                 state = try change.stateBefore(
-                    state, of: file.schema.entities[entity - 1],
+                    state, of: file.schema.entities[entity],
                     try file.history.upcast(ofEntity: entity, from: schemaRevision))
                 return change.previous
             }
@@ -111,7 +111,7 @@ package struct StoreReader: ~Copyable {
             last = previous
         }
         if isRedacted, let body = state {
-            state = try FoldedBody.filling(body, of: file.schema.entities[entity - 1])
+            state = try FoldedBody.filling(body, of: file.schema.entities[entity])
         }
         return (last, state)
     }
@@ -120,7 +120,7 @@ package struct StoreReader: ~Copyable {
     ///
     /// - Complexity: as `withRecord`.
     package func lastChange(
-        ofEntity entity: Int, _ id: ObjectID, asOf revision: Revision
+        ofEntity entity: EntityNumber, _ id: ObjectID, asOf revision: Revision
     ) throws -> (revision: Revision, isDeleted: Bool)? {
         guard let (header, stored) = try stored(entity, id) else { return nil }
         if header.revision <= revision { return (header.revision, header.isTombstone) }
@@ -129,8 +129,8 @@ package struct StoreReader: ~Copyable {
     }
 
     /// The records of an entity, those of deleted objects included.
-    package func recordCount(ofEntity entity: Int) throws -> Int {
-        try transaction.count(of: file.projection.records[entity - 1])
+    package func recordCount(ofEntity entity: EntityNumber) throws -> Int {
+        try transaction.count(of: file.projection.records[entity])
     }
 
     /// Calls `body` for every object of an entity that exists at a revision, in ascending order of
@@ -138,13 +138,13 @@ package struct StoreReader: ~Copyable {
     ///
     /// With `first` it begins there, so that a long walk can be made in several reads.
     package func forEachRecord(
-        ofEntity entity: Int, asOf revision: Revision, from first: ObjectID = .none,
+        ofEntity entity: EntityNumber, asOf revision: Revision, from first: ObjectID = .none,
         _ body: (ObjectID, Record) throws -> Bool
     ) throws {
         var lower = [UInt8](repeating: 0, count: 16)
         lower.withUnsafeMutableBytes { first.store(to: $0.baseAddress!) }
         if first == .none { lower = [] }
-        try transaction.scan(file.projection.records[entity - 1], KeyRange(lower: lower)) {
+        try transaction.scan(file.projection.records[entity], KeyRange(lower: lower)) {
             key, value in
             guard key.count == 16 else {
                 throw DecodingFailure("a record key of \(key.count) bytes")
@@ -168,7 +168,7 @@ package struct StoreReader: ~Copyable {
     /// Calls `body` with every membership in the lists of an object: each object that refers to it,
     /// and each that is linked with it, as of the last commit.
     package func forEachReference(
-        to target: ObjectID, ofEntity entity: Int, _ body: (MembershipKey) throws -> Void
+        to target: ObjectID, ofEntity entity: EntityNumber, _ body: (MembershipKey) throws -> Void
     ) throws {
         for end in file.schema.ends(ofOwner: entity) {
             try forEachMember(of: target, at: end) { member, _ in
@@ -210,7 +210,8 @@ package struct StoreReader: ~Copyable {
     /// Calls `body` with each object of an entity that refers to a target in a slot, in order, as
     /// of the last commit, until it answers false.
     package func forEachReference(
-        to target: ObjectID, fromEntity entity: Int, slot: Int, _ body: (ObjectID) throws -> Bool
+        to target: ObjectID, fromEntity entity: EntityNumber, slot: Slot,
+        _ body: (ObjectID) throws -> Bool
     ) throws {
         guard let end = file.schema.end(ofEntity: entity, slot: slot) else { return }
         try forEachMember(of: target, at: end) { member, _ in try body(member) }
@@ -232,10 +233,10 @@ package struct StoreReader: ~Copyable {
     /// what was touched, and read it from where it is stored.
     package func forEachTouchedObject(
         of revision: Revision, links: (LinkKey) throws -> Void = { _ in },
-        _ object: (_ entity: Int, ObjectID, ChangeKind) throws -> Void
+        _ object: (_ entity: EntityNumber, ObjectID, ChangeKind) throws -> Void
     ) throws {
         try unverifiedCommit(revision).forEachChange { change in
-            guard let entity = file.schema.entities.element(at: change.entity - 1) else {
+            guard let entity = file.schema.entities.element(at: change.entity) else {
                 throw DecodingFailure("a change of entity \(change.entity), which does not exist")
             }
             // Nobody has objects of what was removed since.

@@ -125,7 +125,7 @@ public final class ValidationChain: Sendable {
 
     /// The same for a property of an object.
     package func violations(
-        of field: Field, _ object: ObjectID, slot: Int, _ messages: MessageTable
+        of field: Field, _ object: ObjectID, slot: Slot, _ messages: MessageTable
     ) -> [Violation] {
         let asked = links.filter { $0.concerns(field.entity, field.property) }
         return violations(asked, field, nil, object, slot: slot, messages)
@@ -133,7 +133,7 @@ public final class ValidationChain: Sendable {
 
     private func violations(
         _ links: [Link], _ field: Field, _ operation: ChangeKind?, _ object: ObjectID?,
-        slot: Int?, _ messages: MessageTable
+        slot: Slot?, _ messages: MessageTable
     ) -> [Violation] {
         var violations: [Violation] = []
         for (index, link) in links.enumerated() where !link.isValid(field) {
@@ -158,9 +158,9 @@ extension ValidationChain {
         let links = links
         if links.isEmpty { return [] }
         var violations: [Violation] = []
-        var current: (number: Int, places: [(slot: Int, links: [Link])]) = (0, [])
+        var current: (number: EntityNumber, places: [(slot: Slot, links: [Link])]) = (0, [])
         for item in net.items where item.kind != .delete {
-            let entity = net.schema.entities[item.entity - 1]
+            let entity = net.schema.entities[item.entity]
             if current.number != item.entity {
                 current = (item.entity, Self.places(links, entity))
             }
@@ -182,8 +182,8 @@ extension ValidationChain {
     /// The slots of an entity that links are asked about.
     private static func places(
         _ links: [Link], _ entity: Entity
-    ) -> [(slot: Int, links: [Link])] {
-        entity.properties.enumerated().compactMap { slot, property in
+    ) -> [(slot: Slot, links: [Link])] {
+        entity.properties.slotted.compactMap { slot, property in
             let links = links.filter { $0.concerns(entity.name, property.name) }
             return links.isEmpty ? nil : (slot, links)
         }

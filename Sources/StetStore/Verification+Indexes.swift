@@ -7,8 +7,8 @@ extension Verification {
         var expected: [[UInt8]: NumberedIndex] = [:]
         var holders: [[UInt8]: ObjectID] = [:]
         for index in file.schema.indexes {
-            let entity = file.schema.entities[index.entity - 1]
-            for (id, state) in states[index.entity - 1] {
+            let entity = file.schema.entities[index.entity]
+            for (id, state) in states[index.entity] {
                 guard let body = try values(of: state, index.entity, file.history) else { continue }
                 let values = try body.withUnsafeBytes { bytes in
                     let body = try RecordBody(bytes, of: entity)
@@ -46,7 +46,7 @@ extension Verification {
     }
 
     private func described(_ index: NumberedIndex) -> String {
-        let entity = file.schema.entities[index.entity - 1]
+        let entity = file.schema.entities[index.entity]
         return "\(entity.name) \(index.index.description(in: entity))"
     }
 
@@ -54,7 +54,7 @@ extension Verification {
     private func problem(ofEntry key: UnsafeRawBufferPointer) -> String {
         guard let entry = try? IndexKey(key), let index = file.schema.index(numbered: entry.number)
         else { return "An entry of the indexes is malformed." }
-        let isThere = states[index.entity - 1][entry.id]?.body != nil
+        let isThere = states[index.entity][entry.id]?.body != nil
         return "\(described(index)) has an entry of \(entry.id)"
             + (isThere ? " at a place that is not that of its values." : ", which does not exist.")
     }

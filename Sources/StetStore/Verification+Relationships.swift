@@ -8,7 +8,7 @@ extension Verification {
 
     private mutating func compareCounts(_ counted: CountedRelationship) throws {
         var counts: [ObjectID: Int] = [:]
-        for (owner, state) in states[counted.entity - 1] where state.body != nil {
+        for (owner, state) in states[counted.entity] where state.body != nil {
             counts[owner] = 0
         }
         if counted.end.isReference {
@@ -21,7 +21,7 @@ extension Verification {
             let isOfSource = counted.end.linkKey(key.source, key.target) == key
             counts[isOfSource ? key.source : key.target]? += 1
         }
-        let name = file.schema.entities[counted.entity - 1].name
+        let name = file.schema.entities[counted.entity].name
         for (owner, count) in counts.sorted(by: { $0.key < $1.key })
         where !counted.allows(count) {
             note(
@@ -32,10 +32,10 @@ extension Verification {
 
     /// Calls `body` with each object of an entity and what it refers to in a slot.
     private func forEachReference(
-        ofEntity number: Int, _ slot: Int, _ body: (ObjectID, ObjectID?) -> Void
+        ofEntity number: EntityNumber, _ slot: Slot, _ body: (ObjectID, ObjectID?) -> Void
     ) throws {
-        let entity = file.schema.entities[number - 1]
-        for (id, state) in states[number - 1] {
+        let entity = file.schema.entities[number]
+        for (id, state) in states[number] {
             guard let stored = try values(of: state, number, file.history) else { continue }
             body(
                 id,

@@ -117,7 +117,7 @@ struct Verification: ~Copyable {
         if let floor {
             try compareRecords(backTo: floor)
         } else {
-            for entity in states.indices { try compareRecords(ofEntity: entity + 1) }
+            for entity in states.numbers { try compareRecords(ofEntity: entity) }
         }
         try compareMembers()
         if let floor { compareDigest(of: floor) }
@@ -188,7 +188,7 @@ struct Verification: ~Copyable {
         guard commit.schema.revision == era.current.revision else {
             return note("Revision \(commit.revision) was written with another schema.")
         }
-        var last: (Int, ObjectID)?
+        var last: (EntityNumber, ObjectID)?
         try commit.forEachChange { change in
             if let last, last >= (change.entity, change.id) {
                 note("The changes of revision \(commit.revision) are out of order.")
@@ -216,15 +216,15 @@ struct Verification: ~Copyable {
             migration.to.entities.count <= states.count
         else { return note("Revision \(commit.revision) migrates from another schema.") }
         era = try SchemaHistory(migration.to, era.migrations + [migration])
-        for entity in migration.removedEntities { states[entity - 1] = [:] }
+        for entity in migration.removedEntities { states[entity] = [:] }
         migrateLinks(to: migration.to)
     }
 
     private mutating func fold(_ change: JournalChange, _ revision: Revision) throws {
         report.changeCount += 1
         if !change.changesRecord { return }
-        let entity = era.current.entities[change.entity - 1]
-        let state = states[change.entity - 1][change.id]
+        let entity = era.current.entities[change.entity]
+        let state = states[change.entity][change.id]
         if change.previous != state?.revision ?? .zero {
             note("The chain of object \(change.id) breaks at revision \(revision).")
         }
@@ -249,13 +249,13 @@ struct Verification: ~Copyable {
                 note("Revision \(revision) deletes \(change.id) with other values than it had.")
             }
         }
-        states[change.entity - 1][change.id] = State(
+        states[change.entity][change.id] = State(
             revision: revision, body: body, schemaRevision: era.current.revision)
     }
 
     /// The body of an object in the last of some schemas; nil when it was deleted.
     func values(
-        of state: State, _ entity: Int, _ schemas: SchemaHistory
+        of state: State, _ entity: EntityNumber, _ schemas: SchemaHistory
     ) throws -> [UInt8]? {
         try state.body?.withUnsafeBytes { bytes in
             try schemas.withBody(bytes, ofEntity: entity, from: state.schemaRevision) { Array($0) }
@@ -288,11 +288,11 @@ struct Verification: ~Copyable {
 
     // MARK: Comparison
 
-    private mutating func compareRecords(ofEntity entity: Int) throws {
-        var remaining = states[entity - 1]
-        let name = file.schema.entities[entity - 1].name
+    private mutating func compareRecords(ofEntity entity: EntityNumber) throws {
+        var remaining = states[entity]
+        let name = file.schema.entities[entity].name
         let transaction = transaction.shared()
-        try transaction.scan(file.projection.records[entity - 1]) { key, value in
+        try transaction.scan(file.projection.records[entity]) { key, value in
             guard key.count == 16 else {
                 note("A record key of \(name) has \(key.count) bytes.")
                 return true
@@ -322,12 +322,12 @@ struct Verification: ~Copyable {
         for id in remaining.keys.sorted() { note("The record of \(name) \(id) is missing.") }
     }
 
-    mutating func countObjects(ofEntity entity: Int) {
-        report.objectCount += states[entity - 1].values.count { $0.body != nil }
+    mutating func countObjects(ofEntity entity: EntityNumber) {
+        report.objectCount += states[entity].values.count { $0.body != nil }
     }
 
     func exists(_ id: ObjectID, _ entity: String?) -> Bool {
         guard let entity, let number = file.schema.number(ofEntity: entity) else { return false }
-        return states[number - 1][id]?.body != nil
+        return states[number][id]?.body != nil
     }
 }

@@ -108,7 +108,7 @@ public struct Violation: Sendable, Hashable, Codable {
 
     package init(
         code: Code, operation: ChangeKind? = nil, entity: String, object: ObjectID?,
-        property: String?, slot: Int?, value: Value? = nil, rule: String? = nil,
+        property: String?, slot: Slot?, value: Value? = nil, rule: String? = nil,
         ruleIndex: Int = Int.max, _ sentence: Sentence, reason: String? = nil,
         others: [ObjectID] = [], messages: MessageTable = .english
     ) {
@@ -120,7 +120,7 @@ public struct Violation: Sendable, Hashable, Codable {
         self.value = value
         self.rule = rule
         self.others = others
-        self.slot = slot ?? Int.max
+        self.slot = slot?.index ?? Int.max
         self.ruleIndex = ruleIndex
         self.sentence = sentence
         message = messages.text(sentence, entity: entity, property: property)
@@ -195,20 +195,23 @@ extension Array where Element == Violation {
 extension Schema {
     /// What is reported of the objects that a change set gives values that others have.
     ///
-    /// `operation` tells what happens to an object.
+    /// `operation` tells what happens to an object, `value` what it is given in a slot.
     package func violations(
         _ conflicts: [UniquenessConflict], _ messages: MessageTable,
-        operation: (ObjectID) -> ChangeKind?
-    ) -> [Violation] {
-        conflicts.compactMap { conflict in
+        operation: (ObjectKey) -> ChangeKind? = { _ in nil },
+        value: (ObjectKey, _ slot: Slot) throws -> Value?
+    ) rethrows -> [Violation] {
+        try conflicts.compactMap { conflict in
             guard let index = index(numbered: conflict.index) else { return nil }
-            let entity = entities[index.entity - 1]
+            let object = ObjectKey(index.entity, conflict.object)
+            let entity = entities[index.entity]
             let slots = index.index.parts.map(\.slot)
             let names = slots.map { entity.properties[$0].name }
             let single = slots.count == 1 ? slots[0] : nil
             return Violation(
-                code: .notUnique, operation: operation(conflict.object), entity: entity.name,
-                object: conflict.object, property: single.map { _ in names[0] }, slot: single,
+                code: .notUnique, operation: operation(object), entity: entity.name,
+                object: object.id, property: single.map { _ in names[0] }, slot: single,
+                value: try single.flatMap { try value(object, $0) },
                 rule: single == nil ? "#Unique(\(names.joined(separator: ", ")))" : ".unique",
                 ruleIndex: Violation.uniqueRuleIndex, .notUnique(names),
                 others: [conflict.other], messages: messages)

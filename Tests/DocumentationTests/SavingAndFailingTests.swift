@@ -80,7 +80,7 @@ import Testing
             rejected = error.rejected  // Sendable and Codable
         }
         for change in rejected.changes.indices {
-            for property in rejected.changes[change].properties.indices
+            for property in rejected.changes[change].properties.slots
             where rejected.changes[change].properties[property].name == "rating" {
                 rejected.changes[change].properties[property].new = .int(5)
             }

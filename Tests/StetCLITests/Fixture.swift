@@ -7,7 +7,8 @@ import StetTestSupport
 final class Fixture {
     let directory = TemporaryDirectory()
     let file: StoreFile
-    private var states: [ObjectID: (entity: Int, values: [Value], revision: Revision)] = [:]
+    private var states: [ObjectID: (entity: EntityNumber, values: [Value], revision: Revision)] =
+        [:]
 
     var path: String { file.path }
 
@@ -20,7 +21,7 @@ final class Fixture {
     /// Commits new values of objects, nil for those that are deleted.
     @discardableResult
     func commit(
-        _ edits: [(entity: Int, id: ObjectID, values: [Value]?)], author: String? = nil,
+        _ edits: [(entity: EntityNumber, id: ObjectID, values: [Value]?)], author: String? = nil,
         label: String? = nil, time: Double = 0
     ) throws -> Commit {
         var changes = NetChanges(schema: file.schema)

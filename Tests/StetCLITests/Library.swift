@@ -35,7 +35,7 @@ final class Library {
         var changes = NetChanges(schema: file.schema)
         for object in objects {
             let number = try #require(file.schema.number(ofEntity: object.entity))
-            let entity = file.schema.entities[number - 1]
+            let entity = file.schema.entities[number]
             let body = changes.encode(entity: number) { writer in
                 writer.write(entity.properties.map { object.values[$0.name] ?? .null })
             }
@@ -103,8 +103,8 @@ final class Library {
     func bodies() throws -> [String: [UInt8]] {
         var bodies: [String: [UInt8]] = [:]
         try file.read { reader in
-            for (index, entity) in file.schema.entities.enumerated() {
-                try reader.forEachRecord(ofEntity: index + 1, asOf: .last) { id, record in
+            for (number, entity) in file.schema.entities.numbered {
+                try reader.forEachRecord(ofEntity: number, asOf: .last) { id, record in
                     bodies["\(entity.name) \(id)"] = Array(record.body)
                     return true
                 }
@@ -127,7 +127,7 @@ extension Library {
     /// The numbers of the books of a shelf, in order.
     func books(ofShelf shelf: Int) throws -> [UInt64] {
         let book = try #require(file.schema.number(ofEntity: "Book"))
-        let slot = try #require(file.schema.entities[book - 1].slot(of: "shelf"))
+        let slot = try #require(file.schema.entities[book].slot(of: "shelf"))
         return try members(
             try #require(file.schema.end(ofEntity: book, slot: slot)), of: shelf, asOf: .last)
     }
@@ -145,9 +145,9 @@ extension Library {
     func links() throws -> [String: [ObjectID]] {
         var links: [String: [ObjectID]] = [:]
         try file.read { reader in
-            for (index, entity) in file.schema.entities.enumerated() {
-                for end in file.schema.ends(ofOwner: index + 1) where !end.isReference {
-                    try reader.forEachRecord(ofEntity: index + 1, asOf: .last) { id, _ in
+            for (number, entity) in file.schema.entities.numbered {
+                for end in file.schema.ends(ofOwner: number) where !end.isReference {
+                    try reader.forEachRecord(ofEntity: number, asOf: .last) { id, _ in
                         let members = try reader.linkedMembers(of: id, at: end, asOf: .last)
                         if !members.isEmpty {
                             links["\(entity.name) \(id) \(end.source)"] = members.map(\.id)

@@ -14,7 +14,7 @@ struct PredicateTests {
         try library.fill()
     }
 
-    private var book: Int { library.file.schema.number(ofEntity: "Book") ?? 0 }
+    private var book: EntityNumber { library.file.schema.number(ofEntity: "Book") ?? 0 }
 
     private func node(_ text: String) throws -> QueryNode {
         try PredicateParser.condition(text, library.file.schema, entity: book)

@@ -100,10 +100,11 @@ extension StoreFile {
         var digest = Checksum.combine(0, storeID.high, storeID.low)
         try read { reader in
             let revision = try reader.head().revision
-            for entity in 1...schema.entities.count {
+            for entity in schema.entities.numbers {
                 try reader.forEachRecord(ofEntity: entity, asOf: revision) { id, record in
                     digest = Checksum.combine(digest, id.high, id.low)
-                    digest = Checksum.combine(digest, UInt64(entity), record.revision.number)
+                    digest = Checksum.combine(
+                        digest, UInt64(entity.rawValue), record.revision.number)
                     digest = Checksum.hash(record.body, seed: digest)
                     for end in schema.ends(ofOwner: entity) {
                         try reader.forEachMember(of: id, at: end) { member, position in

@@ -16,7 +16,7 @@ struct Workload {
 
     /// What names an object.
     struct Key: Hashable, Comparable {
-        var entity: Int
+        var entity: EntityNumber
         var id: ObjectID
 
         static func < (one: Key, other: Key) -> Bool {
@@ -72,11 +72,11 @@ struct Workload {
         links = [:]
         try file.read { reader in
             revision = try reader.head().revision
-            for entity in 1...file.schema.entities.count {
-                let description = file.schema.entities[entity - 1]
+            for entity in file.schema.entities.numbers {
+                let description = file.schema.entities[entity]
                 try reader.forEachRecord(ofEntity: entity, asOf: revision) { id, record in
                     let body = try RecordBody(record.body, of: description)
-                    let values = try description.properties.indices.map { try body.value($0) }
+                    let values = try description.properties.slots.map { try body.value($0) }
                     let key = Key(entity: entity, id: id)
                     objects[key] = Object(values: values, revision: record.revision)
                     keys.append(key)
@@ -156,7 +156,7 @@ struct Workload {
     }
 
     /// An object that is there, three times of four one of its own.
-    private mutating func present(_ entity: Int, _ draft: Draft) -> Key? {
+    private mutating func present(_ entity: EntityNumber, _ draft: Draft) -> Key? {
         let prefersOwn = !isTrue(oneIn: 4)
         var found: Key?
         for _ in 0..<8 {
@@ -169,7 +169,7 @@ struct Workload {
     }
 
     private mutating func step(_ draft: inout Draft) {
-        let entity = [1, 1, 1, 1, 2, 2, 3].randomElement(using: &random) ?? 1
+        let entity: EntityNumber = [1, 1, 1, 1, 2, 2, 3].randomElement(using: &random) ?? 1
         let isCrowded = objects.count > Self.objectLimit
         guard let key = present(entity, draft), !isTrue(oneIn: isCrowded ? 6 : 3) else {
             insertedCount += 1
@@ -228,8 +228,8 @@ struct Workload {
         return ListPosition(bytes: bytes + fraction) ?? .first
     }
 
-    private mutating func freshValues(_ entity: Int, _ draft: Draft) -> [Value] {
-        Schema.campaign.entities[entity - 1].properties.map { property in
+    private mutating func freshValues(_ entity: EntityNumber, _ draft: Draft) -> [Value] {
+        Schema.campaign.entities[entity].properties.map { property in
             if property.isOptional, isTrue(oneIn: 3) { return .null }
             guard let target = property.target,
                 let number = Schema.campaign.number(ofEntity: target)

@@ -68,15 +68,15 @@ enum FuzzSeeds {
 
     /// Writes a body whose values differ by `variant`; every third optional value is missing.
     private static func write(_ entity: Entity, _ variant: Int, to writer: inout RecordWriter) {
-        for (slot, property) in entity.properties.enumerated() {
-            if property.isOptional, (slot + variant) % 3 == 0 {
+        for (slot, property) in entity.properties.slotted {
+            if property.isOptional, (slot.index + variant) % 3 == 0 {
                 writer.writeNull(slot: slot)
                 continue
             }
             switch property.type {
             case .string: writer.write(string: ["e\u{301}", "plain"][variant % 2], slot: slot)
             case .data:
-                [UInt8](repeating: 7, count: slot % 5 + 1).withUnsafeBytes { bytes in
+                [UInt8](repeating: 7, count: slot.index % 5 + 1).withUnsafeBytes { bytes in
                     writer.write(bytes: bytes, slot: slot)
                 }
             case .uuid: writer.write(id: id(77), slot: slot)
@@ -122,11 +122,12 @@ enum FuzzSeeds {
 
     /// A change set based on a revision; an object's previous change was made by the one before.
     static func encoded(
-        _ base: Int, _ edits: [(entity: Int, id: Int, kind: ChangeKind)], links: [LinkChange]
+        _ base: Int, _ edits: [(entity: EntityNumber, id: Int, kind: ChangeKind)],
+        links: [LinkChange]
     ) throws -> EncodedChangeSet {
         var changes = NetChanges(schema: FuzzSchema.schema)
         for edit in edits {
-            let entity = FuzzSchema.schema.entities[edit.entity - 1]
+            let entity = FuzzSchema.schema.entities[edit.entity]
             let revision = edit.kind == .insert ? 0 : edit.id == 2 ? 1 : base
             let before =
                 edit.kind == .insert
@@ -171,7 +172,7 @@ enum FuzzSeeds {
                 else { return [] }
                 var buffer = ByteBuffer()
                 buffer.append(UInt16(entity.properties.count))
-                for (slot, property) in entity.properties.enumerated() {
+                for (slot, property) in entity.properties.slotted {
                     JournalChange.ChangedCell.append(
                         slot: slot, type: property.type, before: (try? before.cell(slot)) ?? nil,
                         after: (try? after.cell(slot)) ?? nil, to: &buffer)

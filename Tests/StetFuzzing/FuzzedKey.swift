@@ -48,9 +48,9 @@ enum FuzzedKey {
     private static func decodeSchema(_ bytes: [UInt8]) throws {
         let schema = try bytes.withUnsafeBytes { try Schema(decoding: $0) }
         try promise(schema.encoded() == bytes, "a schema has two encodings")
-        for (index, entity) in schema.entities.enumerated() {
+        for (number, entity) in schema.entities.numbered {
             try promise(
-                schema.number(ofEntity: entity.name) == (entity.isRemoved ? nil : index + 1),
+                schema.number(ofEntity: entity.name) == (entity.isRemoved ? nil : number),
                 "a name is not found")
             for property in entity.properties { _ = property.rules.map(\.description) }
             _ = entity.indexes.map { $0.description(in: entity) }
@@ -80,7 +80,7 @@ enum FuzzedKey {
         let migration = try bytes.withUnsafeBytes { try Migration(decoding: $0) }
         try promise(migration.encoded() == bytes, "a migration has two encodings")
         let history = try SchemaHistory(migration.to, [migration])
-        for number in migration.from.entities.indices.map({ $0 + 1 }) {
+        for number in migration.from.entities.numbers {
             let upcast = try? history.upcast(ofEntity: number, from: migration.from.revision)
             guard let upcast else { continue }
             let count = RecordLayout.fixedByteCount(upcast.from.properties.count)

@@ -15,7 +15,7 @@ enum FuzzedRecord {
             let body = UnsafeRawBufferPointer(rebasing: bytes[RecordLayout.headerByteCount...])
             try checkHeader(header, bytes, body)
             if header.isTombstone { return }
-            try check(body, ofEntity: index + 1)
+            try check(body, ofEntity: EntityNumber(index: index))
             try checkUpdate(body, cells, FuzzSchema.schema.entities[index])
         }
     }
@@ -46,17 +46,18 @@ enum FuzzedRecord {
     }
 
     /// Everything that is made of a body.
-    private static func check(_ bytes: UnsafeRawBufferPointer, ofEntity number: Int) throws {
-        let entity = FuzzSchema.schema.entities[number - 1]
+    private static func check(_ bytes: UnsafeRawBufferPointer, ofEntity number: EntityNumber) throws
+    {
+        let entity = FuzzSchema.schema.entities[number]
         let isReadable = try readAsModelsDo(bytes, entity)
         try checkChangeSet(bytes, ofEntity: number)
         let body = try RecordBody(bytes, of: entity)
         try body.forEachReference { _, _ in }
-        for slot in entity.properties.indices { try checkValue(slot, body) }
+        for slot in entity.properties.slots { try checkValue(slot, body) }
         try promise(isReadable, "models find damage in a body that has none")
         let cells = try OwnedCell.all(of: body)
         let folded = FoldedBody.assemble(
-            try entity.properties.indices.map { try body.cell($0) }, entity)
+            try entity.properties.slots.map { try body.cell($0) }, entity)
         try promise(folded.count <= bytes.count, "\(bytes.count) bytes have become \(folded.count)")
         try folded.withUnsafeBytes { folded in
             let again = try OwnedCell.all(of: RecordBody(folded, of: entity))
@@ -65,7 +66,7 @@ enum FuzzedRecord {
     }
 
     /// What a value of the later types is read as is written as the same bytes.
-    private static func checkValue(_ slot: Int, _ body: RecordBody) throws {
+    private static func checkValue(_ slot: Slot, _ body: RecordBody) throws {
         let value = try body.value(slot)
         _ = value.description
         guard case .bytes(let bytes)? = try body.cell(slot),
@@ -79,7 +80,7 @@ enum FuzzedRecord {
         _ body: UnsafeRawBufferPointer, _ entity: Entity
     ) throws -> Bool {
         var reader = try RecordReader(body: body, propertyCount: entity.properties.count)
-        for (slot, property) in entity.properties.enumerated() where !reader.isNull(slot: slot) {
+        for (slot, property) in entity.properties.slotted where !reader.isNull(slot: slot) {
             switch property.type {
             case .string: _ = reader.string(slot: slot)
             case .data: _ = reader.bytes(slot: slot).last
@@ -93,12 +94,12 @@ enum FuzzedRecord {
 
     /// A save that inserts, changes and deletes such an object.
     private static func checkChangeSet(
-        _ bytes: UnsafeRawBufferPointer, ofEntity number: Int
+        _ bytes: UnsafeRawBufferPointer, ofEntity number: EntityNumber
     ) throws {
         var changes = NetChanges(schema: FuzzSchema.schema)
         let body = changes.copy(bytes)
         let blank = changes.encode(entity: number) { writer in
-            for slot in FuzzSchema.schema.entities[number - 1].properties.indices {
+            for slot in FuzzSchema.schema.entities[number].properties.slots {
                 writer.writeNull(slot: slot)
             }
         }
@@ -150,11 +151,11 @@ enum FuzzedRecord {
 
 extension [UInt8] {
     /// A change as it stands in the body of an entry, its salt zeros.
-    init(changeOf entity: Int, _ id: ObjectID, kind: ChangeKind, _ payload: [UInt8]) {
+    init(changeOf entity: EntityNumber, _ id: ObjectID, kind: ChangeKind, _ payload: [UInt8]) {
         var buffer = ByteBuffer()
         buffer.append(kind.rawValue)
         buffer.append(UInt8(0))
-        buffer.append(UInt16(entity))
+        buffer.append(UInt16(entity.rawValue))
         buffer.append(id)
         buffer.append(UInt64(0))
         self.init(block: Array(buffer.bytes) + payload)
@@ -181,6 +182,6 @@ enum OwnedCell: Hashable {
     }
 
     static func all(of body: RecordBody) throws -> [OwnedCell?] {
-        try body.entity.properties.indices.map { try body.cell($0).map(OwnedCell.init) }
+        try body.entity.properties.slots.map { try body.cell($0).map(OwnedCell.init) }
     }
 }

@@ -141,7 +141,7 @@ final class HostileStore: Sendable {
         }
         try attempt { try file.read { _ = try $0.head() } }
         for revision in (0...Self.history.count).map({ Revision(UInt64($0)) }) {
-            for number in file.schema.entities.indices.map({ $0 + 1 }) {
+            for number in file.schema.entities.numbers {
                 try attempt { try Self.readRecords(file, number, asOf: revision) }
             }
             try attempt { try Self.readMembers(file, asOf: revision) }
@@ -175,12 +175,12 @@ final class HostileStore: Sendable {
     }
 
     private static func readRecords(
-        _ file: StoreFile, _ number: Int, asOf revision: Revision
+        _ file: StoreFile, _ number: EntityNumber, asOf revision: Revision
     ) throws {
-        let entity = file.schema.entities[number - 1]
+        let entity = file.schema.entities[number]
         func read(_ record: StoreReader.Record) throws -> Bool {
             let body = try RecordBody(record.body, of: entity)
-            for slot in entity.properties.indices { _ = try body.value(slot) }
+            for slot in entity.properties.slots { _ = try body.value(slot) }
             return true
         }
         try file.read { reader in

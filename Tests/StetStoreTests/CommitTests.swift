@@ -144,7 +144,7 @@ struct CommitTests {
 
     // MARK: References
 
-    private func key(_ target: ObjectID, _ slot: Int, _ source: ObjectKey) -> MembershipKey {
+    private func key(_ target: ObjectID, _ slot: Slot, _ source: ObjectKey) -> MembershipKey {
         Schema.library.membership(of: source, in: target, slot: slot)
     }
 

@@ -34,7 +34,7 @@ struct GoldenPatternTests {
         let values = try file.read { reader in
             try reader.withRecord(ofEntity: 1, .fixed(1), asOf: 1) { record in
                 let body = try RecordBody(record.body, of: .patterned)
-                return try Self.values.indices.map { try body.value($0) }
+                return try Self.values.slots.map { try body.value($0) }
             }
         }
         #expect(values == Self.values)

@@ -56,7 +56,7 @@ struct HistoryTests {
             let edits = history.edits(of: library)
             let commit = try library.commit(edits)
             let expected = edits.sorted { $0.key < $1.key }.map { edit in
-                Described(edit, library.file.schema.entities[edit.key.entity - 1])
+                Described(edit, library.file.schema.entities[edit.key.entity])
             }
             let note: Comment = "seed 0x57e71001, round \(round)"
             #expect(commit.changeSet.changes.map(Described.init) == expected, note)
@@ -88,7 +88,7 @@ struct HistoryTests {
             kind = edit.kind
             properties = []
             names = []
-            for (slot, property) in description.properties.enumerated() {
+            for (slot, property) in description.properties.slotted {
                 let (old, new) = (edit.before?[slot].cell, edit.after?[slot].cell)
                 if edit.kind == .update, old == new { continue }
                 properties.append([old, new])

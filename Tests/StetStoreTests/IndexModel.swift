@@ -28,7 +28,7 @@ extension Schema {
 }
 
 extension EntityIndex {
-    init(_ slots: Int..., isUnique: Bool = false, folding: TextFolding = []) {
+    init(_ slots: Slot..., isUnique: Bool = false, folding: TextFolding = []) {
         self.init(slots.map { Part(slot: $0, folding: folding) }, isUnique: isUnique)
     }
 

@@ -59,7 +59,8 @@ struct JournalTests {
             ObjectKey(key.entity, ObjectID(high: key.id.high, low: key.id.low + 1)),
             ObjectKey(key.entity, ObjectID(high: 0, low: 1)),
             ObjectKey(key.entity, ObjectID(high: .max, low: .max)),
-            ObjectKey(key.entity - 1, key.id), ObjectKey(key.entity + 1, key.id),
+            ObjectKey(EntityNumber(index: key.entity.index - 1), key.id),
+            ObjectKey(EntityNumber(index: key.entity.index + 1), key.id),
         ]
     }
 

@@ -2,12 +2,12 @@ import StetLMDB
 import StetStore
 
 extension ObjectKey {
-    init(_ entity: Int, _ number: Int) { self.init(entity, .fixed(number)) }
+    init(_ entity: EntityNumber, _ number: Int) { self.init(entity, .fixed(number)) }
 }
 
 extension Schema {
     /// The membership of an object in the list of the one that it refers to in a slot.
-    func membership(of source: ObjectKey, in target: ObjectID, slot: Int) -> MembershipKey {
+    func membership(of source: ObjectKey, in target: ObjectID, slot: Slot) -> MembershipKey {
         guard let end = end(ofEntity: source.entity, slot: slot) else {
             preconditionFailure("no reference in slot \(slot)")
         }
@@ -132,7 +132,7 @@ extension StoreFile {
     func objects(asOf revision: Revision) throws -> [ObjectKey: Shown] {
         var objects: [ObjectKey: Shown] = [:]
         try read { reader in
-            for number in schema.entities.indices.map({ $0 + 1 }) {
+            for number in schema.entities.numbers {
                 var last: ObjectID?
                 try reader.forEachRecord(ofEntity: number, asOf: revision) { id, record in
                     guard last.map({ $0 < id }) ?? true else { throw DecodingFailure("order") }
@@ -153,9 +153,9 @@ extension StoreFile {
         }
     }
 
-    private func shown(_ record: StoreReader.Record, _ entity: Int) throws -> Shown {
-        let body = try RecordBody(record.body, of: schema.entities[entity - 1])
-        let cells = try body.entity.properties.indices.map { slot in
+    private func shown(_ record: StoreReader.Record, _ entity: EntityNumber) throws -> Shown {
+        let body = try RecordBody(record.body, of: schema.entities[entity])
+        let cells = try body.entity.properties.slots.map { slot in
             try body.cell(slot).map(OwnedCell.init)
         }
         return Shown(revision: record.revision, cells: cells)
@@ -163,7 +163,7 @@ extension StoreFile {
 
     /// The members of a relationship of an object, in their order.
     func members(of owner: ObjectKey, _ name: String) throws -> [ObjectID] {
-        let entity = schema.entities[owner.entity - 1]
+        let entity = schema.entities[owner.entity]
         guard let relationship = entity.relationships.first(where: { $0.name == name }),
             let end = schema.membersEnd(of: relationship)
         else { throw DecodingFailure("no relationship \(name)") }
@@ -184,8 +184,8 @@ extension StoreFile {
     func references(to id: ObjectID) throws -> [MembershipKey] {
         var keys: [MembershipKey] = []
         try read { reader in
-            for entity in schema.entities.indices {
-                try reader.forEachReference(to: id, ofEntity: entity + 1) { keys.append($0) }
+            for entity in schema.entities.numbers {
+                try reader.forEachReference(to: id, ofEntity: entity) { keys.append($0) }
             }
         }
         return keys
@@ -270,7 +270,7 @@ final class Library {
     var expectedReferences: Set<MembershipKey> {
         Set(
             now.values.flatMap { key, values in
-                values.enumerated().compactMap { slot, value in
+                values.slotted.compactMap { slot, value in
                     value.target.map { file.schema.membership(of: key, in: $0, slot: slot) }
                 }
             })

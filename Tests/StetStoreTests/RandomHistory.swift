@@ -116,9 +116,11 @@ struct RandomHistory {
     }
 
     private mutating func step(_ state: inout Library.State, _ schema: Schema) {
-        let entity = Int.random(in: 1...schema.entities.count, using: &random)
-        let key = ObjectKey(entity, entity * 100 + Int.random(in: 0..<poolSize, using: &random))
-        let description = schema.entities[entity - 1]
+        let entity = EntityNumber(
+            index: Int.random(in: schema.entities.indices, using: &random))
+        let key = ObjectKey(
+            entity, entity.rawValue * 100 + Int.random(in: 0..<poolSize, using: &random))
+        let description = schema.entities[entity]
         guard let values = state.values[key] else {
             state.values[key] = self.values(description, schema, state)
             return

@@ -9,7 +9,7 @@ struct RecordTests {
     private func cells(_ bytes: [UInt8], _ entity: Entity) throws -> [OwnedCell?] {
         try bytes.withUnsafeBytes { bytes in
             let body = try RecordBody(bytes, of: entity)
-            return try entity.properties.indices.map { try body.cell($0).map(OwnedCell.init) }
+            return try entity.properties.slots.map { try body.cell($0).map(OwnedCell.init) }
         }
     }
 
@@ -17,7 +17,7 @@ struct RecordTests {
         let seed: UInt64 = 0x57e7_2200
         var history = RandomHistory(seed: seed)
         var state = Library.State()
-        for number in 1...3 { state.values[ObjectKey(number, number)] = [] }
+        for number in 1...3 { state.values[ObjectKey(EntityNumber(number), number)] = [] }
         for round in 0..<2_000 {
             let values = history.values(.article, .library, state)
             let bytes = encodedBody(values)
@@ -25,7 +25,7 @@ struct RecordTests {
             #expect(try cells(bytes, .article) == values.map(\.cell), note)
             let back = try bytes.withUnsafeBytes { bytes in
                 let body = try RecordBody(bytes, of: .article)
-                return try values.indices.map { try body.value($0).cell }
+                return try values.slots.map { try body.value($0).cell }
             }
             #expect(back == values.map(\.cell), note)
         }
@@ -38,7 +38,8 @@ struct RecordTests {
         ])
         try bytes.withUnsafeBytes { bytes in
             var reader = try RecordReader(body: bytes, propertyCount: 5)
-            #expect((0..<5).map { reader.isNull(slot: $0) } == [false, true, false, false, false])
+            #expect(
+                (0..<5).map { reader.isNull(slot: Slot($0)) } == [false, true, false, false, false])
             #expect(reader.string(slot: 0) == "naïve")
             #expect(reader.word(slot: 2) == UInt64(bitPattern: -7))
             #expect(Array(reader.bytes(slot: 3)) == [1, 2])
@@ -74,7 +75,7 @@ struct RecordTests {
             let folded = try encoded.withUnsafeBytes { bytes in
                 let body = try RecordBody(bytes, of: .article)
                 return FoldedBody.assemble(
-                    try Entity.article.properties.indices.map { try body.cell($0) }, .article)
+                    try Entity.article.properties.slots.map { try body.cell($0) }, .article)
             }
             #expect(folded == encoded, "seed \(seed), round \(round)")
         }
@@ -163,7 +164,7 @@ struct RecordTests {
     private func readEverything(_ bytes: [UInt8], _ entity: Entity) {
         bytes.withUnsafeBytes { bytes in
             guard let body = try? RecordBody(bytes, of: entity) else { return }
-            for slot in entity.properties.indices {
+            for slot in entity.properties.slots {
                 _ = try? body.value(slot)
                 if entity.properties[slot].type == .reference { _ = try? body.reference(slot) }
             }
@@ -171,7 +172,7 @@ struct RecordTests {
             guard
                 var reader = try? RecordReader(body: bytes, propertyCount: entity.properties.count)
             else { return }
-            for slot in entity.properties.indices {
+            for slot in entity.properties.slots {
                 _ = reader.isNull(slot: slot)
                 _ = reader.string(slot: slot)
                 _ = reader.id(slot: slot)

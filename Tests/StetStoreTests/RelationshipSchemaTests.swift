@@ -51,7 +51,7 @@ struct RelationshipSchemaTests {
     }()
 
     private static func key(_ entity: String, _ number: Int) -> ObjectKey {
-        ObjectKey(schema.entities.firstIndex { $0.name == entity }! + 1, number)
+        ObjectKey(schema.number(ofEntity: entity)!, number)
     }
 
     /// A reference to a notebook, with the last byte of a position that begins as all do.

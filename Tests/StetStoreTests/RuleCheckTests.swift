@@ -107,7 +107,7 @@ struct RuleCheckTests {
     }
 
     @Test func violationsHaveATotalOrder() {
-        func violation(_ entity: String, _ number: Int?, _ slot: Int?, _ text: String) -> Violation
+        func violation(_ entity: String, _ number: Int?, _ slot: Slot?, _ text: String) -> Violation
         {
             Violation(
                 code: .custom, entity: entity, object: number.map(ObjectID.fixed), property: nil,

@@ -72,7 +72,9 @@ struct SchemaTests {
         for name in ["", "A", "Noteboo", "Tagg", "Zebra"] {
             #expect(one.entity(named: name) == nil)
         }
-        for number in [-1, 0, 4, Int.max] { #expect(one.entity(numbered: number) == nil) }
+        for number in [-1, 0, 4, EntityNumber(Int.max)] {
+            #expect(one.entity(numbered: number) == nil)
+        }
         #expect(Entity.article.slot(of: "next") == 9 && Entity.article.slot(of: "x") == nil)
     }
 
@@ -270,12 +272,12 @@ struct SchemaTests {
                 Entity(
                     name: "A",
                     properties: (0..<65).map { Property(name: "p\($0)", type: .int) },
-                    indexes: (0..<count).map { EntityIndex($0) })
+                    indexes: (0..<count).map { EntityIndex(Slot($0)) })
             ])
         }
         #expect(throws: Never.self) { try wide(Limits.indexCount) }
         #expect(throws: StoreError.self) { try wide(Limits.indexCount + 1) }
-        let many = (0..<Limits.indexPropertyCount + 1).map { EntityIndex.Part(slot: $0) }
+        let many = (0..<Limits.indexPropertyCount + 1).map { EntityIndex.Part(slot: Slot($0)) }
         let properties = many.map { Property(name: "p\($0.slot)", type: .int) }
         func compound(_ count: Int) throws -> Schema {
             let index = EntityIndex(Array(many.prefix(count)))

@@ -99,9 +99,9 @@ extension Entity {
 
 /// The numbers of the entities of `Schema.library`.
 enum Number {
-    static let article = 1
-    static let notebook = 2
-    static let tag = 3
+    static let article: EntityNumber = 1
+    static let notebook: EntityNumber = 2
+    static let tag: EntityNumber = 3
 }
 
 extension Value {

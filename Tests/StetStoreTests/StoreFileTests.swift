@@ -74,7 +74,7 @@ struct StoreFileTests {
     @Test func storesWithTheMostEntitiesOpen() throws {
         let entities = (0..<Limits.entityCount).map { Entity(name: "E\($0)", properties: []) }
         let file = try directory.open(schema: Schema(entities: entities))
-        let key = ObjectKey(Limits.entityCount, 1)
+        let key = ObjectKey(EntityNumber(Limits.entityCount), 1)
         _ = try file.commit([Edit(key, from: nil, to: [])])
         file.close()
         let again = try directory.open(schema: Schema(entities: entities))

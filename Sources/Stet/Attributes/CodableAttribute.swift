@@ -22,11 +22,11 @@ public protocol CodableAttribute: AttributeElement {}
 extension CodableAttribute {
     public static var _valueType: ValueType { .codable }
     public static func _read(
-        _ reader: inout RecordReader, slot: Int
+        _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> Self {
         try readTail(&reader, slot: slot)
     }
-    public func _write(_ writer: inout RecordWriter, slot: Int) {
+    public func _write(_ writer: inout RecordWriter, slot: Slot) {
         do {
             writer.write(.codable(try AttributeJSON.text(of: self)), slot: slot)
         } catch {

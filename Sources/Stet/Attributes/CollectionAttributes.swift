@@ -8,11 +8,11 @@ where Element: AttributeElement {
     public static var _valueType: ValueType { .list }
     public static var _elementTypes: [ValueType] { [Element._valueType] }
     public static func _read(
-        _ reader: inout RecordReader, slot: Int
+        _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> [Element] {
         try readTail(&reader, slot: slot)
     }
-    public func _write(_ writer: inout RecordWriter, slot: Int) {
+    public func _write(_ writer: inout RecordWriter, slot: Slot) {
         writer.write(_value, slot: slot)
     }
     public var _value: StetStore.Value { .list(map(\._value)) }
@@ -32,11 +32,11 @@ where Key: AttributeElement, Value: AttributeElement {
     public static var _valueType: ValueType { .dictionary }
     public static var _elementTypes: [ValueType] { [Key._valueType, Value._valueType] }
     public static func _read(
-        _ reader: inout RecordReader, slot: Int
+        _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> [Key: Value] {
         try readTail(&reader, slot: slot)
     }
-    public func _write(_ writer: inout RecordWriter, slot: Int) {
+    public func _write(_ writer: inout RecordWriter, slot: Slot) {
         let value = _value
         guard case .dictionary(let values) = value, values.count == count else {
             let reason = EncodingFailure("has two keys that are stored as the same bytes")

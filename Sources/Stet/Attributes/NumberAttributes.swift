@@ -8,14 +8,14 @@ public protocol _IntegerAttribute: AttributeElement, FixedWidthInteger {}
 
 extension _IntegerAttribute {
     @inlinable public static func _read(
-        _ reader: inout RecordReader, slot: Int
+        _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> Self {
         let word = reader.word(slot: slot)
         let value = Self(truncatingIfNeeded: word)
         guard UInt64(truncatingIfNeeded: value) == word else { throw UnreadableValue(slot: slot) }
         return value
     }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
         writer.write(word: UInt64(truncatingIfNeeded: self), slot: slot)
     }
     public var _value: Value {
@@ -70,14 +70,14 @@ extension UInt64: _IntegerAttribute {
 extension Float: AttributeElement {
     @inlinable public static var _valueType: ValueType { .float }
     @inlinable public static func _read(
-        _ reader: inout RecordReader, slot: Int
+        _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> Float {
         guard let bits = UInt32(exactly: reader.word(slot: slot)) else {
             throw UnreadableValue(slot: slot)
         }
         return Float(bitPattern: bits)
     }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
         writer.write(word: UInt64(bitPattern), slot: slot)
     }
     public var _value: Value { .float(self) }

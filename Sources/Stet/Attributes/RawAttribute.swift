@@ -17,14 +17,14 @@ public protocol RawAttribute: AttributeElement, RawRepresentable where RawValue:
 extension RawAttribute {
     @inlinable public static var _valueType: ValueType { RawValue._valueType }
     @inlinable public static func _read(
-        _ reader: inout RecordReader, slot: Int
+        _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> Self {
         guard let value = Self(rawValue: try RawValue._read(&reader, slot: slot)) else {
             throw UnreadableValue(slot: slot)
         }
         return value
     }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
         rawValue._write(&writer, slot: slot)
     }
     public var _value: Value { rawValue._value }

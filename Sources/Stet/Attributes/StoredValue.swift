@@ -13,9 +13,9 @@ public protocol StoredValue: Sendable, Codable, Equatable {
     static var _elementTypes: [ValueType] { get }
     static var _isOptional: Bool { get }
     static func _read(
-        _ reader: inout RecordReader, slot: Int
+        _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> Self
-    func _write(_ writer: inout RecordWriter, slot: Int)
+    func _write(_ writer: inout RecordWriter, slot: Slot)
     /// The same value without its type.
     var _value: Value { get }
     /// nil when the value is of another type.
@@ -28,10 +28,10 @@ public protocol StoredValue: Sendable, Codable, Equatable {
 /// Used by the code that `@Model` writes, and told as a `StoreError` (`.unreadableValue`).
 public struct UnreadableValue: Error {
     /// Where the value stands.
-    public let slot: Int
+    public let slot: Slot
 
     /// An unreadable value in this slot.
-    public init(slot: Int) { self.slot = slot }
+    public init(slot: Slot) { self.slot = slot }
 }
 
 extension StoredValue {
@@ -41,14 +41,14 @@ extension StoredValue {
     /// `_read` as generated code calls it, which does not know whether this type's can throw.
     @inlinable
     public static func _field(
-        _ reader: inout RecordReader, slot: Int
+        _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> Self {
         try _read(&reader, slot: slot)
     }
 
     /// Reads a value that stands in the tail by way of `Value`.
     static func readTail(
-        _ reader: inout RecordReader, slot: Int
+        _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> Self {
         guard let value = try? reader.value(slot: slot, type: _valueType),
             let result = Self(_value: value)
@@ -64,10 +64,10 @@ public protocol AttributeElement: AttributeValue {}
 
 extension Bool: AttributeElement {
     @inlinable public static var _valueType: ValueType { .bool }
-    @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> Bool {
+    @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> Bool {
         reader.word(slot: slot) != 0
     }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
         writer.write(word: self ? 1 : 0, slot: slot)
     }
     public var _value: Value { .bool(self) }
@@ -79,10 +79,10 @@ extension Bool: AttributeElement {
 
 extension Int: AttributeElement {
     @inlinable public static var _valueType: ValueType { .int }
-    @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> Int {
+    @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> Int {
         Int(truncatingIfNeeded: reader.word(slot: slot))
     }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
         writer.write(word: UInt64(bitPattern: Int64(self)), slot: slot)
     }
     public var _value: Value { .int(self) }
@@ -94,10 +94,10 @@ extension Int: AttributeElement {
 
 extension Double: AttributeElement {
     @inlinable public static var _valueType: ValueType { .double }
-    @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> Double {
+    @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> Double {
         Double(bitPattern: reader.word(slot: slot))
     }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
         writer.write(word: bitPattern, slot: slot)
     }
     public var _value: Value { .double(self) }
@@ -109,10 +109,10 @@ extension Double: AttributeElement {
 
 extension Date: AttributeElement {
     @inlinable public static var _valueType: ValueType { .date }
-    @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> Date {
+    @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> Date {
         Date(timeIntervalSinceReferenceDate: Double(bitPattern: reader.word(slot: slot)))
     }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
         writer.write(word: timeIntervalSinceReferenceDate.bitPattern, slot: slot)
     }
     public var _value: Value { .date(self) }
@@ -124,10 +124,10 @@ extension Date: AttributeElement {
 
 extension String: AttributeElement {
     @inlinable public static var _valueType: ValueType { .string }
-    @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> String {
+    @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> String {
         reader.string(slot: slot)
     }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
         writer.write(string: self, slot: slot)
     }
     public var _value: Value { .string(self) }
@@ -139,10 +139,10 @@ extension String: AttributeElement {
 
 extension Data: AttributeElement {
     @inlinable public static var _valueType: ValueType { .data }
-    @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> Data {
+    @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> Data {
         Data(reader.bytes(slot: slot))
     }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
         withUnsafeBytes { writer.write(bytes: $0, slot: slot) }
     }
     public var _value: Value { .data(self) }
@@ -154,10 +154,10 @@ extension Data: AttributeElement {
 
 extension UUID: AttributeElement {
     @inlinable public static var _valueType: ValueType { .uuid }
-    @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> UUID {
+    @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> UUID {
         reader.id(slot: slot).uuid
     }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
         writer.write(id: ObjectID(self), slot: slot)
     }
     public var _value: Value { .uuid(self) }
@@ -170,11 +170,11 @@ extension UUID: AttributeElement {
 extension Decimal: AttributeElement {
     public static var _valueType: ValueType { .decimal }
     public static func _read(
-        _ reader: inout RecordReader, slot: Int
+        _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> Decimal {
         try readTail(&reader, slot: slot)
     }
-    public func _write(_ writer: inout RecordWriter, slot: Int) {
+    public func _write(_ writer: inout RecordWriter, slot: Slot) {
         writer.write(_value, slot: slot)
     }
     public var _value: Value { .decimal(self) }
@@ -187,11 +187,11 @@ extension Decimal: AttributeElement {
 extension URL: AttributeElement {
     public static var _valueType: ValueType { .url }
     public static func _read(
-        _ reader: inout RecordReader, slot: Int
+        _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> URL {
         try readTail(&reader, slot: slot)
     }
-    public func _write(_ writer: inout RecordWriter, slot: Int) {
+    public func _write(_ writer: inout RecordWriter, slot: Slot) {
         writer.write(_value, slot: slot)
     }
     public var _value: Value { .url(self) }
@@ -203,10 +203,10 @@ extension URL: AttributeElement {
 
 extension ObjectID: StoredValue {
     @inlinable public static var _valueType: ValueType { .reference }
-    @inlinable public static func _read(_ reader: inout RecordReader, slot: Int) -> ObjectID {
+    @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> ObjectID {
         reader.id(slot: slot)
     }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
         writer.write(id: self, slot: slot)
     }
     public var _value: Value { .reference(self) }
@@ -221,11 +221,11 @@ extension Optional: StoredValue where Wrapped: StoredValue {
     @inlinable public static var _isOptional: Bool { true }
     @inlinable public static var _elementTypes: [ValueType] { Wrapped._elementTypes }
     @inlinable public static func _read(
-        _ reader: inout RecordReader, slot: Int
+        _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> Wrapped? {
         reader.isNull(slot: slot) ? nil : try Wrapped._read(&reader, slot: slot)
     }
-    @inlinable public func _write(_ writer: inout RecordWriter, slot: Int) {
+    @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
         switch self {
         case .some(let value): value._write(&writer, slot: slot)
         case .none: writer.writeNull(slot: slot)

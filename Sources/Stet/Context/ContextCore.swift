@@ -205,16 +205,16 @@ final class ContextCore {
             trap(
                 "\(M.self) is not a model of this store: name it in Store.open(at:for:)")
         }
-        return table(ofEntity: index + 1)
+        return table(ofEntity: EntityNumber(index: index))
     }
 
-    func table(ofEntity entity: Int) -> ObjectTable {
-        if let table = tables[entity - 1] { return table }
-        guard let modelType = store.modelTypes[entity - 1] else {
+    func table(ofEntity entity: EntityNumber) -> ObjectTable {
+        if let table = tables[entity] { return table }
+        guard let modelType = store.modelTypes[entity] else {
             trap("entity \(entity) was removed: no object of it is ever read")
         }
         let table = ObjectTable(core: self, modelType: modelType, entity: entity)
-        tables[entity - 1] = table
+        tables[entity] = table
         return table
     }
 
@@ -224,7 +224,7 @@ final class ContextCore {
     var liveObjectCount: Int { tables.reduce(0) { $0 + ($1?.liveCount ?? 0) } }
 
     /// The live object with a key.
-    func object(_ key: ObjectKey) -> (any Model)? { tables[key.entity - 1]?.object(key.id) }
+    func object(_ key: ObjectKey) -> (any Model)? { tables[key.entity]?.object(key.id) }
 
     /// The object with a key, made from its record where it is not alive.
     func load(_ key: ObjectKey) throws -> (any Model)? {
@@ -274,7 +274,7 @@ final class ContextCore {
 
     // MARK: Misuse
 
-    func note<M: Model>(_ code: Violation.Code, _ object: M, _ what: String, slot: Int? = nil) {
+    func note<M: Model>(_ code: Violation.Code, _ object: M, _ what: String, slot: Slot? = nil) {
         let property = slot.map { M._$description.entity.properties[$0].name }
         pending.note(
             Violation(
@@ -300,6 +300,23 @@ struct ContextSettings {
     var mergePolicy = MergePolicy.fail
     var willCommitObservers = ContextObservers<(ChangeSet) throws -> Void>()
     var didCommitObservers = ContextObservers<(Commit) -> Void>()
+    /// The commits that observers are told of next; the first one while they are.
+    fileprivate var announcements: [Commit] = []
+}
+
+// MARK: - Observers
+
+extension ContextCore {
+    /// Tells the observers of a commit; those of a save that an observer makes come when all have
+    /// heard of the one before, so that each hears of commits in their order.
+    func announce(_ commit: Commit) {
+        settings.announcements.append(commit)
+        if settings.announcements.count > 1 { return }
+        while let commit = settings.announcements.first {
+            for observer in settings.didCommitObservers.active() { observer(commit) }
+            settings.announcements.removeFirst()
+        }
+    }
 }
 
 // MARK: - Hooks

@@ -93,7 +93,8 @@ public final class ManagedContext {
 
     /// Calls `body` on this isolation after each save of this context that wrote something.
     ///
-    /// It may edit and save.
+    /// It may edit and save; of a save that an observer makes all are told when each has been told
+    /// of the one before.
     ///
     /// - Returns: a token; the observer is called until it is cancelled.
     @discardableResult

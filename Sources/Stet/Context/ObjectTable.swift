@@ -8,14 +8,14 @@ public final class ObjectTable {
     unowned(unsafe) let core: ContextCore
     let modelType: any Model.Type
     /// The entity's number in the store.
-    let entity: Int
+    let entity: EntityNumber
     /// The ends of the references of the model's objects, in the order of slots.
     let ends: [MemberEnd]
     /// True when some of these references have positions.
     @usableFromInline let hasPositions: Bool
     private var map = IdentityMap()
 
-    init(core: ContextCore, modelType: any Model.Type, entity: Int) {
+    init(core: ContextCore, modelType: any Model.Type, entity: EntityNumber) {
         self.core = core
         self.modelType = modelType
         self.entity = entity
@@ -23,7 +23,7 @@ public final class ObjectTable {
         hasPositions = ends.contains(where: \.isOrdered)
     }
 
-    var description: Entity { core.schema.entities[entity - 1] }
+    var description: Entity { core.schema.entities[entity] }
 
     // MARK: Live objects
 
@@ -159,7 +159,7 @@ extension Model {
     var _$core: ContextCore? { _$state.table?.core }
     var _$entityName: String { Self._$name }
     /// 0 for an object in no context.
-    var _$entityNumber: Int { _$state.table?.entity ?? 0 }
+    var _$entityNumber: EntityNumber { _$state.table?.entity ?? 0 }
     var _$revision: Revision { _$state.revision }
     var _$flags: ModelState.Flags { _$state.flags }
     var _$pendingIndex: Int32 { _$state.pendingIndex }
@@ -177,7 +177,7 @@ extension Model {
     }
 
     /// The slot of the first value that means nothing to its type; nil when all can be read.
-    static func unreadableSlot(in body: EncodedBody) -> Int? {
+    static func unreadableSlot(in body: EncodedBody) -> Slot? {
         body.bytes.withUnsafeBytes { bytes in
             guard
                 var reader = try? RecordReader(body: bytes, propertyCount: _$propertyCount)

@@ -151,7 +151,7 @@ extension ContextMerge {
         )
         let isVain = core.state.isDeleted(source) || core.state.isDeleted(target)
         for end in [source, target] where try isMissing(end, reader, asOf: head) {
-            let entity = core.schema.entities[source.entity - 1].name
+            let entity = core.schema.entities[source.entity].name
             let name = core.schema.relationship(at: ends.targets)?.name ?? ""
             guard try isVain || letsGo(of: end, entity, key.source, name) else { continue }
             applications.append { core.pending.setLink(key, to: .absent, below: .absent) }
@@ -178,7 +178,7 @@ extension ContextMerge {
         guard missing.insert(key).inserted else { return false }
         conflicts.append(
             Conflict(
-                entity: core.schema.entities[key.entity - 1].name, object: key.id,
+                entity: core.schema.entities[key.entity].name, object: key.id,
                 base: core.revision, current: nil))
         return false
     }
@@ -267,7 +267,7 @@ struct MergeSides {
         )
         let baseValues = try values(base)
         var merged = theirValues
-        for (slot, property) in entity.properties.enumerated() where property.stamp != .update {
+        for (slot, property) in entity.properties.slotted where property.stamp != .update {
             let decision = try decide(slot, property, favorsMine: policy.favorsMine)
             switch decision {
             case .theirs: break
@@ -289,7 +289,7 @@ struct MergeSides {
     }
 
     private func decide(
-        _ slot: Int, _ property: Property, favorsMine: Bool
+        _ slot: Slot, _ property: Property, favorsMine: Bool
     ) throws -> ThreeWay {
         guard let mine, let theirs else { return .theirs }
         let entity = table.description
@@ -315,7 +315,7 @@ extension ContextCore {
     /// A value that somebody gives for a property, with a position where it is a reference that has
     /// one: that of a side that refers to the same object, else one behind the others.
     func placed(
-        _ value: Value, in slot: Int, of table: ObjectTable, like conflict: PropertyConflict
+        _ value: Value, in slot: Slot, of table: ObjectTable, like conflict: PropertyConflict
     ) throws -> Value {
         guard case .reference(let target) = value,
             table.description.properties[slot].hasPosition,

@@ -49,8 +49,8 @@ private struct CheckedChange {
     let kind: ChangeKind
     let key: ObjectKey
     /// By slot.
-    var old: [Int: Value] = [:]
-    var new: [Int: Value] = [:]
+    var old: [Slot: Value] = [:]
+    var new: [Slot: Value] = [:]
     var links: [(end: MemberEnd, change: MemberChange)] = []
 
     /// - Throws: `ChangeSetError`.
@@ -72,7 +72,7 @@ private struct CheckedChange {
             if change.id == .none { report("the object has no id") }
             if !seen.insert(change.id).inserted { report("the object is changed twice") }
             var result = CheckedChange(kind: change.kind, key: ObjectKey(number, change.id))
-            result.takeProperties(of: change, schema.entities[number - 1], report)
+            result.takeProperties(of: change, schema.entities[number], report)
             result.takeRelationships(of: change, schema, report)
             checked.append(result)
         }
@@ -96,7 +96,7 @@ private struct CheckedChange {
             new[slot] = property.new
         }
         if change.kind != .insert { return }
-        for (slot, property) in entity.properties.enumerated()
+        for (slot, property) in entity.properties.slotted
         where new[slot] == nil && !property.isOptional {
             report("the inserted object needs a value for it", property.name)
         }
@@ -105,7 +105,7 @@ private struct CheckedChange {
     private mutating func takeRelationships(
         of change: ObjectChange, _ schema: Schema, _ report: (String, String?) -> Void
     ) {
-        let entity = schema.entities[key.entity - 1]
+        let entity = schema.entities[key.entity]
         for relationship in change.relationships {
             let name = relationship.name
             guard let present = entity.relationships.first(where: { $0.name == name }) else {
@@ -142,7 +142,7 @@ private struct ChangeSetApplication {
 
     mutating func apply(_ change: CheckedChange) throws {
         // The change names an entity of the schema, and each of them has a model.
-        guard let type = core.store.modelTypes[change.key.entity - 1] else { return }
+        guard let type = core.store.modelTypes[change.key.entity] else { return }
         try apply(change, to: type)
     }
 
@@ -164,7 +164,7 @@ private struct ChangeSetApplication {
         }
         let table = core.table(for: type)
         let properties = table.description.properties
-        let values = try properties.indices.map { slot in
+        let values = try properties.slots.map { slot in
             try placed(change.new[slot] ?? .null, slot, table, change)
         }
         guard let capture = try capture(of: type, change.key.id, values, table) else { return }
@@ -265,7 +265,7 @@ private struct ChangeSetApplication {
         let isThere = object.map { !$0.isDeleted } ?? false
         conflicts.append(
             Conflict(
-                entity: core.schema.entities[change.key.entity - 1].name, object: change.key.id,
+                entity: core.schema.entities[change.key.entity].name, object: change.key.id,
                 base: core.revision, current: isThere ? object?._$revision : nil,
                 properties: properties))
     }
@@ -293,7 +293,7 @@ private struct ChangeSetApplication {
     }
 
     private func placed(
-        _ value: Value, _ slot: Int, _ table: ObjectTable, _ change: CheckedChange
+        _ value: Value, _ slot: Slot, _ table: ObjectTable, _ change: CheckedChange
     ) throws -> Value {
         let property = table.description.properties[slot]
         return try core.placed(

@@ -130,7 +130,7 @@ struct StagedMigration {
     }
 
     private static func violations<M: Model>(
-        of id: ObjectID, _ body: UnsafeRawBufferPointer, _ type: M.Type, _ entity: Int,
+        of id: ObjectID, _ body: UnsafeRawBufferPointer, _ type: M.Type, _ entity: EntityNumber,
         _ store: Store, _ view: PendingStore
     ) throws -> [Violation] {
         let messages = store.configuration.messages
@@ -143,7 +143,7 @@ struct StagedMigration {
         for chain in store.configuration.chains {
             violations += try chain.violations(of: net, messages)
         }
-        let record = try RecordBody(body, of: store.file.schema.entities[entity - 1])
+        let record = try RecordBody(body, of: store.file.schema.entities[entity])
         return try violations
             + M.validators.violations(
                 .insert, id, old: nil, new: M._$decode(id, body), isInvalid: !violations.isEmpty,

@@ -9,7 +9,7 @@ struct Attachment {
     fileprivate enum Content {
         case nothing
         /// One slot refers to an object in no context.
-        case target(AnyObject, slot: Int)
+        case target(AnyObject, slot: Slot)
         case several(Attachments)
     }
 
@@ -26,23 +26,23 @@ struct Attachment {
         content =
             slot == ModelState.several
             ? .several(unsafeDowncast(attached, to: Attachments.self))
-            : .target(attached, slot: Int(slot))
+            : .target(attached, slot: Slot(slot))
     }
 
     var isEmpty: Bool { if case .nothing = content { true } else { false } }
 
     /// The position of the reference in a slot; nil when it has none.
-    func position(in slot: Int) -> ListPosition? {
+    func position(in slot: Slot) -> ListPosition? {
         positions.first { $0.slot == slot }?.position
     }
 
     /// The positions of references, by slot.
-    var positions: [(slot: Int, position: ListPosition)] {
+    var positions: [(slot: Slot, position: ListPosition)] {
         if case .several(let all) = content { all.positions } else { [] }
     }
 
     /// The objects in no context that slots refer to.
-    var targets: [(slot: Int, object: AnyObject)] {
+    var targets: [(slot: Slot, object: AnyObject)] {
         switch content {
         case .nothing: []
         case .target(let object, let slot): [(slot, object)]
@@ -54,29 +54,13 @@ struct Attachment {
     var members: [(relationship: Int, objects: [AnyObject])] {
         if case .several(let all) = content { all.members } else { [] }
     }
-
-    /// Lets go of the objects, however long the chain is that they hold.
-    ///
-    /// What nobody else holds is taken apart before it goes: releasing one object after the other
-    /// needs no deep stack.
-    mutating func release() {
-        var queue = targets.map(\.object) + members.flatMap(\.objects)
-        content = .nothing
-        while var object = queue.popLast() {
-            guard isKnownUniquelyReferenced(&object), let model = object as? any Model else {
-                continue
-            }
-            let attachment = model._$takeAttachment()
-            queue += attachment.targets.map(\.object) + attachment.members.flatMap(\.objects)
-        }
-    }
 }
 
 /// Several attachments of an object; not changed while a capture shares it.
 private final class Attachments {
-    var targets: [(slot: Int, object: AnyObject)]
+    var targets: [(slot: Slot, object: AnyObject)]
     var members: [(relationship: Int, objects: [AnyObject])]
-    var positions: [(slot: Int, position: ListPosition)]
+    var positions: [(slot: Slot, position: ListPosition)]
 
     init(_ attachment: Attachment) {
         targets = attachment.targets
@@ -100,33 +84,19 @@ extension ModelState {
 
     /// Replaces what is attached.
     mutating func attach(_ attachment: Attachment) {
-        var old = takeAttachment()
+        let old = attached
+        attached = nil
+        attachedSlot = Self.nothing
         switch attachment.content {
         case .nothing: break
         case .target(let object, let slot):
             attached = Unmanaged.passRetained(object)
-            attachedSlot = Int16(slot)
+            attachedSlot = Int16(slot.index)
         case .several(let all):
             attached = Unmanaged.passRetained(all)
             attachedSlot = Self.several
         }
-        old.release()
-    }
-
-    /// Takes the attachment away from the object.
-    mutating func takeAttachment() -> Attachment {
-        let taken = attachment
-        attached?.release()
-        attached = nil
-        attachedSlot = Self.nothing
-        return taken
-    }
-
-    /// Lets go of what is attached, when the object dies.
-    func releaseAttachment() {
-        var last = attachment
-        attached?.release()
-        last.release()
+        old?.release()
     }
 
     private mutating func change(_ change: (Attachments) -> Void) {
@@ -136,7 +106,8 @@ extension ModelState {
             all = unsafeDowncast(object, to: Attachments.self)
             if !isKnownUniquelyReferenced(&all) { all = Attachments(Attachment(.several(all))) }
         } else {
-            all = Attachments(takeAttachment())
+            all = Attachments(attachment)
+            attach(Attachment())
         }
         change(all)
         if !all.isEmpty { attach(Attachment(.several(all))) }
@@ -146,18 +117,18 @@ extension ModelState {
 
     /// The object in no context that a slot refers to; nil when there is none.
     @inlinable
-    func target(in slot: Int) -> AnyObject? {
+    func target(in slot: Slot) -> AnyObject? {
         attached == nil ? nil : attachedTarget(in: slot)
     }
 
     @usableFromInline
-    func attachedTarget(in slot: Int) -> AnyObject? {
+    func attachedTarget(in slot: Slot) -> AnyObject? {
         attachment.targets.first { $0.slot == slot }?.object
     }
 
     /// Holds the object in no context that a slot refers to; nil lets go of it.
     @usableFromInline
-    mutating func setTarget(_ target: AnyObject?, in slot: Int) {
+    mutating func setTarget(_ target: AnyObject?, in slot: Slot) {
         if attached == nil {
             if let target { attach(Attachment(.target(target, slot: slot))) }
             return
@@ -199,7 +170,7 @@ extension ModelState {
     // MARK: Positions
 
     /// Gives the reference in a slot a position; nil takes it away.
-    mutating func setPosition(_ position: ListPosition?, in slot: Int) {
+    mutating func setPosition(_ position: ListPosition?, in slot: Slot) {
         if position == nil, attached == nil { return }
         change { all in
             all.positions.removeAll { $0.slot == slot }
@@ -210,6 +181,5 @@ extension ModelState {
 
 extension Model {
     var _$attachment: Attachment { _$state.attachment }
-    func _$takeAttachment() -> Attachment { _$state.takeAttachment() }
     func _$attach(_ attachment: Attachment) { _$state.attach(attachment) }
 }

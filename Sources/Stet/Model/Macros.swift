@@ -110,7 +110,7 @@ public macro Transient() = #externalMacro(module: "StetMacros", type: "Transient
 /// Written by `@Model` on each property; not for use by hand.
 @attached(accessor, names: named(init), named(get), named(set))
 @attached(peer, names: prefixed(_))
-public macro _Stored(_ slot: Int, isObserved: Bool = false) =
+public macro _Stored(_ slot: Slot, isObserved: Bool = false) =
     #externalMacro(module: "StetMacros", type: "StoredMacro")
 
 /// Written by `@Model` on each relationship to many; not for use by hand.

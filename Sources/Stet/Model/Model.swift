@@ -92,9 +92,9 @@ where
     static var _$propertyCount: Int { get }
     init(_$snapshot: Snapshot, state: consuming ModelState)
     /// The id that the reference in a slot refers to; `.none` for nil, and for attributes.
-    func _$reference(in slot: Int) -> ObjectID
+    func _$reference(in slot: Slot) -> ObjectID
     /// Lets the reference in a slot refer to another object, which is not an edit by itself.
-    func _$setReference(in slot: Int, to id: ObjectID)
+    func _$setReference(in slot: Slot, to id: ObjectID)
     func _$encode(into writer: inout RecordWriter)
     func _$normalize(since base: Snapshot?)
     func _$stamp(_ date: Date, isInsert: Bool)

@@ -7,7 +7,7 @@ public import StetStore
 public struct ModelDescription<M: Model>: Sendable {
     let entity: Entity
     /// Slots by the key path of the snapshot's field.
-    private let slots: [AnySendableKeyPath: Int]
+    private let slots: [AnySendableKeyPath: Slot]
     /// The fields of references, by slot; key paths that capture nothing, and never change.
     nonisolated(unsafe) private let referenceFields: [KeyPath<M.Snapshot, ObjectID?>?]
     /// What changes a value before it is validated, by slot.
@@ -54,7 +54,7 @@ public struct ModelDescription<M: Model>: Sendable {
         self.originalName = originalName
         self.origins = origins
         slots = Dictionary(
-            uniqueKeysWithValues: keyPaths.enumerated().map { slot, keyPath in
+            uniqueKeysWithValues: keyPaths.slotted.map { slot, keyPath in
                 (AnySendableKeyPath(keyPath: keyPath), slot)
             })
         referenceFields = keyPaths.map { $0 as? KeyPath<M.Snapshot, ObjectID?> }
@@ -64,15 +64,15 @@ public struct ModelDescription<M: Model>: Sendable {
     }
 
     /// A value as its normalisers leave it.
-    func normalized(_ value: Value, slot: Int) -> Value {
+    func normalized(_ value: Value, slot: Slot) -> Value {
         normalizers[slot].reduce(value) { $1($0) }
     }
 
     /// The field of the snapshot that shows a reference; nil for an attribute.
-    func referenceField(in slot: Int) -> KeyPath<M.Snapshot, ObjectID?>? { referenceFields[slot] }
+    func referenceField(in slot: Slot) -> KeyPath<M.Snapshot, ObjectID?>? { referenceFields[slot] }
 
     /// The slot of a field of the snapshot; nil for a key path that is no field.
-    func slot(of keyPath: PartialKeyPath<M.Snapshot>) -> Int? {
+    func slot(of keyPath: PartialKeyPath<M.Snapshot>) -> Slot? {
         slots[AnySendableKeyPath(keyPath: keyPath)]
     }
 }
@@ -149,7 +149,7 @@ public struct ModelIndex: Sendable {
                 let isText = described.contains { $0.name == name && $0.type == .string }
                 return EntityIndex.Part(
                     // A name that is none makes a schema that is refused.
-                    slot: names.firstIndex(of: name) ?? names.count,
+                    slot: Slot(names.firstIndex(of: name) ?? names.count),
                     folding: isCompound && !isText ? [] : folding)
             }, isUnique: isUnique)
     }

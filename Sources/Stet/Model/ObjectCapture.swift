@@ -45,7 +45,7 @@ final class ObjectCapture<M: Model> {
     func writePositions(to writer: inout RecordWriter) { writer.positions = attachment.positions }
 
     /// Where the reference in a slot puts the object.
-    func place(in slot: Int) -> ReferencePlace {
+    func place(in slot: Slot) -> ReferencePlace {
         guard let field = M._$description.referenceField(in: slot),
             let owner = snapshot[keyPath: field]
         else { return .none }
@@ -67,14 +67,14 @@ struct ReferencePlace: Hashable {
 
 extension Model {
     /// Where the reference in a slot puts the object now.
-    func _$place(in slot: Int) -> ReferencePlace {
+    func _$place(in slot: Slot) -> ReferencePlace {
         let owner = _$reference(in: slot)
         if owner == .none { return .none }
         return ReferencePlace(owner: owner, position: _$attachment.position(in: slot))
     }
 
     /// Where the reference in a slot put the object when it was captured.
-    static func _$place(in slot: Int, of capture: AnyObject) -> ReferencePlace {
+    static func _$place(in slot: Slot, of capture: AnyObject) -> ReferencePlace {
         unsafeDowncast(capture, to: ObjectCapture<Self>.self).place(in: slot)
     }
 

@@ -15,20 +15,20 @@ public protocol Storable: SendableMetatype {
     associatedtype _Field
 
     /// What a query sees of the property of an object.
-    static func _field(_ object: _QueryObject, slot: Int) -> _Field
+    static func _field(_ object: _QueryObject, slot: Slot) -> _Field
     /// The entity that a reference points to; nil for attributes.
     static var _targetName: String? { get }
     /// What the object holds for its first value; an object in no context that it refers to is held
     /// by the state.
-    static func _initialStorage(_ value: Self, slot: Int, _ state: inout ModelState) -> _Storage
+    static func _initialStorage(_ value: Self, slot: Slot, _ state: inout ModelState) -> _Storage
     /// What the object holds for a value that was read.
     static func _storage(from value: _SnapshotValue) -> _Storage
     /// What the object holds after an assignment; nil when the assignment is refused.
     static func _storage<M: Model>(
-        assigning value: Self, replacing storage: borrowing _Storage, in owner: M, slot: Int
+        assigning value: Self, replacing storage: borrowing _Storage, in owner: M, slot: Slot
     ) -> _Storage?
     /// The value of the property.
-    static func _value<M: Model>(of storage: _Storage, in owner: M, slot: Int) -> Self
+    static func _value<M: Model>(of storage: _Storage, in owner: M, slot: Slot) -> Self
     /// The value as snapshots hold it.
     static func _snapshotValue(_ storage: _Storage) -> _SnapshotValue
     /// The id of the object that a reference refers to; `.none` for nil, and for attributes.
@@ -45,18 +45,18 @@ public protocol OptionalStorable {
     associatedtype _OptionalSnapshotValue: StoredValue
     associatedtype _OptionalField
 
-    static func _field(optionalOf object: _QueryObject, slot: Int) -> _OptionalField
+    static func _field(optionalOf object: _QueryObject, slot: Slot) -> _OptionalField
     static var _optionalTargetName: String? { get }
     static func _initialStorage(
-        optional value: Self?, slot: Int, _ state: inout ModelState
+        optional value: Self?, slot: Slot, _ state: inout ModelState
     ) -> _OptionalStorage
     static func _storage(fromOptional value: _OptionalSnapshotValue) -> _OptionalStorage
     static func _storage<M: Model>(
         assigningOptional value: Self?, replacing storage: borrowing _OptionalStorage, in owner: M,
-        slot: Int
+        slot: Slot
     ) -> _OptionalStorage?
     static func _optionalValue<M: Model>(
-        of storage: _OptionalStorage, in owner: M, slot: Int
+        of storage: _OptionalStorage, in owner: M, slot: Slot
     ) -> Self?
     static func _optionalSnapshotValue(_ storage: _OptionalStorage) -> _OptionalSnapshotValue
     static func _reference(optional storage: _OptionalStorage) -> ObjectID
@@ -68,7 +68,7 @@ extension Optional: Storable where Wrapped: OptionalStorable {
     public typealias _SnapshotValue = Wrapped._OptionalSnapshotValue
     public typealias _Field = Wrapped._OptionalField
 
-    public static func _field(_ object: _QueryObject, slot: Int) -> _Field {
+    public static func _field(_ object: _QueryObject, slot: Slot) -> _Field {
         Wrapped._field(optionalOf: object, slot: slot)
     }
 
@@ -76,7 +76,7 @@ extension Optional: Storable where Wrapped: OptionalStorable {
 
     @inlinable
     public static func _initialStorage(
-        _ value: Self, slot: Int, _ state: inout ModelState
+        _ value: Self, slot: Slot, _ state: inout ModelState
     ) -> _Storage {
         Wrapped._initialStorage(optional: value, slot: slot, &state)
     }
@@ -88,13 +88,13 @@ extension Optional: Storable where Wrapped: OptionalStorable {
 
     @inlinable
     public static func _storage<M: Model>(
-        assigning value: Self, replacing storage: borrowing _Storage, in owner: M, slot: Int
+        assigning value: Self, replacing storage: borrowing _Storage, in owner: M, slot: Slot
     ) -> _Storage? {
         Wrapped._storage(assigningOptional: value, replacing: storage, in: owner, slot: slot)
     }
 
     @inlinable
-    public static func _value<M: Model>(of storage: _Storage, in owner: M, slot: Int) -> Self {
+    public static func _value<M: Model>(of storage: _Storage, in owner: M, slot: Slot) -> Self {
         Wrapped._optionalValue(of: storage, in: owner, slot: slot)
     }
 
@@ -125,12 +125,12 @@ where
 {}
 
 extension AttributeValue {
-    public static func _field(_ object: _QueryObject, slot: Int) -> QueryExpression<Self> {
+    public static func _field(_ object: _QueryObject, slot: Slot) -> QueryExpression<Self> {
         QueryExpression(.property(object.place, slot: slot))
     }
 
     public static func _field(
-        optionalOf object: _QueryObject, slot: Int
+        optionalOf object: _QueryObject, slot: Slot
     ) -> QueryExpression<Self?> {
         QueryExpression(.property(object.place, slot: slot))
     }
@@ -138,19 +138,19 @@ extension AttributeValue {
     @inlinable public static var _targetName: String? { nil }
     @inlinable
     public static func _initialStorage(
-        _ value: Self, slot: Int, _ state: inout ModelState
+        _ value: Self, slot: Slot, _ state: inout ModelState
     ) -> Self { value }
     @inlinable public static func _storage(from value: Self) -> Self { value }
 
     @inlinable
     public static func _storage<M: Model>(
-        assigning value: Self, replacing storage: borrowing Self, in owner: M, slot: Int
+        assigning value: Self, replacing storage: borrowing Self, in owner: M, slot: Slot
     ) -> Self? {
         owner._$willChange() ? value : nil
     }
 
     @inlinable
-    public static func _value<M: Model>(of storage: Self, in owner: M, slot: Int) -> Self {
+    public static func _value<M: Model>(of storage: Self, in owner: M, slot: Slot) -> Self {
         storage
     }
     @inlinable public static func _snapshotValue(_ storage: Self) -> Self { storage }
@@ -160,20 +160,20 @@ extension AttributeValue {
     @inlinable public static var _optionalTargetName: String? { nil }
     @inlinable
     public static func _initialStorage(
-        optional value: Self?, slot: Int, _ state: inout ModelState
+        optional value: Self?, slot: Slot, _ state: inout ModelState
     ) -> Self? { value }
     @inlinable public static func _storage(fromOptional value: Self?) -> Self? { value }
 
     @inlinable
     public static func _storage<M: Model>(
-        assigningOptional value: Self?, replacing storage: borrowing Self?, in owner: M, slot: Int
+        assigningOptional value: Self?, replacing storage: borrowing Self?, in owner: M, slot: Slot
     ) -> Self?? {
         owner._$willChange() ? .some(value) : nil
     }
 
     @inlinable
     public static func _optionalValue<M: Model>(
-        of storage: Self?, in owner: M, slot: Int
+        of storage: Self?, in owner: M, slot: Slot
     ) -> Self? { storage }
     @inlinable public static func _optionalSnapshotValue(_ storage: Self?) -> Self? { storage }
     @inlinable public static func _reference(optional storage: Self?) -> ObjectID { .none }

@@ -178,8 +178,8 @@ final class PendingChanges {
         for (referrer, slot) in referrers ?? [] { referrer._$setTarget(object, in: slot) }
     }
 
-    private func referrersInMemory(of object: some Model) throws -> [(any Model, slot: Int)] {
-        var found: [(any Model, slot: Int)] = []
+    private func referrersInMemory(of object: some Model) throws -> [(any Model, slot: Slot)] {
+        var found: [(any Model, slot: Slot)] = []
         for end in state.schema.ends(ofOwner: object._$entityNumber) where end.isReference {
             for (id, membership) in state.pending.members.list(of: object.id, at: end)
             where membership.isPresent {

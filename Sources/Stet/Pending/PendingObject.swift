@@ -38,7 +38,7 @@ extension Model {
     }
 
     func _$setRevision(_ revision: Revision) { _$state.revision = revision }
-    func _$setTarget(_ target: AnyObject?, in slot: Int) { _$state.setTarget(target, in: slot) }
+    func _$setTarget(_ target: AnyObject?, in slot: Slot) { _$state.setTarget(target, in: slot) }
 
     /// Takes the objects in no context away that the object refers to.
     func _$takeTargets() -> [AnyObject] {

@@ -155,7 +155,7 @@ extension ContextCore {
     }
 
     /// The present values of what is pending or on its way, nil for what is deleted.
-    fileprivate func changedBodies(ofEntity entity: Int) -> [ObjectID: EncodedBody?] {
+    fileprivate func changedBodies(ofEntity entity: EntityNumber) -> [ObjectID: EncodedBody?] {
         var bodies: [ObjectID: EncodedBody?] = [:]
         for object in changedObjects where object._$entityNumber == entity {
             // A value without a stored form is seen as what the store has; the save tells of it.

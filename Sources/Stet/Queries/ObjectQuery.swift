@@ -26,7 +26,7 @@ public struct _QueryRequest<M: Model>: Sendable {
     var after: M.Snapshot?
 
     /// The same, of the entity with this number.
-    func query(entity: Int, in schema: Schema) -> StoreQuery {
+    func query(entity: EntityNumber, in schema: Schema) -> StoreQuery {
         var query = StoreQuery(entity: entity)
         query.condition = condition
         query.order = order

@@ -38,7 +38,7 @@ struct QuerySource: Sendable {
     /// Nil for the last commit at the time of each read.
     var history: ViewHistory?
     /// What a context has changed, by entity.
-    var pending: [Int: [ObjectID: EncodedBody?]] = [:]
+    var pending: [EntityNumber: [ObjectID: EncodedBody?]] = [:]
     /// What the context's changes make of members: those that are on their way, and those on top.
     var layers: (sent: WorkingState.Layer?, pending: WorkingState.Layer) = (nil, .init())
 

@@ -190,7 +190,7 @@ extension ContextCore {
     }
 
     /// False, and noted, when a reference of an object must not refer to another one.
-    func mayRefer<M: Model, Target: Model>(_ owner: M, to target: Target?, slot: Int) -> Bool {
+    func mayRefer<M: Model, Target: Model>(_ owner: M, to target: Target?, slot: Slot) -> Bool {
         guard let target, let other = target._$core else { return true }
         if other !== self {
             note(.foreignObject, owner, "was given an object of another context", slot: slot)
@@ -207,7 +207,7 @@ extension ContextCore {
     /// Tells the lists of members that a property is given another object, and places the owner
     /// behind the others where the list has an order.
     func referenceChanges<M: Model, Target: Model>(
-        of owner: M, slot: Int, from old: ObjectID, to target: Target?
+        of owner: M, slot: Slot, from old: ObjectID, to target: Target?
     ) {
         let isInserted = target.map { $0._$core != nil } ?? true
         owner._$state.setTarget(isInserted ? nil : target, in: slot)

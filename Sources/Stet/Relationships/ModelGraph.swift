@@ -9,11 +9,17 @@ struct ModelGraph {
     private(set) var origins = SchemaOrigins()
     private let models: [String: any Model.Type]
 
-    /// - Throws: `StoreError` (`.invalidSchema`) for relationships that do not fit together.
+    /// - Throws: `StoreError` (`.invalidSchema`) for a model with a superclass, and for
+    ///   relationships that do not fit together.
     init(_ models: [any Model.Type]) throws {
         self.models = Dictionary(
             models.map { ($0._$name, $0) }, uniquingKeysWith: { first, _ in first })
         for model in models {
+            if let superclass = _getSuperclass(model) {
+                throw Self.misfit(
+                    "\(model._$name) inherits from \(superclass), whose properties would not be "
+                        + "saved; a model has no superclass")
+            }
             let relationships = try model._$relationships.map { try relationship($0, of: model) }
             types[model._$name] = model
             addOrigins(of: model)

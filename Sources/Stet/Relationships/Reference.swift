@@ -20,13 +20,13 @@ public struct Reference<Target: Model> {
 extension Model {
     @inlinable public static var _optionalTargetName: String? { _$name }
 
-    public static func _field(optionalOf object: _QueryObject, slot: Int) -> Fields? {
+    public static func _field(optionalOf object: _QueryObject, slot: Slot) -> Fields? {
         let target = QueryObject.target(object.place, slot: slot, entity: _$name)
         return Fields(_object: _QueryObject(target))
     }
 
     public static func _initialStorage(
-        optional value: Self?, slot: Int, _ state: inout ModelState
+        optional value: Self?, slot: Slot, _ state: inout ModelState
     ) -> Reference<Self> {
         // Held in any case: the owner is in no context yet, and nobody else may hold the target.
         state.setTarget(value, in: slot)
@@ -40,7 +40,7 @@ extension Model {
 
     public static func _storage<M: Model>(
         assigningOptional value: Self?, replacing storage: borrowing Reference<Self>, in owner: M,
-        slot: Int
+        slot: Slot
     ) -> Reference<Self>? {
         guard let core = owner._$core else {
             // First: the owner may be given itself.
@@ -54,7 +54,7 @@ extension Model {
     }
 
     public static func _optionalValue<M: Model>(
-        of storage: Reference<Self>, in owner: M, slot: Int
+        of storage: Reference<Self>, in owner: M, slot: Slot
     ) -> Self? {
         if storage.id == .none { return nil }
         if let target = owner._$state.target(in: slot) {

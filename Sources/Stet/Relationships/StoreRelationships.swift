@@ -4,15 +4,15 @@ import StetStore
 struct MemberRelationship: Sendable {
     let name: String
     /// The place among the owner's properties, for the order of violations.
-    let slot: Int
+    let slot: Slot
     /// Where its members are listed.
     let end: MemberEnd
     let removesOrphans: Bool
 
-    init?(_ relationship: Relationship, _ index: Int, of owner: Int, in schema: Schema) {
+    init?(_ relationship: Relationship, _ index: Int, of owner: EntityNumber, in schema: Schema) {
         guard let end = schema.membersEnd(of: relationship) else { return nil }
         name = relationship.name
-        slot = schema.entities[owner - 1].properties.count + index
+        slot = Slot(schema.entities[owner].properties.count + index)
         self.end = end
         removesOrphans = relationship.removesOrphans
     }
@@ -28,24 +28,24 @@ struct StoreRelationships: Sendable {
     let removeOrphans: Bool
 
     init(_ schema: Schema) {
-        let all = schema.entities.enumerated().map { offset, entity in
+        let all = schema.entities.numbered.map { number, entity in
             entity.relationships.enumerated().compactMap { index, relationship in
-                MemberRelationship(relationship, index, of: offset + 1, in: schema)
+                MemberRelationship(relationship, index, of: number, in: schema)
             }
         }
         byOwner = all
-        removingOrphans = schema.entities.indices.map { offset in
+        removingOrphans = schema.entities.numbers.map { entity in
             all.joined().filter {
-                $0.removesOrphans && $0.end.isReference && $0.end.member == offset + 1
+                $0.removesOrphans && $0.end.isReference && $0.end.member == entity
             }
         }
         removeOrphans = !removingOrphans.allSatisfy(\.isEmpty)
     }
 
-    func relationships(of entity: Int) -> [MemberRelationship] { byOwner[entity - 1] }
+    func relationships(of entity: EntityNumber) -> [MemberRelationship] { byOwner[entity] }
 
     /// Those that delete objects of an entity that they are taken from.
-    func removingOrphans(ofEntity entity: Int) -> [MemberRelationship] {
-        removingOrphans[entity - 1]
+    func removingOrphans(ofEntity entity: EntityNumber) -> [MemberRelationship] {
+        removingOrphans[entity]
     }
 }

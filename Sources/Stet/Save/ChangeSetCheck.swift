@@ -48,7 +48,7 @@ struct ChangeSetCheck {
         }.map { item in
             Violation(
                 code: .unconfirmedDeletion, operation: .delete,
-                entity: state.schema.entities[item.entity - 1].name, object: item.id,
+                entity: state.schema.entities[item.entity].name, object: item.id,
                 property: nil, slot: nil,
                 Sentence("{entity} is protected, and its deletion was not confirmed"),
                 messages: messages)
@@ -61,8 +61,9 @@ struct ChangeSetCheck {
         guard let changes = net.indexChanges, changes.hasClaims else { return [] }
         let conflicts = try store.file.read { try $0.conflicts(with: changes, through: horizon) }
         if conflicts.isEmpty { return [] }
-        let kinds = net.kinds
-        return net.schema.violations(conflicts, messages) { kinds[$0] }
+        return try net.schema.violations(
+            conflicts, messages, operation: { net.item($0)?.kind },
+            value: { try net.value(of: $0, slot: $1) })
     }
 
     private func violationsOfCounts(_ net: borrowing NetChanges) throws -> [Violation] {
@@ -72,18 +73,17 @@ struct ChangeSetCheck {
             return isAhead ? [] : try reader.miscounts(of: net, deleted: state.pending.deleted)
         }
         if miscounts.isEmpty { return [] }
-        let kinds = net.kinds
-        return net.schema.violations(miscounts, messages) { kinds[$0] }
+        return net.schema.violations(miscounts, messages) { net.item($0)?.kind }
     }
 
     // MARK: Validators
 
     private func asksCode(_ net: borrowing NetChanges) -> Bool {
         func hasValidators<M: Model>(_ type: M.Type) -> Bool { !M.validators.isEmpty }
-        var entity = 0
+        var entity: EntityNumber = 0
         for item in net.items where item.entity != entity {
             entity = item.entity
-            if let type = store.modelTypes[entity - 1], hasValidators(type) { return true }
+            if let type = store.modelTypes[entity], hasValidators(type) { return true }
         }
         return false
     }
@@ -98,7 +98,7 @@ struct ChangeSetCheck {
             while start < net.items.count {
                 let entity = net.items[start].entity
                 let end = net.items[start...].firstIndex { $0.entity != entity } ?? net.items.count
-                if let type = store.modelTypes[entity - 1] {
+                if let type = store.modelTypes[entity] {
                     violations += try validate(start..<end, net, of: type, failed, view)
                 }
                 start = end
@@ -125,7 +125,7 @@ struct ChangeSetCheck {
                 item.kind, item.id, old: old, new: new, isInvalid: failed.contains(item.id), view,
                 messages
             ) { slot in
-                let entity = state.schema.entities[item.entity - 1]
+                let entity = state.schema.entities[item.entity]
                 return item.kind == .delete
                     ? nil : try RecordBody(net.body(item.after), of: entity).value(slot)
             }
@@ -146,23 +146,16 @@ struct ChangeSetCheck {
     }
 }
 
-extension NetChanges {
-    /// What happens to each object.
-    var kinds: [ObjectID: ChangeKind] {
-        Dictionary(items.map { ($0.id, $0.kind) }, uniquingKeysWith: { first, _ in first })
-    }
-}
-
 extension Validators {
     /// What the validators report of one object.
     func violations(
         _ operation: ChangeKind, _ id: ObjectID, old: M.Snapshot?, new: M.Snapshot?,
         isInvalid: Bool, _ view: PendingStore, _ messages: MessageTable,
-        value: (Int) throws -> Value?
+        value: (Slot) throws -> Value?
     ) throws -> [Violation] {
         var violations: [Violation] = []
         var isInvalid = isInvalid
-        func tell(_ report: Report, _ slot: Int?) throws {
+        func tell(_ report: Report, _ slot: Slot?) throws {
             violations.append(
                 report.violation(
                     M._$description.entity, operation, id, slot, try slot.flatMap(value), messages))
@@ -188,7 +181,7 @@ extension Validators {
 extension Report {
     /// The violation that a validator has reported.
     func violation(
-        _ entity: Entity, _ operation: ChangeKind?, _ object: ObjectID?, _ slot: Int?,
+        _ entity: Entity, _ operation: ChangeKind?, _ object: ObjectID?, _ slot: Slot?,
         _ value: Value?, _ messages: MessageTable
     ) -> Violation {
         Violation(

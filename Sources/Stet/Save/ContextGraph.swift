@@ -34,7 +34,7 @@ struct ContextGraph: DeletionGraph {
         }
     }
 
-    func target(of object: ObjectKey, slot: Int) throws -> ObjectID? {
+    func target(of object: ObjectKey, slot: Slot) throws -> ObjectID? {
         guard let id = try core.load(object)?._$reference(in: slot), id != .none else {
             return nil
         }
@@ -72,7 +72,7 @@ struct ContextGraph: DeletionGraph {
             ofEntity: object._$entityNumber)
         where object._$reference(in: relationship.end.slot) == .none {
             if core.pending.placeBelow(object, entry, relationship.end).owner == .none { continue }
-            let owner = schema.entities[relationship.end.owner - 1].name
+            let owner = schema.entities[relationship.end.owner].name
             return try delete(object._$key, path: "\(owner).\(relationship.name)")
         }
     }

@@ -55,7 +55,7 @@ extension Model {
         return T(_value: normalized) ?? value
     }
 
-    private static func _$slot<T>(_ property: KeyPath<Snapshot, T>) -> Int {
+    private static func _$slot<T>(_ property: KeyPath<Snapshot, T>) -> Slot {
         guard let slot = _$description.slot(of: property) else {
             trap(
                 "validate(_:for:) of \(property), which is no property of \(_$name)")
@@ -65,7 +65,7 @@ extension Model {
 
     /// What rules and validators find wrong with a value that is normalised.
     private static func _$violations(
-        of value: Value, _ slot: Int, _ object: ObjectID?, _ messages: MessageTable
+        of value: Value, _ slot: Slot, _ object: ObjectID?, _ messages: MessageTable
     ) throws -> [Violation] {
         let entity = _$description.entity
         var violations = try entity.violations(of: value, slot: slot, object, messages)
@@ -81,7 +81,7 @@ extension Model {
 extension ContextCore {
     /// The other object that has a value of a unique property.
     fileprivate func violationsOfUniqueness<M: Model>(
-        _ value: Value, _ slot: Int, _ object: M
+        _ value: Value, _ slot: Slot, _ object: M
     ) throws -> [Violation] {
         if value == .null { return [] }
         let entity = table(for: M.self).entity
@@ -92,11 +92,11 @@ extension ContextCore {
             return []
         }
         let conflict = UniquenessConflict(index: index.number, object: object.id, other: other)
-        return schema.violations([conflict], messages) { _ in nil }
+        return schema.violations([conflict], messages) { _, _ in value }
     }
 
     private func holder<M: Model>(
-        of value: Value, _ index: NumberedIndex, _ slot: Int, besides object: M
+        of value: Value, _ index: NumberedIndex, _ slot: Slot, besides object: M
     ) throws -> ObjectID? {
         let wanted = try index.index.key(of: [value])
         var pendingIDs: Set<ObjectID> = [object.id]
@@ -114,7 +114,7 @@ extension ContextCore {
 
 extension Model {
     /// The value in a slot now; nil when it has no stored form.
-    fileprivate func _$value(slot: Int) throws -> Value {
+    fileprivate func _$value(slot: Slot) throws -> Value {
         guard let body = try? _$body() else { return .null }
         return try body.read(as: Self._$description.entity) { try $0.value(slot) }
     }

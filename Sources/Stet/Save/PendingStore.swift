@@ -7,17 +7,20 @@ public import StetStore
 /// validated anew. It is valid only while the validator runs that was given it.
 public final class PendingStore {
     private let store: Store
-    private let revision: Revision
-    /// The changes on top; nil when the validators have run.
+    /// The revision with the changes on top.
+    private let state: WorkingState
+    /// The changes; nil when the validators have run.
     private var changes: UnsafePointer<NetChanges>?
     private var lookups = Lookups()
     private var failure: (any Error)?
 
-    private init(_ store: Store, _ revision: Revision, _ changes: UnsafePointer<NetChanges>) {
+    private init(
+        _ store: Store, _ state: WorkingState, _ changes: UnsafePointer<NetChanges>
+    ) {
         self.store = store
-        self.revision = revision
+        self.state = state
         self.changes = changes
-        lookups.revision = revision
+        lookups.revision = state.revision
     }
 
     /// Runs validators with the store as changes will make it.
@@ -28,8 +31,9 @@ public final class PendingStore {
         _ store: Store, _ revision: Revision, _ changes: borrowing NetChanges,
         _ body: (PendingStore) throws -> Result
     ) throws -> (Result, Lookups) {
-        try withUnsafePointer(to: changes) { changes in
-            let view = PendingStore(store, revision, changes)
+        let state = try WorkingState(store.file.schema, at: revision, with: changes)
+        return try withUnsafePointer(to: changes) { changes in
+            let view = PendingStore(store, state, changes)
             defer { view.changes = nil }
             let result = try body(view)
             if let failure = view.failure { throw failure }
@@ -45,13 +49,8 @@ public final class PendingStore {
     public func object<M: Model>(_ type: M.Type, id: ObjectID) -> M.Snapshot? {
         let entity = number(of: type)
         lookups.note(entity: entity, id)
-        return reading(nil) { changes in
-            if let item = changes.item(entity, id) { return try snapshot(item, changes, type) }
-            return try store.file.read { reader in
-                try reader.withRecord(ofEntity: entity, id, asOf: revision) { record in
-                    try M._$decode(id, record.body)
-                }
-            }
+        return reading(nil) { state in
+            try state.row(entity, id).map { try M._$decode($0.id, $0.body) }
         }
     }
 
@@ -66,38 +65,16 @@ public final class PendingStore {
     ) -> M.Snapshot? {
         let entity = number(of: type)
         let index = store.uniqueIndex(of: type, property, entity)
-        let found = reading(nil) { try find(value._value, index, $0, type) }
+        let found = reading(nil) { state in
+            try state.object(of: index, with: [value._value])
+                .map { try M._$decode($0.id, $0.body) }
+        }
         if let found {
             lookups.note(entity: entity, found.id)
         } else {
             lookups.note(entity: entity)
         }
         return found
-    }
-
-    private func find<M: Model>(
-        _ value: Value, _ index: NumberedIndex, _ changes: borrowing NetChanges, _ type: M.Type
-    ) throws -> M.Snapshot? {
-        if value == .null { return nil }
-        let wanted = try index.index.key(of: [value])
-        let description = store.file.schema.entities[index.entity - 1]
-        let slots = index.index.parts.map(\.slot)
-        for item in changes.items where item.entity == index.entity && item.kind != .delete {
-            let body = try RecordBody(changes.body(item.after), of: description)
-            guard try index.index.key(of: slots.map { try body.value($0) }) == wanted else {
-                continue
-            }
-            return try snapshot(item, changes, type)
-        }
-        return try store.file.read { reader in
-            let ids = try reader.objects(of: index, with: [value], asOf: revision)
-            for id in ids where changes.item(index.entity, id) == nil {
-                return try reader.withRecord(ofEntity: index.entity, id, asOf: revision) {
-                    try M._$decode(id, $0.body)
-                }
-            }
-            return nil
-        }
     }
 
     /// All objects of a model, in no particular order.
@@ -109,30 +86,18 @@ public final class PendingStore {
     public func fetch<M: Model>(_ type: M.Type) -> [M.Snapshot] {
         let entity = number(of: type)
         lookups.note(entity: entity)
-        return reading([]) { changes in
+        return reading([]) { state in
             var found: [M.Snapshot] = []
-            var changed: Set<ObjectID> = []
-            for item in changes.items where item.entity == entity {
-                changed.insert(item.id)
-                if let snapshot = try snapshot(item, changes, type) { found.append(snapshot) }
-            }
-            try store.file.read { reader in
-                try reader.forEachRecord(ofEntity: entity, asOf: revision) { id, record in
-                    if !changed.contains(id) { found.append(try M._$decode(id, record.body)) }
-                    return true
-                }
+            let all = StoreQuery(entity: entity)
+            try QueryRun(state, all).forEachMatch { row in
+                found.append(try M._$decode(row.id, row.body))
+                return true
             }
             return found
         }
     }
 
-    private func snapshot<M: Model>(
-        _ item: NetChanges.Item, _ changes: borrowing NetChanges, _ type: M.Type
-    ) throws -> M.Snapshot? {
-        item.kind == .delete ? nil : try M._$decode(item.id, changes.body(item.after))
-    }
-
-    private func number<M: Model>(of type: M.Type) -> Int {
+    private func number<M: Model>(of type: M.Type) -> EntityNumber {
         guard let number = store.file.schema.number(ofEntity: M._$name) else {
             trap(
                 "\(M.self) is not a model of this store: name it in Store.open(at:for:)")
@@ -142,31 +107,21 @@ public final class PendingStore {
 
     /// What a validator gets of a read that failed; the save throws the error.
     private func reading<Result>(
-        _ failed: Result, _ body: (borrowing NetChanges) throws -> Result
+        _ failed: Result, _ body: (QueryState) throws -> Result
     ) -> Result {
         guard let changes else {
             trap(
                 "a PendingStore was used after its validator had returned: keep what you read")
         }
+        let view = QueryState.View(
+            state, pending: { changes.pointee.bodies(ofEntity: $0) },
+            change: { changes.pointee.body(of: $0) })
         do {
-            return try body(changes.pointee)
+            return try store.file.read { reader in try body(QueryState(reader, view)) }
         } catch {
             if failure == nil { failure = error }
             return failed
         }
-    }
-}
-
-extension NetChanges {
-    /// The change of an object, when all are sorted.
-    ///
-    /// - Complexity: O(log changes).
-    fileprivate borrowing func item(_ entity: Int, _ id: ObjectID) -> Item? {
-        let index = items.partitionPoint { ($0.entity, $0.id) < (entity, id) }
-        guard let item = items.element(at: index), item.entity == entity, item.id == id else {
-            return nil
-        }
-        return item
     }
 }
 
@@ -175,7 +130,7 @@ extension Store {
     ///
     /// - Precondition: there is one.
     func uniqueIndex<M: Model, T: StoredValue>(
-        of type: M.Type, _ property: KeyPath<M.Snapshot, T>, _ entity: Int
+        of type: M.Type, _ property: KeyPath<M.Snapshot, T>, _ entity: EntityNumber
     ) -> NumberedIndex {
         let slot = M._$description.slot(of: property)
         let index = file.schema.indexes(ofEntity: entity).first {

@@ -95,8 +95,8 @@ extension ContextCore {
 
 extension Store {
     /// True when deletions of the objects of an entity must be confirmed.
-    func isProtected(_ entity: Int) -> Bool {
-        modelTypes.element(at: entity - 1).flatMap { $0 }.map { !($0 is any Deletable.Type) }
+    func isProtected(_ entity: EntityNumber) -> Bool {
+        modelTypes.element(at: entity).flatMap { $0 }.map { !($0 is any Deletable.Type) }
             ?? false
     }
 
@@ -110,9 +110,9 @@ extension Store {
         let schema = file.schema
         let head = try revision()
         let lost = try file.read { reader in
-            try schema.entities.enumerated().filter { !$0.element.isRemoved }.map { index, entity in
+            try schema.entities.numbered.filter { !$1.isRemoved }.map { number, entity in
                 var objects: [ObjectID] = []
-                try reader.forEachRecord(ofEntity: index + 1, asOf: head) { id, _ in
+                try reader.forEachRecord(ofEntity: number, asOf: head) { id, _ in
                     objects.append(id)
                     return true
                 }

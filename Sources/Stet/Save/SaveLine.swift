@@ -156,7 +156,7 @@ final class SaveLine {
         StoreFollower(core).show(commit)
         withExtendedLifetime(sent) {}
         move(.sent, to: .saved)
-        for observer in core.settings.didCommitObservers.active() { observer(commit) }
+        core.announce(commit)
     }
 
     /// The end of a save that had nothing to write.

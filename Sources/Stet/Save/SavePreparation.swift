@@ -80,7 +80,7 @@ struct SavePreparation {
         try DeleteRules.denials(of: core.state.pending.deleted, in: graph).map { denial in
             Violation(
                 code: .deleteDenied, operation: .delete,
-                entity: core.schema.entities[denial.object.entity - 1].name,
+                entity: core.schema.entities[denial.object.entity].name,
                 object: denial.object.id, property: denial.property, slot: denial.slot,
                 denial.isOfReference ? .deleteDeniedByOne : .deleteDenied,
                 others: denial.blocking, messages: core.messages)
@@ -191,7 +191,7 @@ struct SavePreparation {
         guard let entity = object._$state.table?.description,
             let old = try? M._$body(of: capture).values(of: entity),
             let new = try? object._$body().values(of: entity),
-            let slot = entity.properties.indices.first(where: { old[$0] != new[$0] })
+            let slot = entity.properties.slots.first(where: { old[$0] != new[$0] })
         else { return nil }
         return Violation(
             code: .unsettled, entity: M._$name, object: object.id,
@@ -271,9 +271,9 @@ extension ContextCore {
     func stampedObjects(_ net: borrowing NetChanges) -> [Int] {
         net.items.filter { item in
             item.kind != .delete
-                && schema.entities[item.entity - 1].stampedSlots.contains { slot in
+                && schema.entities[item.entity].stampedSlots.contains { slot in
                     item.kind == .insert
-                        || schema.entities[item.entity - 1].properties[slot].stamp == .update
+                        || schema.entities[item.entity].properties[slot].stamp == .update
                 }
         }.map(\.position)
     }
@@ -284,7 +284,7 @@ extension NetChanges {
     mutating func stamp(_ time: Date) {
         let word = time.timeIntervalSinceReferenceDate.bitPattern
         for item in items where item.kind != .delete {
-            let entity = schema.entities[item.entity - 1]
+            let entity = schema.entities[item.entity]
             for slot in entity.stampedSlots
             where item.kind == .insert || entity.properties[slot].stamp == .update {
                 overwrite(date: word, slot: slot, in: item)

@@ -76,7 +76,7 @@ struct ObjectValidator<M: Model> {
 }
 
 struct PropertyValidator<M: Model> {
-    let slot: Int
+    let slot: Slot
     /// Asks about the property of a snapshot.
     let check: (M.Snapshot, ChangeKind) -> [Report]
     /// Asks about a value by itself; nothing for one of another type.
@@ -106,7 +106,7 @@ struct Report {
     let sentence: Sentence
     let code: Violation.Code
     let reason: String?
-    var slot: Int?
+    var slot: Slot?
 }
 
 /// What a validator sees of one property, and where it reports.

@@ -60,7 +60,7 @@ struct ExportCommand: StoreCommand {
     }
 
     private func write(
-        _ numbers: [Int], _ revision: Revision, _ store: StoreFile, _ output: Output
+        _ numbers: [EntityNumber], _ revision: Revision, _ store: StoreFile, _ output: Output
     ) throws {
         for number in Set(numbers).sorted() {
             if format == .csv {

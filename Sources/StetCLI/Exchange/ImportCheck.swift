@@ -46,7 +46,10 @@ struct ImportCheck {
         try changes.collectIndexChanges()
         guard let indexChanges = changes.indexChanges else { return }
         let conflicts = try reader.conflicts(with: indexChanges)
-        for violation in schema.violations(conflicts, .english, operation: { _ in nil }) {
+        let violations = try schema.violations(conflicts, .english) {
+            try changes.value(of: $0, slot: $1)
+        }
+        for violation in violations {
             // Of two rows the first may stay.
             let (line, other) = (
                 line(violation, violation.object), line(violation, violation.other)
@@ -60,7 +63,7 @@ struct ImportCheck {
         _ changes: borrowing NetChanges, _ reader: borrowing StoreReader
     ) throws {
         let miscounts = try reader.miscounts(of: changes)
-        for violation in schema.violations(miscounts, .english, operation: { _ in nil }) {
+        for violation in schema.violations(miscounts, .english) {
             guard line(violation, violation.object) == nil, let owner = violation.object else {
                 note(violation)
                 continue
@@ -102,7 +105,7 @@ struct ImportCheck {
                 missing.append(
                     ImportProblem(
                         "\(name) refers to \(target.id), which is no "
-                            + schema.entities[target.entity - 1].name,
+                            + schema.entities[target.entity].name,
                         property: name))
             }
             if !row.hasSameBody {
@@ -123,14 +126,14 @@ struct ImportCheck {
     /// An import updates objects and deletes none, not even one that is taken from its owner.
     private func orphaned(_ row: ImportRow) throws -> [ImportProblem] {
         if row.before == nil || row.hasSameBody { return [] }
-        var owned: Set<Int> = []
+        var owned: Set<Slot> = []
         try forEachReference(of: row, row.after) { _, slot, _ in owned.insert(slot) }
         var problems: [ImportProblem] = []
         try forEachReference(of: row, row.before) { property, slot, owner in
             guard !owned.contains(slot), let end = schema.end(ofEntity: row.key.entity, slot: slot),
                 let relationship = schema.relationship(at: end), relationship.removesOrphans
             else { return }
-            let owner = schema.entities[owner.entity - 1].name
+            let owner = schema.entities[owner.entity].name
             problems.append(
                 ImportProblem(
                     "\(property.name) can't be nil: \(owner).\(relationship.name) deletes what "
@@ -142,9 +145,9 @@ struct ImportCheck {
 
     private func forEachReference(
         of row: ImportRow, _ bytes: [UInt8]?,
-        _ body: (Property, _ slot: Int, ObjectKey) throws -> Void
+        _ body: (Property, _ slot: Slot, ObjectKey) throws -> Void
     ) throws {
-        let entity = schema.entities[row.key.entity - 1]
+        let entity = schema.entities[row.key.entity]
         try bytes?.withUnsafeBytes { bytes in
             try RecordBody(bytes, of: entity).forEachReference { slot, id in
                 let property = entity.properties[slot]

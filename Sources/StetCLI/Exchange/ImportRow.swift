@@ -49,7 +49,7 @@ struct ImportConversion {
         self.schema = schema
         self.entity = entity
         self.time = time
-        shapes = schema.entities.indices.map { ObjectShape(schema, ofEntity: $0 + 1) }
+        shapes = schema.entities.numbers.map { ObjectShape(schema, ofEntity: $0) }
         state = WorkingState(schema, at: revision)
     }
 
@@ -73,7 +73,7 @@ struct ImportConversion {
         guard let id = record.id.map({ ObjectID($0) }) ?? ObjectID() else {
             return (nil, [ImportProblem("the id is no UUID")])
         }
-        let shape = shapes[number - 1]
+        let shape = shapes[number]
         let key = ObjectKey(number, id)
         let last = try reader.head().revision
         let known = try reader.lastChange(ofEntity: number, id, asOf: last)
@@ -104,8 +104,8 @@ struct ImportConversion {
         var values = old ?? Array(repeating: .null, count: entity.properties.count)
         var problems = record.fields.keys.filter { !shape.names.contains($0) }.sorted()
             .map { ImportProblem("\(entity.name) has no property \($0)") }
-        var sound: [Int] = []
-        for (slot, property) in entity.properties.enumerated() {
+        var sound: [Slot] = []
+        for (slot, property) in entity.properties.slotted {
             guard let field = record.fields[property.name], !property.isMissing(field) else {
                 if values[slot] == .null, !property.isOptional, property.stamp == nil {
                     problems.append(property.problem("is missing"))
@@ -163,7 +163,7 @@ struct ImportConversion {
             } else {
                 let last = try state.lastPosition(of: owner, at: end, reader)
                 guard let next = ListPosition.between(last, nil) else {
-                    let property = shapes[key.entity - 1].entity.properties[end.slot]
+                    let property = shapes[key.entity].entity.properties[end.slot]
                     problems.append(property.problem("has no place left behind the last member"))
                     continue
                 }

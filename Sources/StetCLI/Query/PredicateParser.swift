@@ -14,9 +14,10 @@ struct PredicateParser {
     private var place = 0
     private var depth = 0
     /// What names stand for, the innermost condition of members last.
-    private var scopes: [(object: QueryObject, entity: Int)]
+    private var scopes: [(object: QueryObject, entity: EntityNumber)]
 
-    private init(_ text: String, _ schema: Schema, _ entity: Int) throws(PredicateMistake) {
+    private init(_ text: String, _ schema: Schema, _ entity: EntityNumber) throws(PredicateMistake)
+    {
         self.schema = schema
         tokens = try PredicateLexer.tokens(of: text)
         scopes = [(.root, entity)]
@@ -24,7 +25,7 @@ struct PredicateParser {
 
     /// The condition that a text says.
     static func condition(
-        _ text: String, _ schema: Schema, entity: Int
+        _ text: String, _ schema: Schema, entity: EntityNumber
     ) throws(PredicateMistake) -> QueryNode {
         var parser = try PredicateParser(text, schema, entity)
         let node = try parser.either()
@@ -34,7 +35,7 @@ struct PredicateParser {
 
     /// The property that a text names, to sort by.
     static func sortKey(
-        _ text: String, _ schema: Schema, entity: Int
+        _ text: String, _ schema: Schema, entity: EntityNumber
     ) throws(PredicateMistake) -> QueryNode {
         var parser = try PredicateParser(text, schema, entity)
         let start = parser.token.offset
@@ -119,7 +120,7 @@ struct PredicateParser {
         let (place, name) = try walk()
         guard let (members, target) = relationship(place, name) else {
             throw PredicateMistake(
-                "\(name) is no relationship to many of \(schema.entities[place.entity - 1].name)",
+                "\(name) is no relationship to many of \(schema.entities[place.entity].name)",
                 at: start)
         }
         try expect("{")
@@ -238,7 +239,7 @@ struct PredicateParser {
 
     // MARK: Paths
 
-    private typealias Place = (object: QueryObject, entity: Int)
+    private typealias Place = (object: QueryObject, entity: EntityNumber)
 
     /// Follows references up to the last name.
     private mutating func walk() throws(PredicateMistake) -> (Place, String) {
@@ -248,7 +249,7 @@ struct PredicateParser {
             let name = try takeName()
             guard [.sign("."), .sign("?.")].contains(token.kind) else { return (place, name) }
             if relationship(place, name) != nil { return (place, name) }
-            let entity = schema.entities[place.entity - 1]
+            let entity = schema.entities[place.entity]
             guard let slot = entity.slot(of: name) else { throw unknown(name, place, start) }
             guard let target = entity.properties[slot].target,
                 let number = schema.number(ofEntity: target)
@@ -271,7 +272,7 @@ struct PredicateParser {
     private mutating func path() throws(PredicateMistake) -> PredicatePath {
         let start = token.offset
         let (place, name) = try walk()
-        let entity = schema.entities[place.entity - 1]
+        let entity = schema.entities[place.entity]
         if let slot = entity.slot(of: name) {
             return PredicatePath(
                 node: .property(place.object, slot: slot), type: entity.properties[slot].type.widest
@@ -291,8 +292,8 @@ struct PredicateParser {
 
     private func relationship(
         _ place: Place, _ name: String
-    ) -> (QueryMembers, target: Int)? {
-        let entity = schema.entities[place.entity - 1]
+    ) -> (QueryMembers, target: EntityNumber)? {
+        let entity = schema.entities[place.entity]
         guard let index = entity.relationships.firstIndex(where: { $0.name == name }),
             let target = schema.number(ofEntity: entity.relationships[index].target)
         else { return nil }
@@ -305,7 +306,7 @@ struct PredicateParser {
     }
 
     private func unknown(_ name: String, _ place: Place, _ offset: Int) -> PredicateMistake {
-        let entity = schema.entities[place.entity - 1]
+        let entity = schema.entities[place.entity]
         let names = entity.properties.map(\.name) + entity.relationships.map(\.name)
         let known = names.isEmpty ? "none" : names.joined(separator: ", ")
         return PredicateMistake(

@@ -99,7 +99,7 @@ struct QueryCommand: StoreCommand {
         }
     }
 
-    private func order(_ schema: Schema, _ entity: Int) throws -> [QueryOrder] {
+    private func order(_ schema: Schema, _ entity: EntityNumber) throws -> [QueryOrder] {
         try (sort ?? "").split(separator: ",").map { key in
             let key = key.drop { $0 == " " }
             let isDescending = key.first == "-"

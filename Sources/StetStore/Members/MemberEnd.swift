@@ -14,7 +14,7 @@ package struct MemberEnd: Hashable, Sendable {
     /// What makes an object a member of an owner.
     package enum Source: Hashable, Sendable {
         /// The member refers to the owner in a slot.
-        case reference(slot: Int)
+        case reference(slot: Slot)
         /// The member is the target of a link whose source is the owner.
         case targets(link: Int)
         /// The member is the source of a link whose target is the owner.
@@ -23,9 +23,9 @@ package struct MemberEnd: Hashable, Sendable {
 
     package let number: EndNumber
     /// The entity of the owners.
-    package let owner: Int
+    package let owner: EntityNumber
     /// The entity of the members.
-    package let member: Int
+    package let member: EntityNumber
     package let source: Source
     /// True when the members of an owner have positions: for both ends of ordered links, too.
     package let isOrdered: Bool
@@ -41,7 +41,7 @@ package struct MemberEnd: Hashable, Sendable {
     }
 
     /// The slot in which a member refers to its owner; -1 for an end of links.
-    package var slot: Int {
+    package var slot: Slot {
         if case .reference(let slot) = source { slot } else { -1 }
     }
 
@@ -129,13 +129,13 @@ extension Schema {
     /// The end whose members are the objects of an entity that refer to an owner in a slot.
     ///
     /// - Complexity: O(references of the entity).
-    package func end(ofEntity entity: Int, slot: Int) -> MemberEnd? {
+    package func end(ofEntity entity: EntityNumber, slot: Slot) -> MemberEnd? {
         referenceEnds(ofMember: entity).first { $0.slot == slot }
     }
 
     /// The ends of the references of the objects of an entity, in the order of slots.
-    package func referenceEnds(ofMember entity: Int) -> [MemberEnd] {
-        referenceEndsByMember.element(at: entity - 1) ?? []
+    package func referenceEnds(ofMember entity: EntityNumber) -> [MemberEnd] {
+        referenceEndsByMember.element(at: entity) ?? []
     }
 
     /// The two ends of a type of links.
@@ -162,7 +162,7 @@ extension Schema {
     }
 
     /// The ends at which the objects of an entity are owners.
-    package func ends(ofOwner entity: Int) -> [MemberEnd] {
-        endsByOwner.element(at: entity - 1) ?? []
+    package func ends(ofOwner entity: EntityNumber) -> [MemberEnd] {
+        endsByOwner.element(at: entity) ?? []
     }
 }

@@ -1,9 +1,9 @@
 /// The identity of an object in a store: its entity and its id.
 package struct ObjectKey: Hashable, Sendable {
-    package let entity: Int
+    package let entity: EntityNumber
     package let id: ObjectID
 
-    package init(_ entity: Int, _ id: ObjectID) {
+    package init(_ entity: EntityNumber, _ id: ObjectID) {
         self.entity = entity
         self.id = id
     }

@@ -74,7 +74,7 @@ extension StoreReader {
 
     /// The revisions of the changes of all links whose source an object is, as far as the journal
     /// has them, in ascending order.
-    func linkRevisions(ofEntity entity: Int, _ source: ObjectID) throws -> [Revision] {
+    func linkRevisions(ofEntity entity: EntityNumber, _ source: ObjectID) throws -> [Revision] {
         var revisions: Set<Revision> = []
         let floor = try floor()
         for end in file.schema.ends(ofOwner: entity) {

@@ -65,12 +65,12 @@ extension Verification {
     }
 
     private mutating func expectReferences(_ expected: inout Set<Listing>) throws {
-        for (index, objects) in states.enumerated() {
-            let entity = file.schema.entities[index]
-            let ends = file.schema.referenceEnds(ofMember: index + 1)
+        for (number, objects) in states.numbered {
+            let entity = file.schema.entities[number]
+            let ends = file.schema.referenceEnds(ofMember: number)
             if ends.isEmpty { continue }
             for (id, state) in objects {
-                guard let body = try values(of: state, index + 1, file.history) else { continue }
+                guard let body = try values(of: state, number, file.history) else { continue }
                 try body.withUnsafeBytes { bytes in
                     let body = try RecordBody(bytes, of: entity)
                     for end in ends {

@@ -18,7 +18,7 @@ struct IndexBuild {
         var base: Revision
         /// The objects of this entity are done up to `last`, those of entities before it all; one
         /// more than there are entities when everything is done.
-        var entity = 1
+        var entity: EntityNumber = 1
         var last = ObjectID.none
         /// The objects that are done.
         var doneCount = 0
@@ -44,8 +44,8 @@ struct IndexBuild {
     }
 
     /// The entities that get indexes.
-    private var entities: [Int] {
-        Set(migration.addedIndexes.map(\.entity)).filter { migration.upcasts[$0 - 1] != nil }
+    private var entities: [EntityNumber] {
+        Set(migration.addedIndexes.map(\.entity)).filter { migration.upcasts[$0] != nil }
             .sorted()
     }
 
@@ -74,7 +74,7 @@ struct IndexBuild {
         try StoreTables.put(indexBuild: nil, in: transaction)
         guard let progress else { return false }
         return progress.digest == digest && progress.base == head.revision
-            && progress.entity > migration.to.entities.count
+            && progress.entity.index >= migration.to.entities.count
     }
 
     /// Does a batch; how many objects are done, nil when nothing is left to do.
@@ -91,8 +91,8 @@ struct IndexBuild {
                 digest: digest, base: head.revision, numbers: migration.addedIndexes.map(\.number))
         }
         guard let entity = entities.first(where: { $0 >= progress.entity }) else {
-            if progress.entity > migration.to.entities.count { return nil }
-            progress.entity = migration.to.entities.count + 1
+            if progress.entity.index >= migration.to.entities.count { return nil }
+            progress.entity = EntityNumber(index: migration.to.entities.count)
             try StoreTables.put(indexBuild: progress, in: transaction)
             return progress.doneCount
         }
@@ -102,7 +102,7 @@ struct IndexBuild {
         let batch = try writer.addEntries(
             ofEntity: entity, after: progress.last, limit: Self.batchCount, in: transaction)
         if batch.isLast {
-            progress.entity = entity + 1
+            progress.entity = EntityNumber(index: entity.index + 1)
             progress.last = .none
         } else {
             progress.last = batch.last
@@ -146,7 +146,7 @@ extension StoreTables {
         var reader = ByteReader(value)
         var progress = IndexBuild.Progress(
             digest: try reader.read(), base: Revision(try reader.read()), numbers: [])
-        progress.entity = Int(try reader.read(UInt16.self))
+        progress.entity = EntityNumber(try reader.read(UInt16.self))
         progress.last = try reader.readObjectID()
         progress.doneCount = Int(try reader.read(UInt32.self))
         while reader.remaining > 0 { progress.numbers.append(Int(try reader.read(UInt16.self))) }
@@ -160,7 +160,7 @@ extension StoreTables {
         var buffer = ByteBuffer(capacity: 64)
         buffer.append(progress.digest)
         buffer.append(progress.base.number)
-        buffer.append(UInt16(progress.entity))
+        buffer.append(UInt16(progress.entity.rawValue))
         buffer.append(progress.last)
         buffer.append(UInt32(clamping: progress.doneCount))
         for number in progress.numbers { buffer.append(UInt16(number)) }

@@ -19,19 +19,19 @@ package struct Migration: Hashable, Sendable {
         guard to.links.count >= from.links.count,
             zip(from.links, to.links).allSatisfy({ $1.isRemoved || !$0.isRemoved })
         else { throw DecodingFailure("a migration that moves links") }
-        for number in to.entities.indices.map({ $0 + 1 }) {
+        for number in to.entities.numbers {
             let (old, new) = (from.entity(numbered: number), to.entity(numbered: number))
-            let isAdded = number > from.entities.count
+            let isAdded = number.index >= from.entities.count
             // The number of an entity that is gone is not used again.
             guard isAdded ? new != nil : new == nil || old != nil,
-                (upcasts[number - 1] != nil) == (old != nil && new != nil)
+                (upcasts[number] != nil) == (old != nil && new != nil)
             else { throw DecodingFailure("a migration that moves entity \(number)") }
         }
     }
 
     /// The numbers of the entities that are gone.
-    var removedEntities: [Int] {
-        from.entities.indices.map { $0 + 1 }.filter {
+    var removedEntities: [EntityNumber] {
+        from.entities.numbers.filter {
             from.entity(numbered: $0) != nil && to.entity(numbered: $0) == nil
         }
     }
@@ -72,7 +72,7 @@ extension Migration {
         buffer.append(Self.format)
         for bytes in [from.encoded(), to.encoded()] { Self.append(bytes, to: &buffer) }
         for case let upcast? in upcasts {
-            for slot in upcast.slots { buffer.append(slot.map(UInt16.init) ?? Self.noSlot) }
+            for slot in upcast.slots { buffer.append(slot.map { UInt16($0.index) } ?? Self.noSlot) }
             Self.append(upcast.defaults, to: &buffer)
         }
         return Array(buffer.bytes)
@@ -94,13 +94,13 @@ extension Migration {
         }
         let from = try Schema(decoding: try readBytes())
         let to = try Schema(decoding: try readBytes())
-        let upcasts: [Upcast?] = try to.entities.enumerated().map { offset, entity in
-            guard !entity.isRemoved, let old = from.entity(numbered: offset + 1) else {
+        let upcasts: [Upcast?] = try to.entities.numbered.map { number, entity in
+            guard !entity.isRemoved, let old = from.entity(numbered: number) else {
                 return nil
             }
             let slots = try entity.properties.map { _ in
                 let slot: UInt16 = try reader.read()
-                return slot == Self.noSlot ? nil : Int(slot)
+                return slot == Self.noSlot ? nil : Slot(slot)
             }
             return try Upcast(
                 from: old, to: entity, slots: slots, defaults: Array(try readBytes()))

@@ -23,8 +23,8 @@ struct MigrationWriter {
         let hasIndexes = !(migration.from.indexes + migration.to.indexes).isEmpty
         indexes = hasIndexes ? try transaction.table(StoreTables.indexesName) : nil
         var records: [Table] = []
-        for offset in migration.to.entities.indices {
-            records.append(try transaction.table(StoreTables.recordsName(offset + 1)))
+        for entity in migration.to.entities.numbers {
+            records.append(try transaction.table(StoreTables.recordsName(entity)))
         }
         self.records = records
     }
@@ -42,7 +42,7 @@ struct MigrationWriter {
         }
         try append(&head, time: time, in: transaction)
         for index in migration.removedIndexes { try remove(index, in: transaction) }
-        for entity in migration.removedEntities { try transaction.empty(records[entity - 1]) }
+        for entity in migration.removedEntities { try transaction.empty(records[entity]) }
         for end in migration.removedEnds { try members.remove(end: end, in: transaction) }
         for end in migration.reorderedEnds { try reorder(end, in: transaction) }
         if !isBuilt { try buildIndexes(in: transaction) }
@@ -58,7 +58,7 @@ struct MigrationWriter {
         var edits: [MemberEdit] = []
         if end.isReference {
             try forEachRecord(ofEntity: end.member, in: transaction) { id, body in
-                let body = try RecordBody(body, of: migration.to.entities[end.member - 1])
+                let body = try RecordBody(body, of: migration.to.entities[end.member])
                 if let owner = try body.reference(end.slot) {
                     edits.append(
                         MemberEdit(end.number, of: owner, id, try body.position(end.slot), .put))
@@ -97,10 +97,10 @@ struct MigrationWriter {
     }
 
     private func buildIndexes(in transaction: borrowing WriteTransaction) throws {
-        for (offset, upcast) in migration.upcasts.enumerated() {
-            let built = addedIndexes(ofEntity: offset + 1)
+        for (entity, upcast) in migration.upcasts.numbered {
+            let built = addedIndexes(ofEntity: entity)
             guard let upcast, !built.isEmpty else { continue }
-            try forEachRecord(ofEntity: offset + 1, in: transaction) { id, body in
+            try forEachRecord(ofEntity: entity, in: transaction) { id, body in
                 let body = try RecordBody(body, of: upcast.to)
                 for index in built { try add(id, body, to: index, in: transaction) }
                 return true
@@ -113,12 +113,12 @@ struct MigrationWriter {
     private func renewFloor(_ head: Head, in transaction: borrowing WriteTransaction) throws {
         guard var floor = try JournalFloor.read(in: transaction.reading) else { return }
         var digest = StateDigest()
-        for (offset, entity) in migration.to.entities.enumerated() where !entity.isRemoved {
-            try transaction.reading.scan(records[offset]) { key, value in
+        for (number, entity) in migration.to.entities.numbered where !entity.isRemoved {
+            try transaction.reading.scan(records[number]) { key, value in
                 guard key.count == 16 else {
                     throw DecodingFailure("a record key of \(key.count) bytes")
                 }
-                digest += try after.digest(ofEntity: offset + 1, ObjectID(bytes: key), value)
+                digest += try after.digest(ofEntity: number, ObjectID(bytes: key), value)
                 return true
             }
         }
@@ -153,7 +153,7 @@ struct MigrationWriter {
         return digest
     }
 
-    private func addedIndexes(ofEntity entity: Int) -> [NumberedIndex] {
+    private func addedIndexes(ofEntity entity: EntityNumber) -> [NumberedIndex] {
         migration.addedIndexes.filter { $0.entity == entity }
     }
 
@@ -161,7 +161,7 @@ struct MigrationWriter {
     ///
     /// - Throws: as `write`.
     func addEntries(
-        ofEntity entity: Int, after last: ObjectID, limit: Int,
+        ofEntity entity: EntityNumber, after last: ObjectID, limit: Int,
         in transaction: borrowing WriteTransaction
     ) throws -> (count: Int, last: ObjectID, isLast: Bool) {
         let built = addedIndexes(ofEntity: entity)
@@ -172,7 +172,7 @@ struct MigrationWriter {
                 done.isLast = false
                 return false
             }
-            let body = try RecordBody(new, of: migration.to.entities[entity - 1])
+            let body = try RecordBody(new, of: migration.to.entities[entity])
             for index in built { try add(id, body, to: index, in: transaction) }
             done.count += 1
             done.last = id
@@ -201,14 +201,14 @@ struct MigrationWriter {
     /// Calls `body` for each object of an entity, with its body in the new schema, until it answers
     /// false.
     private func forEachRecord(
-        ofEntity entity: Int, from first: ObjectID = .none,
+        ofEntity entity: EntityNumber, from first: ObjectID = .none,
         in transaction: borrowing WriteTransaction,
         _ body: (ObjectID, UnsafeRawBufferPointer) throws -> Bool
     ) throws {
         var lower: [UInt8] = []
         if first != .none { first.append(to: &lower) }
         let range = KeyRange(lower: lower)
-        try transaction.reading.scan(records[entity - 1], range) { key, value in
+        try transaction.reading.scan(records[entity], range) { key, value in
             guard key.count == 16 else {
                 throw DecodingFailure("a record key of \(key.count) bytes")
             }
@@ -269,7 +269,7 @@ struct MigrationWriter {
                 let whole = try self.values(of: entry.id, index, in: transaction.reading)
                 guard whole == values else { return true }
             }
-            let entity = migration.to.entities[index.entity - 1]
+            let entity = migration.to.entities[index.entity]
             throw StoreError(
                 .migrationFailed, path: transaction.reading.environment.path,
                 message: "The store can't be migrated: \(id) and \(entry.id) have the same values "
@@ -286,7 +286,7 @@ struct MigrationWriter {
         let value = try withUnsafeTemporaryAllocation(byteCount: 16, alignment: 8) { key in
             id.store(to: key.baseAddress!)
             return try transaction.get(
-                UnsafeRawBufferPointer(key), in: records[index.entity - 1])
+                UnsafeRawBufferPointer(key), in: records[index.entity])
         }
         guard let value else { return nil }
         let header = try RecordHeader(decoding: value)
@@ -295,7 +295,7 @@ struct MigrationWriter {
             stored, ofEntity: index.entity, from: Int(header.schemaRevision)
         ) { body in
             try index.index.key(
-                of: try RecordBody(body, of: migration.to.entities[index.entity - 1]))
+                of: try RecordBody(body, of: migration.to.entities[index.entity]))
         }
     }
 }
@@ -303,7 +303,7 @@ struct MigrationWriter {
 extension SchemaHistory {
     /// Calls `body` with the body of a record as one of the present schema.
     func withBody<Result>(
-        _ stored: UnsafeRawBufferPointer, ofEntity entity: Int, from revision: Int,
+        _ stored: UnsafeRawBufferPointer, ofEntity entity: EntityNumber, from revision: Int,
         _ body: (UnsafeRawBufferPointer) throws -> Result
     ) throws -> Result {
         guard let upcast = try upcast(ofEntity: entity, from: revision), !upcast.isIdentity else {

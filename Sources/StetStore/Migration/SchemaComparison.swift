@@ -33,8 +33,8 @@ package struct SchemaComparison {
         self.origins = origins
         schema = stored
         let entities = matchEntities(declared)
-        for (offset, entity) in entities.enumerated() {
-            guard let old = stored.entity(numbered: offset + 1), !entity.isRemoved else {
+        for (number, entity) in entities.numbered {
+            guard let old = stored.entity(numbered: number), !entity.isRemoved else {
                 upcasts.append(nil)
                 continue
             }
@@ -81,12 +81,12 @@ extension SchemaComparison {
     }
 
     /// The number that the entity of a stored reference has.
-    private func number(ofTarget name: String?) -> Int? {
+    private func number(ofTarget name: String?) -> EntityNumber? {
         name.flatMap { stored.number(ofEntity: $0) }
     }
 
     /// The number that the entity of a declared reference has in the store; nil when it is new.
-    private func newNumber(ofTarget name: String?) -> Int? {
+    private func newNumber(ofTarget name: String?) -> EntityNumber? {
         guard let name else { return nil }
         if let number = stored.number(ofEntity: name) { return number }
         return origins.entityNames[name].flatMap { stored.number(ofEntity: $0) }
@@ -100,7 +100,7 @@ extension SchemaComparison {
         _ old: Entity, _ new: Entity
     ) throws -> Upcast? {
         let problemCount = problems.count
-        var slots: [Int?] = []
+        var slots: [Slot?] = []
         var defaults: [Value] = []
         let names = origins.propertyNames[new.name] ?? [:]
         for property in new.properties {
@@ -119,7 +119,7 @@ extension SchemaComparison {
                 slot.map { compare(old.properties[$0], property, new) }
                     ?? added(property, new))
         }
-        for (slot, property) in old.properties.enumerated() where !slots.contains(slot) {
+        for (slot, property) in old.properties.slotted where !slots.contains(slot) {
             steps.append("removes \(new.name).\(property.name) with its values")
         }
         let kept = slots.compactMap { $0 }
@@ -232,11 +232,11 @@ extension SchemaComparison {
             stored.index(numbered: number) == nil
         }.makeIterator()
         var numbers: [Int] = []
-        for (offset, entity) in entities.enumerated() {
-            let old = stored.indexes(ofEntity: offset + 1)
+        for (number, entity) in entities.numbered {
+            let old = stored.indexes(ofEntity: number)
             var kept: Set<Int> = []
             for index in entity.indexes {
-                let same = upcasts.element(at: offset)?.flatMap { upcast in
+                let same = upcasts.element(at: number)?.flatMap { upcast in
                     old.first { upcast.keepsEntries(of: $0.index, as: index) }
                 }
                 if let same, kept.insert(same.number).inserted {
@@ -246,13 +246,13 @@ extension SchemaComparison {
                     }
                 } else {
                     numbers.append(unused.next() ?? 0)
-                    if offset < stored.entities.count {
+                    if number.index < stored.entities.count {
                         steps.append("builds the \(index.title(in: entity))")
                     }
                 }
             }
             for index in old where !kept.contains(index.number) && !entity.isRemoved {
-                guard let former = stored.entity(numbered: offset + 1) else { continue }
+                guard let former = stored.entity(numbered: number) else { continue }
                 steps.append("drops the \(index.index.title(in: former))")
             }
         }
@@ -312,10 +312,10 @@ extension SchemaComparison {
             stored.end(numbered: number) == nil
         }.makeIterator()
         var numbers: [EndNumber] = []
-        for (offset, entity) in entities.enumerated() {
+        for (number, entity) in entities.numbered {
             for slot in entity.referenceSlots {
-                let former = upcasts.element(at: offset).flatMap { $0?.slots[slot] }
-                let end = former.flatMap { stored.end(ofEntity: offset + 1, slot: $0) }
+                let former = upcasts.element(at: number).flatMap { $0?.slots[slot] }
+                let end = former.flatMap { stored.end(ofEntity: number, slot: $0) }
                 numbers.append(end?.number ?? unused.next() ?? EndNumber(0))
             }
         }

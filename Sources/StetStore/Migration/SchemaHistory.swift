@@ -49,12 +49,12 @@ package final class SchemaHistory: Sendable {
     /// - Throws: `DecodingFailure` when the store has not had the schema, or the entity is not in
     ///   both.
     package func upcast(
-        ofEntity entity: Int, from revision: Int
+        ofEntity entity: EntityNumber, from revision: Int
     ) throws(DecodingFailure) -> Upcast? {
         if revision == current.revision { return nil }
         _ = try schema(revision)
         let first = current.revision - migrations.count
-        guard let upcast = upcasts[revision - first].element(at: entity - 1)?.flatMap({ $0 }) else {
+        guard let upcast = upcasts[revision - first].element(at: entity)?.flatMap({ $0 }) else {
             throw DecodingFailure("a record of entity \(entity) from before it was there")
         }
         return upcast

@@ -92,9 +92,9 @@ private struct CopyAdoption: ~Copyable {
         from base: Revision, through head: Revision, _ transaction: borrowing WriteTransaction
     ) throws {
         var targets: [Table] = []
-        for (offset, entity) in file.schema.entities.enumerated() {
-            targets.append(try transaction.table(StoreTables.recordsName(offset + 1)))
-            if entity.isRemoved { try transaction.empty(targets[offset]) }
+        for (number, entity) in file.schema.entities.numbered {
+            targets.append(try transaction.table(StoreTables.recordsName(number)))
+            if entity.isRemoved { try transaction.empty(targets[number]) }
         }
         var revision = base
         while revision < head {
@@ -102,11 +102,11 @@ private struct CopyAdoption: ~Copyable {
             let (envelope, body) = try file.journal.entry(revision, in: source)
             let commit = try Commit(
                 envelope: envelope, body: body, history: file.history, store: file.storeID)
-            var changed: [(Int, ObjectID)] = []
+            var changed: [(EntityNumber, ObjectID)] = []
             try commit.forEachChange { changed.append(($0.entity, $0.id)) }
             for (entity, id) in changed where file.schema.entity(numbered: entity) != nil {
                 try put(
-                    id, from: file.projection.records[entity - 1], to: targets[entity - 1],
+                    id, from: file.projection.records[entity], to: targets[entity],
                     transaction)
             }
         }

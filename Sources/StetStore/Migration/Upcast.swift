@@ -5,7 +5,7 @@ package struct Upcast: Hashable, Sendable {
     package let from: Entity
     package let to: Entity
     /// By slot of `to`, the slot of `from` that the value comes from; nil for what was added.
-    package let slots: [Int?]
+    package let slots: [Slot?]
     /// A body of `to`: the values of what was nil or not there.
     package let defaults: [UInt8]
     /// True when every body means the same in both.
@@ -14,7 +14,7 @@ package struct Upcast: Hashable, Sendable {
     /// - Throws: `DecodingFailure` when a value comes from a slot that does not exist, or of
     ///   another type.
     package init(
-        from: Entity, to: Entity, slots: [Int?], defaults: [UInt8]
+        from: Entity, to: Entity, slots: [Slot?], defaults: [UInt8]
     ) throws {
         self.from = from
         self.to = to
@@ -31,7 +31,7 @@ package struct Upcast: Hashable, Sendable {
         try defaults.withUnsafeBytes { _ = try RecordBody($0, of: to).cells() }
         isIdentity =
             from.properties.count == to.properties.count
-            && slots.enumerated().allSatisfy { slot, source in
+            && slots.slotted.allSatisfy { slot, source in
                 let (old, new) = (from.properties[slot], to.properties[slot])
                 return source == slot && (new.isOptional || !old.isOptional)
                     && ((old.type == new.type && old.hasPosition == new.hasPosition)
@@ -47,7 +47,7 @@ package struct Upcast: Hashable, Sendable {
         let arena = CellArena()
         return try withDefaults { defaults in
             var cells = defaults
-            for (slot, source) in slots.enumerated() {
+            for (slot, source) in slots.slotted {
                 guard let source, let cell = old[source] else { continue }
                 cells[slot] = try widened(cell, from: source, to: slot, arena)
             }
@@ -98,7 +98,7 @@ package struct Upcast: Hashable, Sendable {
         for cell in changed where from.properties.element(at: cell.slot)?.type != cell.type {
             throw DecodingFailure("a changed cell that is not one of \(from.name)")
         }
-        for (slot, source) in slots.enumerated() {
+        for (slot, source) in slots.slotted {
             guard let source, let cell = changed.first(where: { $0.slot == source }) else {
                 continue
             }
@@ -115,7 +115,7 @@ package struct Upcast: Hashable, Sendable {
 
     /// A value of `from` as one of `to`, by the slot of `to`.
     func widened(
-        _ cell: Cell, from source: Int, to slot: Int, _ arena: CellArena
+        _ cell: Cell, from source: Slot, to slot: Slot, _ arena: CellArena
     ) throws -> Cell {
         let (old, new) = (from.properties[source], to.properties[slot])
         switch cell {

@@ -3,7 +3,7 @@ import FoundationEssentials
 /// What a condition says of one property in the way that an index can answer.
 struct PropertyBounds {
     /// Nil for the object's id.
-    let slot: Int?
+    let slot: Slot?
     let folding: TextFolding
     let type: ValueType
     /// Its value is one of these.

@@ -4,18 +4,18 @@ import FoundationEssentials
 struct QueryCompiler {
     let schema: Schema
     /// The entity that is asked about.
-    let root: Int
+    let root: EntityNumber
     /// The entities of members, from the outermost condition of members inwards.
-    private var members: [(scope: Int, entity: Int)] = []
+    private var members: [(scope: Int, entity: EntityNumber)] = []
 
-    init(_ schema: Schema, root: Int) {
+    init(_ schema: Schema, root: EntityNumber) {
         self.schema = schema
         self.root = root
     }
 
     // MARK: Places
 
-    private func place(_ object: QueryObject) -> (place: QueryPlace, entity: Int) {
+    private func place(_ object: QueryObject) -> (place: QueryPlace, entity: EntityNumber) {
         switch object {
         case .root: return (.root, root)
         case .member(let scope):
@@ -31,8 +31,8 @@ struct QueryCompiler {
         }
     }
 
-    private func type(_ entity: Int, _ slot: Int) -> ValueType {
-        schema.entities[entity - 1].properties[slot].type
+    private func type(_ entity: EntityNumber, _ slot: Slot) -> ValueType {
+        schema.entities[entity].properties[slot].type
     }
 
     // MARK: Operands
@@ -72,7 +72,7 @@ struct QueryCompiler {
 
     private func conditions(_ members: QueryMembers, _ condition: QueryNode) -> MemberConditions {
         let (place, entity) = place(members.owner)
-        let relationship = schema.entities[entity - 1].relationships[members.relationship]
+        let relationship = schema.entities[entity].relationships[members.relationship]
         guard let target = schema.number(ofEntity: relationship.target),
             let end = schema.membersEnd(of: relationship)
         else { trap("a query names a relationship that the store does not have") }
@@ -142,7 +142,7 @@ struct QueryCompiler {
 
     /// One that looks at bytes; nil where there is none.
     private func byteComparison(
-        _ comparison: QueryNode.Comparison, _ slot: Int, _ value: Value
+        _ comparison: QueryNode.Comparison, _ slot: Slot, _ value: Value
     ) -> QueryCondition? {
         let type = type(root, slot)
         switch (value, type.widest) {

@@ -37,10 +37,10 @@ final class NotCondition: QueryCondition {
 
 /// Whether a property has no value.
 final class NullCondition: QueryCondition {
-    let slot: Int
+    let slot: Slot
     let isNull: Bool
 
-    init(slot: Int, isNull: Bool) {
+    init(slot: Slot, isNull: Bool) {
         self.slot = slot
         self.isNull = isNull
     }
@@ -52,13 +52,13 @@ final class NullCondition: QueryCondition {
 
 /// Compares the word of a property, read as a number, with a constant.
 final class NumberCondition<Number: Comparable>: QueryCondition {
-    let slot: Int
+    let slot: Slot
     let comparison: QueryNode.Comparison
     let constant: Number
     let number: (UInt64) -> Number
 
     init(
-        slot: Int, _ comparison: QueryNode.Comparison, _ constant: Number,
+        slot: Slot, _ comparison: QueryNode.Comparison, _ constant: Number,
         _ number: @escaping (UInt64) -> Number
     ) {
         self.slot = slot
@@ -75,11 +75,11 @@ final class NumberCondition<Number: Comparable>: QueryCondition {
 
 /// Compares the id that a property holds with a constant.
 final class IdentityCondition: QueryCondition {
-    let slot: Int
+    let slot: Slot
     let id: ObjectID
     let isEqual: Bool
 
-    init(slot: Int, _ id: ObjectID, isEqual: Bool) {
+    init(slot: Slot, _ id: ObjectID, isEqual: Bool) {
         self.slot = slot
         self.id = id
         self.isEqual = isEqual
@@ -92,12 +92,12 @@ final class IdentityCondition: QueryCondition {
 
 /// Compares the text of a property with a constant.
 final class TextCondition: QueryCondition {
-    let slot: Int
+    let slot: Slot
     let comparison: QueryNode.Comparison
     let constant: String
     private let bytes: [UInt8]
 
-    init(slot: Int, _ comparison: QueryNode.Comparison, _ constant: String) {
+    init(slot: Slot, _ comparison: QueryNode.Comparison, _ constant: String) {
         self.slot = slot
         self.comparison = comparison
         self.constant = constant
@@ -118,10 +118,10 @@ final class TextCondition: QueryCondition {
 
 /// Looks for a constant in the text of a property.
 final class TextSearchCondition: QueryCondition {
-    let slot: Int
+    let slot: Slot
     let pattern: TextPattern
 
-    init(slot: Int, _ pattern: TextPattern) {
+    init(slot: Slot, _ pattern: TextPattern) {
         self.slot = slot
         self.pattern = pattern
     }

@@ -21,7 +21,7 @@ indirect enum QueryPlace {
     case root
     case member(depth: Int)
     /// What another refers to; `entity` is the number of the target's.
-    case target(QueryPlace, slot: Int, entity: Int)
+    case target(QueryPlace, slot: Slot, entity: EntityNumber)
 
     /// The object; nil when a reference on the way has no value.
     func row(_ frame: inout QueryFrame) throws -> QueryState.Row? {
@@ -58,7 +58,7 @@ class QueryOperand {
 
 extension QueryState.Row {
     /// The stored bytes of a property; nil when it has no value.
-    func cell(_ slot: Int, _ type: ValueType) throws(DecodingFailure) -> Cell? {
+    func cell(_ slot: Slot, _ type: ValueType) throws(DecodingFailure) -> Cell? {
         var reader = reader
         if reader.isNull(slot: slot) { return nil }
         if type.isInline { return .word(reader.word(slot: slot)) }

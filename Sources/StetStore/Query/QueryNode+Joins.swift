@@ -7,8 +7,8 @@ extension QueryNode {
 
     /// Where the node looks only at what the object refers to in one slot, and is false when it
     /// refers to nothing: the slot, the entity there, and the same as asked of the target.
-    var lookingFromTarget: (slot: Int, entity: String, node: QueryNode)? {
-        var found: (slot: Int, entity: String)?
+    var lookingFromTarget: (slot: Slot, entity: String, node: QueryNode)? {
+        var found: (slot: Slot, entity: String)?
         var isOnlyThat = true
         let moved = mapObjects { object in
             guard let (slot, entity, place) = object.firstStep else {
@@ -110,7 +110,7 @@ extension QueryNode {
 extension QueryObject {
     /// The slot in which the way begins, the entity that it leads to, and the rest of the way; nil
     /// for the object itself and for members.
-    fileprivate var firstStep: (slot: Int, entity: String, rest: QueryObject)? {
+    fileprivate var firstStep: (slot: Slot, entity: String, rest: QueryObject)? {
         guard case .target(let owner, let slot, let entity) = self else { return nil }
         if owner == .root { return (slot, entity, .root) }
         return owner.firstStep.map { first in

@@ -7,7 +7,7 @@ import Synchronization
 package indirect enum QueryNode: Hashable, Sendable {
     case constant(Value)
     /// The value of a property.
-    case property(QueryObject, slot: Int)
+    case property(QueryObject, slot: Slot)
     /// The object's id.
     case id(QueryObject)
     case comparison(Comparison, QueryNode, QueryNode)
@@ -77,7 +77,7 @@ package indirect enum QueryObject: Hashable, Sendable {
     /// The member that a condition of members looks at.
     case member(scope: Int)
     /// What another object refers to in a slot.
-    case target(QueryObject, slot: Int, entity: String)
+    case target(QueryObject, slot: Slot, entity: String)
 }
 
 /// The members of a relationship of an object.
@@ -121,7 +121,7 @@ package struct QueryOrder: Hashable, Sendable {
 /// Which objects of an entity are wanted, in which order.
 package struct StoreQuery: Hashable, Sendable {
     /// The number of the entity.
-    package var entity: Int
+    package var entity: EntityNumber
     package var condition = QueryNode.everything
     /// The most important first; objects that are alike come in the order of their ids, in the
     /// direction of the last of these.
@@ -131,7 +131,7 @@ package struct StoreQuery: Hashable, Sendable {
     /// Only what comes behind an object that has this body, as the order tells.
     package var after: Position?
 
-    package init(entity: Int) { self.entity = entity }
+    package init(entity: EntityNumber) { self.entity = entity }
 
     /// An object by which a page ends.
     package struct Position: Hashable, Sendable {

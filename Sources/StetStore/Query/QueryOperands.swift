@@ -12,10 +12,10 @@ final class ConstantOperand: QueryOperand {
 
 final class PropertyOperand: QueryOperand {
     let place: QueryPlace
-    let slot: Int
+    let slot: Slot
     let type: ValueType
 
-    init(_ place: QueryPlace, slot: Int, type: ValueType) {
+    init(_ place: QueryPlace, slot: Slot, type: ValueType) {
         self.place = place
         self.slot = slot
         self.type = type

@@ -6,9 +6,9 @@ indirect enum QueryPath {
     case ids([ObjectID])
     case index(IndexPath)
     /// The objects that refer to others in a slot.
-    case references(slot: Int, [ObjectID], isExact: Bool)
+    case references(slot: Slot, [ObjectID], isExact: Bool)
     /// The objects that refer in a slot to what another query finds.
-    case targets(slot: Int, StoreQuery)
+    case targets(slot: Slot, StoreQuery)
     /// The objects that have members which another query finds.
     case owners(Relationship, StoreQuery)
     /// The objects of any of these.
@@ -27,7 +27,7 @@ indirect enum QueryPath {
     /// Calls `body` with each object, as of the last commit, until it answers false; one may come
     /// twice.
     func forEachID(
-        _ state: QueryState, _ entity: Int, _ body: (ObjectID) throws -> Bool
+        _ state: QueryState, _ entity: EntityNumber, _ body: (ObjectID) throws -> Bool
     ) throws {
         var goesOn = true
         func give(_ id: ObjectID) throws -> Bool {
@@ -78,7 +78,7 @@ indirect enum QueryPath {
 
     /// The first objects, each once, and whether these are all.
     func ids(
-        _ state: QueryState, _ entity: Int, limit: Int
+        _ state: QueryState, _ entity: EntityNumber, limit: Int
     ) throws -> (ids: [ObjectID], isComplete: Bool) {
         var ids: [ObjectID] = []
         var isComplete = true

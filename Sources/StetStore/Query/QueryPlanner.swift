@@ -3,18 +3,18 @@ import FoundationEssentials
 /// Finds the paths to the objects that meet a condition.
 struct QueryPlanner {
     let schema: Schema
-    let entity: Int
+    let entity: EntityNumber
     private let conjuncts: [QueryNode]
     /// What the conjuncts say of properties.
     private let bounds: [PropertyBounds]
 
-    init(_ schema: Schema, _ entity: Int, _ condition: QueryNode) {
+    init(_ schema: Schema, _ entity: EntityNumber, _ condition: QueryNode) {
         self.schema = schema
         self.entity = entity
         conjuncts = condition.conjuncts
         var bounds: [PropertyBounds] = []
         for conjunct in conjuncts {
-            guard let bound = PropertyBounds(conjunct, schema.entities[entity - 1]) else {
+            guard let bound = PropertyBounds(conjunct, schema.entities[entity]) else {
                 continue
             }
             if let place = bounds.firstIndex(where: { $0.isAboutTheSame(as: bound) }) {
@@ -70,7 +70,7 @@ struct QueryPlanner {
             }
             isExact = isExact && bound.isExact && bound.folding == part.folding
             covered += bound.conjunctCount
-            words.append(bound.description(in: schema.entities[entity - 1]))
+            words.append(bound.description(in: schema.entities[entity]))
             if ranges != nil { break }
         }
         if words.isEmpty { return nil }
@@ -119,7 +119,7 @@ struct QueryPlanner {
         if case .members(.any, let members, let node) = conjunct, members.owner == .root,
             let inner = node.lookingFromMember(members.scope)
         {
-            let relationship = schema.entities[entity - 1].relationships[members.relationship]
+            let relationship = schema.entities[entity].relationships[members.relationship]
             guard let target = schema.number(ofEntity: relationship.target) else { return nil }
             let query = StoreQuery(entity: target, inner)
             return try query.hasPath(schema) ? .owners(relationship, query) : nil
@@ -139,7 +139,7 @@ struct QueryPlanner {
 }
 
 extension StoreQuery {
-    init(entity: Int, _ condition: QueryNode) {
+    init(entity: EntityNumber, _ condition: QueryNode) {
         self.init(entity: entity)
         self.condition = condition
     }

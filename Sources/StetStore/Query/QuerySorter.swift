@@ -21,7 +21,7 @@ struct QuerySorter {
         }
     }
 
-    func row(_ position: StoreQuery.Position, _ entity: Int) throws -> QueryState.Row {
+    func row(_ position: StoreQuery.Position, _ entity: EntityNumber) throws -> QueryState.Row {
         try state.row(position, ofEntity: entity)
     }
 }

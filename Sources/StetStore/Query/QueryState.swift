@@ -9,17 +9,30 @@ package final class QueryState {
         /// The members, and the revision that the query shows.
         package let state: WorkingState
         /// What is pending, by entity: the body of each object, nil for a deleted one.
-        package let pending: (_ entity: Int) throws -> [ObjectID: EncodedBody?]
+        package let pending: (_ entity: EntityNumber) throws -> [ObjectID: EncodedBody?]
+        /// The same of one object, where that costs less than looking through the entity.
+        package let change: ((ObjectKey) throws -> PendingBody)?
 
         package init(
             _ state: WorkingState,
-            pending: @escaping (_ entity: Int) throws -> [ObjectID: EncodedBody?] = { _ in [:] }
+            pending: @escaping (_ entity: EntityNumber) throws -> [ObjectID: EncodedBody?] = { _ in
+                [:]
+            },
+            change: ((ObjectKey) throws -> PendingBody)? = nil
         ) {
             self.state = state
             self.pending = pending
+            self.change = change
         }
 
         var revision: Revision { state.revision }
+    }
+
+    /// What pending changes make of one object.
+    package enum PendingBody {
+        case unchanged
+        case deleted
+        case body(EncodedBody)
     }
 
     /// An object with its body, which stays where it is as long as the state lives.
@@ -41,9 +54,9 @@ package final class QueryState {
     let schema: Schema
     /// Bodies that are not in the store as they are.
     private var kept: [UnsafeMutableRawBufferPointer] = []
-    private var pendingOverlays: [Int: Overlay] = [:]
-    private var overlays: [Int: Overlay] = [:]
-    private var targets: [Int: [ObjectID: Row?]] = [:]
+    private var pendingOverlays: [EntityNumber: Overlay] = [:]
+    private var overlays: [EntityNumber: Overlay] = [:]
+    private var targets: [EntityNumber: [ObjectID: Row?]] = [:]
 
     /// The objects of an entity that are not as the last commit tells.
     struct Overlay {
@@ -63,19 +76,43 @@ package final class QueryState {
         for bytes in kept { bytes.deallocate() }
     }
 
-    func entity(_ number: Int) -> Entity { schema.entities[number - 1] }
+    func entity(_ number: EntityNumber) -> Entity { schema.entities[number] }
 
     // MARK: Objects
 
     /// The object with an id; nil when the query does not see one.
-    func row(_ entity: Int, _ id: ObjectID) throws -> Row? {
-        let pending = try pending(entity)
-        if pending.ids.contains(id) { return pending.rows[id] }
+    package func row(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
+        if let change = view.change {
+            switch try change(ObjectKey(entity, id)) {
+            case .unchanged: break
+            case .deleted: return nil
+            case .body(let body): return try row(id, .zero, keep(body.bytes), entity)
+            }
+        } else {
+            let pending = try pending(entity)
+            if pending.ids.contains(id) { return pending.rows[id] }
+        }
         return try storedRow(entity, id)
     }
 
+    /// The object that has the values of a unique index; nil when the query sees none.
+    ///
+    /// - Complexity: O(pending changes + changes in the store since the revision), and a few reads.
+    package func object(of index: NumberedIndex, with values: [Value]) throws -> Row? {
+        if values.contains(.null) { return nil }
+        let wanted = try index.index.key(of: values)
+        let pending = try pending(index.entity)
+        for row in pending.rows.values {
+            let body = try RecordBody(row.body, of: entity(index.entity))
+            if try index.index.key(of: body) == wanted { return row }
+        }
+        let ids = try reader.objects(of: index, with: values, asOf: view.revision)
+        return try ids.first { !pending.ids.contains($0) }
+            .flatMap { try storedRow(index.entity, $0) }
+    }
+
     /// The same for objects that others refer to, which are looked for again and again.
-    func target(_ entity: Int, _ id: ObjectID) throws -> Row? {
+    func target(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
         if let row = targets[entity]?[id] { return row }
         let row = try row(entity, id)
         if targets[entity]?.count ?? 0 >= 100_000 { targets[entity] = [:] }
@@ -84,13 +121,14 @@ package final class QueryState {
     }
 
     /// The object as the store has it at the revision.
-    func storedRow(_ entity: Int, _ id: ObjectID) throws -> Row? {
+    func storedRow(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
         guard let (header, stored) = try reader.stored(entity, id) else { return nil }
         return try row(entity, id, header, stored)
     }
 
     private func row(
-        _ entity: Int, _ id: ObjectID, _ header: RecordHeader, _ stored: UnsafeRawBufferPointer
+        _ entity: EntityNumber, _ id: ObjectID, _ header: RecordHeader,
+        _ stored: UnsafeRawBufferPointer
     ) throws -> Row? {
         if header.revision > view.revision {
             let (revision, state) = try reader.earlierState(
@@ -106,7 +144,7 @@ package final class QueryState {
     }
 
     private func row(
-        _ id: ObjectID, _ revision: Revision, _ body: UnsafeRawBufferPointer, _ entity: Int
+        _ id: ObjectID, _ revision: Revision, _ body: UnsafeRawBufferPointer, _ entity: EntityNumber
     ) throws -> Row {
         let count = self.entity(entity).properties.count
         return Row(
@@ -122,7 +160,7 @@ package final class QueryState {
     }
 
     /// The objects with pending changes.
-    func pending(_ entity: Int) throws -> Overlay {
+    func pending(_ entity: EntityNumber) throws -> Overlay {
         if let overlay = pendingOverlays[entity] { return overlay }
         var overlay = Overlay()
         for (id, body) in try view.pending(entity) {
@@ -135,7 +173,7 @@ package final class QueryState {
 
     /// The objects with pending changes, and those that the revision has otherwise than the last
     /// commit, of which references and indexes tell.
-    func overlay(_ entity: Int) throws -> Overlay {
+    func overlay(_ entity: EntityNumber) throws -> Overlay {
         if let overlay = overlays[entity] { return overlay }
         var overlay = try pending(entity)
         for id in try view.state.foreignObjects(ofEntity: entity, reader)
@@ -152,7 +190,7 @@ package final class QueryState {
     /// Checksums of records that meet the condition are compared where the rows are used for more
     /// than to be counted.
     func forEachRow(
-        ofEntity entity: Int, from first: ObjectID? = nil, where condition: QueryCondition,
+        ofEntity entity: EntityNumber, from first: ObjectID? = nil, where condition: QueryCondition,
         verifies: Bool, _ body: (Row) throws -> Bool
     ) throws {
         // Every record tells whether it has changed since: only what is pending is looked for.
@@ -162,7 +200,7 @@ package final class QueryState {
         var frame = QueryFrame(self)
         let layout = Layout(self, entity)
         // A loop of its own: what a closure captures is looked after at each access.
-        let cursor = try reader.transaction.cursor(in: reader.file.projection.records[entity - 1])
+        let cursor = try reader.transaction.cursor(in: reader.file.projection.records[entity])
         var entry = try first.map { try seek($0, cursor) } ?? cursor.first()
         while let present = entry {
             guard present.key.count == 16 else {
@@ -202,12 +240,12 @@ package final class QueryState {
 
     /// What is the same for all records of an entity.
     private struct Layout {
-        let entity: Int
+        let entity: EntityNumber
         let propertyCount: Int
         let recordRevision: UInt16
         let revision: Revision
 
-        init(_ state: QueryState, _ entity: Int) {
+        init(_ state: QueryState, _ entity: EntityNumber) {
             self.entity = entity
             propertyCount = state.entity(entity).properties.count
             recordRevision = state.reader.file.recordRevision
@@ -236,7 +274,7 @@ package final class QueryState {
     }
 
     /// An object that is not in the store as it is, as a row.
-    func row(_ position: StoreQuery.Position, ofEntity entity: Int) throws -> Row {
+    func row(_ position: StoreQuery.Position, ofEntity entity: EntityNumber) throws -> Row {
         try row(position.id, .zero, keep(position.body), entity)
     }
 
@@ -249,7 +287,7 @@ package final class QueryState {
 
     /// The members of a relationship of an object, in the order of their ids or in their own.
     package func members(
-        of owner: ObjectID, entity: Int, relationship index: Int
+        of owner: ObjectID, entity: EntityNumber, relationship index: Int
     ) throws -> [Row] {
         let relationship = self.entity(entity).relationships[index]
         guard let end = schema.membersEnd(of: relationship) else { return [] }
@@ -259,7 +297,7 @@ package final class QueryState {
 
 extension QueryState.Row {
     /// What the object refers to in a slot.
-    func reference(_ slot: Int) throws(DecodingFailure) -> ObjectID? {
+    func reference(_ slot: Slot) throws(DecodingFailure) -> ObjectID? {
         var reader = reader
         if reader.isNull(slot: slot) { return nil }
         let id = reader.id(slot: slot)

@@ -1,6 +1,6 @@
 /// One property's part of a change, as the present schema tells it.
 struct PresentCell {
-    let slot: Int
+    let slot: Slot
     /// nil for no value, and for one that was taken out.
     let before: Cell?
     let after: Cell?
@@ -42,10 +42,10 @@ extension SchemaHistory {
 
     private static func forEachCell(
         of change: JournalChange, _ payload: UnsafeRawBufferPointer, _ entity: Entity,
-        _ source: (Int) -> Int?, _ body: (PresentCell) throws -> Void
+        _ source: (Slot) -> Slot?, _ body: (PresentCell) throws -> Void
     ) throws {
         let redacted = Set(change.redactedSlots)
-        for (slot, cell) in try RecordBody(payload, of: entity).cells().enumerated() {
+        for (slot, cell) in try RecordBody(payload, of: entity).cells().slotted {
             let isRedacted = source(slot).map(redacted.contains) ?? false
             // The default of the schema stands for a value that was nil, not for one that is gone.
             let cell = isRedacted ? nil : cell

@@ -8,7 +8,7 @@ package struct Redaction: Hashable, Sendable {
     package let digest: Digest
     /// The properties of an insert or a delete whose values are gone, ascending; empty for an
     /// update, whose cells say it themselves.
-    package let slots: [Int]
+    package let slots: [Slot]
 
     /// Reads what stands between the header and the payload of a change, and compares the checksum
     /// of the whole block.
@@ -22,10 +22,10 @@ package struct Redaction: Hashable, Sendable {
             throw DecodingFailure("a redacted change that does not match its checksum")
         }
         digest = Digest(try reader.read(byteCount: Digest.byteCount))
-        var slots: [Int] = []
+        var slots: [Slot] = []
         if kind != .update {
             for _ in 0..<(try reader.read(UInt16.self)) {
-                let slot = Int(try reader.read(UInt16.self))
+                let slot = Slot(try reader.read(UInt16.self))
                 guard slots.last.map({ $0 < slot }) ?? true else {
                     throw DecodingFailure("redacted properties out of order")
                 }
@@ -43,10 +43,10 @@ package struct Redaction: Hashable, Sendable {
 
 extension JournalChange {
     /// The slots of an insert or a delete whose values are gone.
-    var redactedSlots: [Int] { redaction?.slots ?? [] }
+    var redactedSlots: [Slot] { redaction?.slots ?? [] }
 
     /// The slots that have lost a value.
-    func slotsWithoutValues() throws -> [Int] {
+    func slotsWithoutValues() throws -> [Slot] {
         guard redaction != nil, kind == .update else { return redactedSlots }
         return try changedCells().filter { $0.isBeforeRedacted || $0.isAfterRedacted }.map(\.slot)
     }
@@ -56,7 +56,7 @@ extension JournalChange {
     /// `isTaken` says whether a value goes: it gets the slot in `entity`, that the change was
     /// written with, whether the value is that of before, and its bytes.
     func redacted(
-        of entity: Entity, _ isTaken: (_ slot: Int, _ isBefore: Bool, Cell) throws -> Bool
+        of entity: Entity, _ isTaken: (_ slot: Slot, _ isBefore: Bool, Cell) throws -> Bool
     ) throws -> ByteStorage? {
         var payload = ByteBuffer()
         var digestAndSlots = ByteBuffer()
@@ -77,7 +77,7 @@ extension JournalChange {
     }
 
     private func appendCells(
-        to payload: inout ByteBuffer, _ isTaken: (Int, Bool, Cell) throws -> Bool
+        to payload: inout ByteBuffer, _ isTaken: (Slot, Bool, Cell) throws -> Bool
     ) throws -> Bool {
         let cells = try changedCells()
         var hasChanged = false
@@ -98,19 +98,19 @@ extension JournalChange {
 
     private func appendBody(
         of entity: Entity, to payload: inout ByteBuffer, _ redactedSlots: inout ByteBuffer,
-        _ isTaken: (Int, Bool, Cell) throws -> Bool
+        _ isTaken: (Slot, Bool, Cell) throws -> Bool
     ) throws -> Bool {
         var cells = try RecordBody(self.payload, of: entity).cells()
         var slots = Set(self.redactedSlots)
         var hasChanged = false
-        for (slot, cell) in cells.enumerated() {
+        for (slot, cell) in cells.slotted {
             guard let cell, try isTaken(slot, kind == .delete, cell) else { continue }
             cells[slot] = nil
             slots.insert(slot)
             hasChanged = true
         }
         redactedSlots.append(UInt16(slots.count))
-        for slot in slots.sorted() { redactedSlots.append(UInt16(slot)) }
+        for slot in slots.sorted() { redactedSlots.append(UInt16(slot.index)) }
         FoldedBody.assemble(cells, entity).withUnsafeBytes { payload.append($0) }
         return hasChanged
     }

@@ -31,19 +31,19 @@ package struct StateDigest: Hashable, Sendable {
     // MARK: Parts
 
     // Slots that no property has.
-    private static let existence = 0xffff
-    private static let lastChange = 0xfffe
-    private static let linked = 0xfffd
+    private static let existence: Slot = 0xffff
+    private static let lastChange: Slot = 0xfffe
+    private static let linked: Slot = 0xfffd
 
-    private static func seed(_ entity: Int, _ id: ObjectID, _ slot: Int) -> UInt64 {
-        Checksum.combine(UInt64(entity) << 16 | UInt64(slot), id.high, id.low)
+    private static func seed(_ number: Int, _ id: ObjectID, _ slot: Slot) -> UInt64 {
+        Checksum.combine(UInt64(number) << 16 | UInt64(slot.index), id.high, id.low)
     }
 
     /// That of one value of an object.
-    static func value(_ cell: Cell, _ slot: Int, ofEntity entity: Int, _ id: ObjectID)
+    static func value(_ cell: Cell, _ slot: Slot, ofEntity entity: EntityNumber, _ id: ObjectID)
         -> StateDigest
     {
-        let seed = seed(entity, id, slot)
+        let seed = seed(entity.rawValue, id, slot)
         switch cell {
         case .word(let word): return number(word, seed)
         case .bytes(let bytes):
@@ -58,15 +58,16 @@ package struct StateDigest: Hashable, Sendable {
     }
 
     /// That of an object's being there.
-    static func existence(ofEntity entity: Int, _ id: ObjectID) -> StateDigest {
-        number(1, seed(entity, id, existence))
+    static func existence(ofEntity entity: EntityNumber, _ id: ObjectID) -> StateDigest {
+        number(1, seed(entity.rawValue, id, existence))
     }
 
     /// That of the revision of an object's last change; nothing when it has none.
     static func lastChange(
-        _ revision: Revision, ofEntity entity: Int, _ id: ObjectID
+        _ revision: Revision, ofEntity entity: EntityNumber, _ id: ObjectID
     ) -> StateDigest {
-        revision == .zero ? StateDigest() : number(revision.number, seed(entity, id, lastChange))
+        revision == .zero
+            ? StateDigest() : number(revision.number, seed(entity.rawValue, id, lastChange))
     }
 
     /// The digest of a link; nothing for one that is absent, whose last change a trim forgets.
@@ -126,10 +127,10 @@ package struct StateDigest: Hashable, Sendable {
     ///
     /// `unknown` are slots whose values were taken out.
     static func object(
-        ofEntity entity: Int, _ id: ObjectID, _ body: RecordBody, unknown: Set<Int> = []
+        ofEntity entity: EntityNumber, _ id: ObjectID, _ body: RecordBody, unknown: Set<Slot> = []
     ) throws -> StateDigest {
         var digest = existence(ofEntity: entity, id)
-        for (slot, cell) in try body.cells().enumerated() where !unknown.contains(slot) {
+        for (slot, cell) in try body.cells().slotted where !unknown.contains(slot) {
             if let cell { digest += value(cell, slot, ofEntity: entity, id) }
         }
         return digest
@@ -139,7 +140,7 @@ package struct StateDigest: Hashable, Sendable {
 extension SchemaHistory {
     /// That of an object as its record shows it.
     func digest(
-        ofEntity entity: Int, _ id: ObjectID, _ record: UnsafeRawBufferPointer
+        ofEntity entity: EntityNumber, _ id: ObjectID, _ record: UnsafeRawBufferPointer
     ) throws -> StateDigest {
         let header = try RecordHeader(decoding: record)
         try header.verify(record, of: id)
@@ -150,7 +151,7 @@ extension SchemaHistory {
             last
                 + (try StateDigest.object(
                     ofEntity: entity, id,
-                    try RecordBody(body, of: current.entities[entity - 1])))
+                    try RecordBody(body, of: current.entities[entity])))
         }
     }
 }

@@ -83,8 +83,8 @@ extension StoreCopier {
             try Self.append(file.journal.table, of: source, to: Journal.tableName, of: target)
             try Self.append(
                 file.projection.members.table, of: source, to: MemberTree.tableName, of: target)
-            for (offset, table) in file.projection.records.enumerated() {
-                let name = StoreTables.recordsName(offset + 1)
+            for (entity, table) in file.projection.records.numbered {
+                let name = StoreTables.recordsName(entity)
                 try Self.append(table, of: source, to: name, of: target)
             }
             if let indexes = file.projection.indexes {

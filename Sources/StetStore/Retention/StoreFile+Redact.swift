@@ -2,12 +2,12 @@ import StetLMDB
 
 /// Which values are to go from the journal, whatever commit has them.
 package struct RedactionRequest: Hashable, Sendable {
-    package let entity: Int
+    package let entity: EntityNumber
     package let object: ObjectID
     /// Slots of the present schema, ascending.
-    package let slots: [Int]
+    package let slots: [Slot]
 
-    package init(entity: Int, object: ObjectID, slots: [Int]) {
+    package init(entity: EntityNumber, object: ObjectID, slots: [Slot]) {
         self.entity = entity
         self.object = object
         self.slots = Array(Set(slots)).sorted()
@@ -72,12 +72,12 @@ private struct RedactionWork: ~Copyable {
     /// The body of the object in the present schema; nil when it is deleted.
     private let present: [UInt8]?
     /// The slots whose present values have not been met yet in the change that has set them.
-    private var ahead: Set<Int>
+    private var ahead: Set<Slot>
     private var revision: Revision
     private var revisions: [Revision] = []
     private var valueCount = 0
     /// The slots that had a value to go, or one that has gone before.
-    private var found: Set<Int> = []
+    private var found: Set<Slot> = []
     /// The effects of the changes as they were, less those that they have now.
     private(set) var lostEffect = StateDigest()
 
@@ -168,14 +168,14 @@ private struct RedactionWork: ~Copyable {
     ) throws -> ByteStorage? {
         let schemaRevision = commit.schema.revision
         let upcast = try file.history.upcast(ofEntity: change.entity, from: schemaRevision)
-        let entity = commit.schema.entities[change.entity - 1]
+        let entity = commit.schema.entities[change.entity]
         // Where the values stand in the schema that the change was written with.
-        var targets: [Int: Int] = [:]
+        var targets: [Slot: Slot] = [:]
         for slot in request.slots {
             if let source = upcast.map({ $0.slots[slot] }) ?? slot { targets[source] = slot }
         }
         found.formUnion(try change.slotsWithoutValues().compactMap { targets[$0] })
-        var met: Set<Int> = []
+        var met: Set<Slot> = []
         let block = try change.redacted(of: entity) { source, isBefore, cell in
             guard let slot = targets[source] else { return false }
             if !isBefore, ahead.contains(slot) {
@@ -200,7 +200,7 @@ private struct RedactionWork: ~Copyable {
     }
 
     /// The slots to which a change has given a value, or nil.
-    private func written(by change: JournalChange, _ targets: [Int: Int]) throws -> Set<Int> {
+    private func written(by change: JournalChange, _ targets: [Slot: Slot]) throws -> Set<Slot> {
         guard change.kind == .update else { return Set(targets.values) }
         return Set(try change.changedCells().compactMap { targets[$0.slot] })
     }
@@ -218,17 +218,17 @@ private struct RedactionWork: ~Copyable {
     // MARK: Refusals
 
     private func presentCell<Result>(
-        _ slot: Int, _ body: (Cell?) throws -> Result
+        _ slot: Slot, _ body: (Cell?) throws -> Result
     ) throws -> Result {
         guard let present else { return try body(nil) }
-        let entity = file.schema.entities[request.entity - 1]
+        let entity = file.schema.entities[request.entity]
         return try present.withUnsafeBytes { bytes in
             try body(try RecordBody(bytes, of: entity).cell(slot))
         }
     }
 
     /// Refuses to take a value out that the object has now.
-    private func refuseUsed(_ cell: Cell, _ slot: Int) throws {
+    private func refuseUsed(_ cell: Cell, _ slot: Slot) throws {
         try presentCell(slot) { now in
             if let now, now == cell { throw inUse(slot) }
         }
@@ -241,8 +241,8 @@ private struct RedactionWork: ~Copyable {
         }
     }
 
-    private func inUse(_ slot: Int) -> StoreError {
-        let entity = file.schema.entities[request.entity - 1]
+    private func inUse(_ slot: Slot) -> StoreError {
+        let entity = file.schema.entities[request.entity]
         return StoreError(
             .valueInUse, path: file.path,
             message: "\(entity.name).\(entity.properties[slot].name) of \(request.object) still "

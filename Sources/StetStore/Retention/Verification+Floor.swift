@@ -8,9 +8,9 @@ extension Verification {
     mutating func compareRecords(backTo floor: JournalFloor) throws {
         var changeCount = 0
         let transaction = transaction.shared()
-        for number in states.indices.map({ $0 + 1 }) {
-            let name = file.schema.entities[number - 1].name
-            try transaction.scan(file.projection.records[number - 1]) { key, value in
+        for number in states.numbers {
+            let name = file.schema.entities[number].name
+            try transaction.scan(file.projection.records[number]) { key, value in
                 guard key.count == 16 else {
                     note("A record key of \(name) has \(key.count) bytes.")
                     return true
@@ -18,7 +18,7 @@ extension Verification {
                 let id = ObjectID(bytes: key)
                 do {
                     var walk = try RecordWalk(file, number, id, value)
-                    states[number - 1][id] = State(
+                    states[number][id] = State(
                         revision: walk.revision, body: walk.state,
                         schemaRevision: file.schema.revision)
                     if let problem = try walk.run(to: floor.revision, in: transaction) {
@@ -49,7 +49,7 @@ extension Verification {
 /// An object on the way back from its record to where the journal begins.
 private struct RecordWalk {
     private let file: StoreFile
-    private let number: Int
+    private let number: EntityNumber
     private let id: ObjectID
     private let entity: Entity
     private let header: RecordHeader
@@ -58,16 +58,16 @@ private struct RecordWalk {
     /// In the present schema.
     private(set) var state: [UInt8]?
     /// The slots whose values were taken out of the changes that have set them.
-    private var unknown: Set<Int> = []
+    private var unknown: Set<Slot> = []
     private(set) var changeCount = 0
 
     init(
-        _ file: StoreFile, _ number: Int, _ id: ObjectID, _ record: UnsafeRawBufferPointer
+        _ file: StoreFile, _ number: EntityNumber, _ id: ObjectID, _ record: UnsafeRawBufferPointer
     ) throws {
         self.file = file
         self.number = number
         self.id = id
-        entity = file.schema.entities[number - 1]
+        entity = file.schema.entities[number]
         header = try RecordHeader(decoding: record)
         try header.verify(record, of: id)
         revision = header.revision
@@ -77,7 +77,7 @@ private struct RecordWalk {
         state = try file.history.withBody(stored, ofEntity: number, from: schemaRevision) {
             Array($0)
         }
-        let own = try file.history.schema(schemaRevision).entities[number - 1]
+        let own = try file.history.schema(schemaRevision).entities[number]
         guard
             FoldedBody.assemble(try RecordBody(stored, of: own).cells(), own)
                 .elementsEqual(stored)
@@ -116,7 +116,7 @@ private struct RecordWalk {
             return "it exists where it should not, or the other way round"
         }
         var isSame = true
-        var taken: Set<Int> = change.kind == .update ? unknown : []
+        var taken: Set<Slot> = change.kind == .update ? unknown : []
         try (state ?? []).withUnsafeBytes { bytes in
             let body = state == nil ? nil : try RecordBody(bytes, of: entity)
             try file.history.forEachCell(of: change, from: schemaRevision) { cell in

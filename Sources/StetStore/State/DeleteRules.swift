@@ -7,7 +7,7 @@ package protocol DeletionGraph: ~Copyable {
     /// The members of an owner at an end that are not deleted.
     func members(of owner: ObjectKey, at end: MemberEnd) throws -> [ObjectID]
     /// The object that a reference refers to.
-    func target(of object: ObjectKey, slot: Int) throws -> ObjectID?
+    func target(of object: ObjectKey, slot: Slot) throws -> ObjectID?
 
     /// Deletes an object that the rule of a relationship, `path`, deletes along with another one.
     mutating func delete(_ object: ObjectKey, path: String) throws
@@ -43,7 +43,7 @@ package enum DeleteRules {
         of object: ObjectKey, _ queue: inout [ObjectKey],
         in graph: inout some DeletionGraph & ~Copyable
     ) throws {
-        let entity = graph.schema.entities[object.entity - 1]
+        let entity = graph.schema.entities[object.entity]
         for slot in graph.schema.ruledSlots(ofEntity: object.entity) {
             let property = entity.properties[slot]
             guard property.deleteRule == .cascade, let name = property.target,
@@ -63,7 +63,7 @@ package enum DeleteRules {
         if members.isEmpty { return }
         let relationship = graph.schema.relationship(at: end)
         let path = relationship.map {
-            "\(graph.schema.entities[owner.entity - 1].name).\($0.name)"
+            "\(graph.schema.entities[owner.entity].name).\($0.name)"
         }
         for member in members {
             switch relationship?.deleteRule ?? .nullify {
@@ -96,7 +96,7 @@ package enum DeleteRules {
         /// The relationship whose rule it is: that of an own reference, or one to many.
         package let property: String
         /// Its place among the properties, for the order of violations.
-        package let slot: Int
+        package let slot: Slot
         /// The objects on account of which it is forbidden; at most 100.
         package let blocking: [ObjectID]
         /// True where the rule is that of an own reference.
@@ -112,7 +112,7 @@ package enum DeleteRules {
     ) throws -> [Denial] {
         var denials: [Denial] = []
         for object in deleted {
-            let entity = graph.schema.entities[object.entity - 1]
+            let entity = graph.schema.entities[object.entity]
             for (index, relationship) in entity.relationships.enumerated()
             where [.deny, .none].contains(relationship.deleteRule) {
                 guard let end = graph.schema.membersEnd(of: relationship) else { continue }
@@ -121,7 +121,7 @@ package enum DeleteRules {
                 denials.append(
                     Denial(
                         object: object, property: relationship.name,
-                        slot: entity.properties.count + index, blocking: Array(blocking),
+                        slot: Slot(entity.properties.count + index), blocking: Array(blocking),
                         isOfReference: false))
             }
             for slot in graph.schema.ruledSlots(ofEntity: object.entity) {
@@ -148,7 +148,7 @@ extension Schema {
     }
 
     /// The slots of an entity's references with a delete rule of their own.
-    package func ruledSlots(ofEntity entity: Int) -> [Int] {
-        entities[entity - 1].ruledSlots
+    package func ruledSlots(ofEntity entity: EntityNumber) -> [Slot] {
+        entities[entity].ruledSlots
     }
 }

@@ -14,7 +14,7 @@ package struct EncodedBody: Hashable, Sendable {
     ///
     /// - Throws: `EncodingFailure` for a value that has no stored form.
     package init(
-        propertyCount: Int, placedSlots: [Int] = [], _ write: (inout RecordWriter) -> Void
+        propertyCount: Int, placedSlots: [Slot] = [], _ write: (inout RecordWriter) -> Void
     ) throws(EncodingFailure) {
         var writer = RecordWriter(capacity: 256)
         writer.begin(propertyCount: propertyCount, placedSlots: placedSlots)
@@ -26,7 +26,7 @@ package struct EncodedBody: Hashable, Sendable {
     /// A body with these values, in the order of slots; references in `placedSlots` have positions.
     ///
     /// - Throws: `EncodingFailure` for a value that has no stored form.
-    package init(_ values: [Value], placedSlots: [Int] = []) throws(EncodingFailure) {
+    package init(_ values: [Value], placedSlots: [Slot] = []) throws(EncodingFailure) {
         try self.init(propertyCount: values.count, placedSlots: placedSlots) { $0.write(values) }
     }
 
@@ -45,7 +45,7 @@ package struct EncodedBody: Hashable, Sendable {
     }
 
     /// The body with other cells in some slots.
-    func replacing(_ cells: [Int: Cell?], of entity: Entity) throws -> EncodedBody {
+    func replacing(_ cells: [Slot: Cell?], of entity: Entity) throws -> EncodedBody {
         try read(as: entity) { body in
             var all = try body.cells()
             for (slot, cell) in cells { all[slot] = cell }
@@ -60,8 +60,8 @@ package struct EncodedBody: Hashable, Sendable {
         try read(as: entity) { base in
             try mine.read(as: entity) { mine in
                 try theirs.read(as: entity) { present in
-                    var cells: [Int: Cell?] = [:]
-                    for (slot, property) in entity.properties.enumerated() {
+                    var cells: [Slot: Cell?] = [:]
+                    for (slot, property) in entity.properties.slotted {
                         let edited = try mine.cell(slot)
                         let decision = ThreeWay.decide(
                             base: try base.cell(slot), mine: edited, theirs: try present.cell(slot),
@@ -78,7 +78,7 @@ package struct EncodedBody: Hashable, Sendable {
     ///
     /// - Throws: `EncodingFailure` for a value that has no stored form.
     package func replacing(
-        _ value: Value, slot: Int, of entity: Entity
+        _ value: Value, slot: Slot, of entity: Entity
     ) throws -> EncodedBody {
         var values = try values(of: entity)
         values[slot] = value

@@ -5,7 +5,7 @@ package struct ForeignChanges: Sendable {
     package let base: Revision
     /// The last commit that was looked at.
     package private(set) var end: Revision
-    private var objects: [Int: Set<ObjectID>] = [:]
+    private var objects: [EntityNumber: Set<ObjectID>] = [:]
     private var count = 0
     /// For each end of references that was asked for, what these objects referred to at `base`.
     private var references: [EndNumber: [ObjectID: MembershipAtBase]] = [:]
@@ -28,7 +28,7 @@ package struct ForeignChanges: Sendable {
     /// - Throws: `SnapshotTooOldError` when more were, or commits since `base` were trimmed.
     /// - Complexity: O(changes since the last call).
     package mutating func objects(
-        ofEntity entity: Int, _ reader: borrowing StoreReader, limit: Int
+        ofEntity entity: EntityNumber, _ reader: borrowing StoreReader, limit: Int
     ) throws -> Set<ObjectID> {
         try extend(reader, limit: limit)
         return objects[entity] ?? []
@@ -41,7 +41,7 @@ package struct ForeignChanges: Sendable {
         try extend(reader, limit: limit)
         if let known = references[end.number] { return known }
         var found: [ObjectID: MembershipAtBase] = [:]
-        let entity = reader.file.schema.entities[end.member - 1]
+        let entity = reader.file.schema.entities[end.member]
         for id in objects[end.member] ?? [] {
             found[id] =
                 try reader.withRecord(ofEntity: end.member, id, asOf: base) { record in

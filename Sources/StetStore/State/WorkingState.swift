@@ -87,7 +87,7 @@ package final class WorkingState {
 
     /// The objects of an entity that commits after the revision have changed.
     package func foreignObjects(
-        ofEntity entity: Int, _ reader: borrowing StoreReader
+        ofEntity entity: EntityNumber, _ reader: borrowing StoreReader
     ) throws -> Set<ObjectID> {
         try foreign.objects(ofEntity: entity, reader, limit: limit)
     }

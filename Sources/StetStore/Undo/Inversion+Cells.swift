@@ -7,7 +7,7 @@ extension Inversion {
         objects.reserveCapacity(objects.count + commit.changeCount)
         try commit.forEachChange { change in
             guard schema.entity(numbered: change.entity) != nil else {
-                let former = commit.schema.entities.element(at: change.entity - 1)?.name ?? ""
+                let former = commit.schema.entities.element(at: change.entity)?.name ?? ""
                 let conflict = UndoConflict(
                     kind: .schema, entity: former, object: change.id, property: nil)
                 _ = try decide(conflict, allows: [.keep], subject: commit.revision)
@@ -46,7 +46,7 @@ extension Inversion {
 
     /// True for a cell that every writer changes: it follows where it can, and is never in
     /// conflict.
-    private func isStamped(_ slot: Int, of entity: Entity) -> Bool {
+    private func isStamped(_ slot: Slot, of entity: Entity) -> Bool {
         entity.properties[slot].stamp != nil
     }
 
@@ -63,8 +63,8 @@ extension Inversion {
             return
         }
         let entity = entity(key)
-        var cells: [Int: Cell?] = [:]
-        var values: [Int: Value] = [:]
+        var cells: [Slot: Cell?] = [:]
+        var values: [Slot: Value] = [:]
         let subject = commit.revision
         let arena = CellArena()
         try body.read(as: entity) { body in
@@ -101,7 +101,7 @@ extension Inversion {
     /// True for an update of nothing but the positions of references.
     private func isMove(_ change: JournalChange, _ commit: Commit) throws -> Bool {
         var isMove = true
-        let entity = schema.entities[change.entity - 1]
+        let entity = schema.entities[change.entity]
         try file.history.forEachCell(of: change, from: commit.schema.revision) { cell in
             if !entity.properties[cell.slot].hasPosition
                 || cell.before?.target != cell.after?.target
@@ -157,7 +157,7 @@ extension Inversion {
         }
         // Somebody has brought it back already.
         let wanted = try restored.values(of: entity)
-        for (slot, current) in try present.values(of: entity).enumerated()
+        for (slot, current) in try present.values(of: entity).slotted
         where current != wanted[slot] && !isStamped(slot, of: entity) {
             let property = entity.properties[slot]
             if property.hasPosition, current.target == wanted[slot].target { continue }

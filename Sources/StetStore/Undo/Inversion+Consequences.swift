@@ -109,7 +109,7 @@ extension Inversion {
 
     /// Decides what becomes of an object whose reference would point to nothing.
     private mutating func settle(
-        _ key: ObjectKey, _ slot: Int, missing target: ObjectKey
+        _ key: ObjectKey, _ slot: Slot, missing target: ObjectKey
     ) throws {
         let entity = entity(key)
         let property = entity.properties[slot]
@@ -188,7 +188,7 @@ extension Inversion {
     }
 
     private mutating func settle(
-        _ key: ObjectKey, _ body: EncodedBody, _ slots: [Int], holder: ObjectID
+        _ key: ObjectKey, _ body: EncodedBody, _ slots: [Slot], holder: ObjectID
     ) throws {
         let entity = entity(key)
         let values = try body.values(of: entity)
@@ -252,7 +252,7 @@ extension Inversion: DeletionGraph {
         try state.members(of: owner.id, at: end, reader).map(\.id)
     }
 
-    func target(of object: ObjectKey, slot: Int) throws -> ObjectID? {
+    func target(of object: ObjectKey, slot: Slot) throws -> ObjectID? {
         try (body(object) ?? storedBody(object))?.read(as: entity(object)) {
             try $0.reference(slot)
         }

@@ -92,7 +92,7 @@ extension Inversion {
         if let link = list.end.linkKey(list.owner, member) {
             return try reader.link(link, asOf: before).membership.position
         }
-        let entity = schema.entities[list.end.member - 1]
+        let entity = schema.entities[list.end.member]
         return try reader.withRecord(ofEntity: list.end.member, member, asOf: before) { record in
             let place = try RecordBody(record.body, of: entity).place(list.end.slot)
             return place?.owner == list.owner ? place?.position : nil

@@ -50,7 +50,7 @@ struct Inversion: ~Copyable {
     /// What has been decided about a conflict.
     enum Decision {
         case failed, keep, restore
-        case set([Int: Value])
+        case set([Slot: Value])
     }
 
     private struct Question: Hashable {
@@ -68,7 +68,7 @@ struct Inversion: ~Copyable {
         state = WorkingState(file.schema, at: try Head.read(in: transaction).revision)
     }
 
-    func entity(_ key: ObjectKey) -> Entity { schema.entities[key.entity - 1] }
+    func entity(_ key: ObjectKey) -> Entity { schema.entities[key.entity] }
 
     // MARK: Objects
 
@@ -121,7 +121,7 @@ struct Inversion: ~Copyable {
     }
 
     /// Gives a property of an object a value; a reference without a position puts it last.
-    mutating func set(_ value: Value, _ slot: Int, of key: ObjectKey) throws {
+    mutating func set(_ value: Value, _ slot: Slot, of key: ObjectKey) throws {
         guard let body = try object(key).body else { return }
         var value = value
         if case .reference(let owner) = value,
@@ -227,9 +227,9 @@ struct Inversion: ~Copyable {
     mutating func skip(_ conflict: UndoConflict) { skipped.append(conflict) }
 
     /// Values by slot; nil when one does not fit its property.
-    private func slots(_ values: [String: Value], _ name: String) -> [Int: Value]? {
+    private func slots(_ values: [String: Value], _ name: String) -> [Slot: Value]? {
         guard let entity = schema.entity(named: name) else { return nil }
-        var slots: [Int: Value] = [:]
+        var slots: [Slot: Value] = [:]
         for (name, value) in values {
             // Who answers knows owners, and need not know positions.
             guard let slot = entity.slot(of: name),
@@ -271,7 +271,7 @@ struct Inversion: ~Copyable {
 extension RecordBody {
     /// The owner in whose list a reference puts the object, and its position there.
     func place(
-        _ slot: Int
+        _ slot: Slot
     ) throws(DecodingFailure) -> (owner: ObjectID, position: ListPosition?)? {
         guard let owner = try reference(slot) else { return nil }
         return (owner, try position(slot))

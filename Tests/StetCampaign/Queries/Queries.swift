@@ -75,7 +75,7 @@ final class QueryTrial {
     }
 
     /// Any object, which may have changed since, or be none of those that are there.
-    private func position(_ entity: Int) -> (QueryQuestion.Candidate, [UInt8])? {
+    private func position(_ entity: EntityNumber) -> (QueryQuestion.Candidate, [UInt8])? {
         if entity == QuerySchema.box {
             guard let id = seen.boxIDs.randomElement(using: &random), let box = seen.boxes[id]
             else { return nil }
@@ -89,7 +89,7 @@ final class QueryTrial {
         return (.init(id: id, scope: scope), stores.body(sample.values, entity))
     }
 
-    private func candidates(_ entity: Int) -> [QueryQuestion.Candidate] {
+    private func candidates(_ entity: EntityNumber) -> [QueryQuestion.Candidate] {
         if entity == QuerySchema.box {
             return seen.boxIDs.compactMap { seen.boxes[$0] }.map { box in
                 .init(id: box.id, scope: QueryScope(scene: scene, boxes: [box]))

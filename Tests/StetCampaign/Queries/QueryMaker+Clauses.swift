@@ -14,7 +14,7 @@ protocol AnyQueryTerm {
 extension QuerySubject {
     /// The value of a property.
     func term<Content: Sendable>(
-        _ slot: Int, _ kind: ValueKind<Content>, _ content: @escaping (Object) -> Content?
+        _ slot: Slot, _ kind: ValueKind<Content>, _ content: @escaping (Object) -> Content?
     ) -> QueryTerm<Content> {
         QueryTerm(node: .property(node, slot: slot), kind: kind) { [find] in
             find($0).flatMap(content)

@@ -79,7 +79,7 @@ struct QueryWorld {
     private var lastID: UInt64 = 0
 
     /// The values of all objects of an entity.
-    func values(_ entity: Int) -> [ObjectID: [Value]] {
+    func values(_ entity: EntityNumber) -> [ObjectID: [Value]] {
         entity == QuerySchema.box ? boxes.mapValues(\.values) : samples.mapValues(\.values)
     }
 

@@ -14,7 +14,7 @@ struct QueryQuestion {
         let isDescending: Bool
     }
 
-    let entity: Int
+    let entity: EntityNumber
     var clause: QueryClause
     var order: [Key]
     var limit: Int?
@@ -24,7 +24,7 @@ struct QueryQuestion {
     /// What is asked of the objects that are found.
     let value: any AnyQueryTerm
 
-    init(_ maker: inout QueryMaker, _ entity: Int) {
+    init(_ maker: inout QueryMaker, _ entity: EntityNumber) {
         self.entity = entity
         clause = maker.condition()
         order = (0..<maker.random.pick([0, 1, 1, 2])).map { _ in

@@ -2,13 +2,13 @@ import StetStore
 
 /// The entities of the queries campaign by number, and which indexes a store can have.
 enum QuerySchema {
-    static let box = 1
-    static let sample = 2
+    static let box: EntityNumber = 1
+    static let sample: EntityNumber = 2
     /// The number of the links between samples.
     static let links = 1
 
     /// Of the property of samples that no two share.
-    private static let uniqueSlot = 17
+    private static let uniqueSlot: Slot = 17
 
     /// The schema with some of the indexes.
     static func schema(
@@ -79,19 +79,19 @@ enum QuerySchema {
 
     static let sampleIndexes: [EntityIndex] = {
         let both: TextFolding = [.caseInsensitive, .diacriticInsensitive]
-        let single = sampleProperties.indices.map { slot in
+        let single = sampleProperties.slots.map { slot in
             EntityIndex([.init(slot: slot)], isUnique: slot == uniqueSlot)
         }
         let folded: [EntityIndex.Part] = [
             .init(slot: 8, folding: .caseInsensitive), .init(slot: 8, folding: both),
             .init(slot: 9, folding: .diacriticInsensitive), .init(slot: 9, folding: both),
         ]
-        let compound: [[Int]] = [
+        let compound: [[Slot]] = [
             [0, 1], [18, 1], [10, 5], [15, 8, 1], [1, 8], [6, 16], [8, 17], [14, 2], [4, 7, 3],
             [19, 9], [16, 10],
         ]
         return single + folded.map { EntityIndex([$0]) }
-            + compound.map { slots in EntityIndex(slots.map { .init(slot: $0) }) }
+            + compound.map { slots in EntityIndex(slots.map { EntityIndex.Part(slot: $0) }) }
             + [
                 EntityIndex([folded[0], .init(slot: 10)]),
                 EntityIndex([.init(slot: 15), folded[3]]),

@@ -14,7 +14,7 @@ final class QueryStores {
     private let directory = TemporaryDirectory()
     private let revision: Revision
     /// What is pending, by entity.
-    private let pending: [Int: [ObjectID: EncodedBody?]]
+    private let pending: [EntityNumber: [ObjectID: EncodedBody?]]
     private var stores: [Opened] = []
 
     /// `worlds` are what the commits have made, one after the other; queries see `seen` on top of
@@ -53,13 +53,13 @@ final class QueryStores {
     }
 
     /// The body of an object as a record has it.
-    static func body(_ values: [Value], _ entity: Int, _ schema: Schema) -> [UInt8] {
+    static func body(_ values: [Value], _ entity: EntityNumber, _ schema: Schema) -> [UInt8] {
         var encoding = NetChanges(schema: schema)
         let range = encoding.encode(entity: entity) { $0.write(values) }
         return Array(encoding.body(range))
     }
 
-    func body(_ values: [Value], _ entity: Int) -> [UInt8] {
+    func body(_ values: [Value], _ entity: EntityNumber) -> [UInt8] {
         Self.body(values, entity, stores[0].file.schema)
     }
 
@@ -133,11 +133,11 @@ final class QueryStores {
     /// As a context encodes it; some of it is what the store has anyway.
     private static func pending(
         _ seen: QueryWorld, _ base: QueryWorld, _ schema: Schema, _ random: inout SeededGenerator
-    ) throws -> [Int: [ObjectID: EncodedBody?]] {
-        var pending: [Int: [ObjectID: EncodedBody?]] = [:]
+    ) throws -> [EntityNumber: [ObjectID: EncodedBody?]] {
+        var pending: [EntityNumber: [ObjectID: EncodedBody?]] = [:]
         let isEdited = [QuerySchema.box, QuerySchema.sample]
             .contains { seen.values($0) != base.values($0) }
-        for entity in 1...schema.entities.count {
+        for entity in schema.entities.numbers {
             let (old, new) = (base.values(entity), seen.values(entity))
             for id in Set(old.keys).union(new.keys).sorted() {
                 let isTouched = isEdited && random.chance(20)
@@ -154,7 +154,7 @@ final class QueryStores {
         _ state: WorkingState, from base: QueryWorld, to seen: QueryWorld
     ) {
         let schema = state.schema
-        for entity in 1...schema.entities.count {
+        for entity in schema.entities.numbers {
             let (old, new) = (base.values(entity), seen.values(entity))
             for id in Set(old.keys).union(new.keys) where old[id] != new[id] {
                 if new[id] == nil { state.pending.deleted.insert(ObjectKey(entity, id)) }

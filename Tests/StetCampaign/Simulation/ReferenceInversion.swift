@@ -28,7 +28,7 @@ struct ReferenceInversion {
         }
     }
 
-    private func isStamp(_ key: Key, _ slot: Int) -> Bool {
+    private func isStamp(_ key: Key, _ slot: Slot) -> Bool {
         key.entity == SimulationEntity.item && slot == SimulationEntity.stamp
     }
 
@@ -42,7 +42,7 @@ struct ReferenceInversion {
     mutating func takeBack(_ key: Key, _ before: [Value]?, _ after: [Value]?) {
         switch (before, after, state[key]) {
         case (let before?, let after?, var present?):
-            for slot in present.indices where before[slot] != after[slot] {
+            for slot in present.slots where before[slot] != after[slot] {
                 takeBack(&present[slot], before[slot], after[slot], isStamp(key, slot))
             }
             state[key] = present
@@ -50,7 +50,7 @@ struct ReferenceInversion {
             let isMove = before.indices.allSatisfy { areSame(before[$0], after[$0]) }
             if !isMove { _ = conflict(mayKeep: true, mayRestore: false) }
         case (nil, let after?, let present?):
-            let isSame = present.indices.allSatisfy {
+            let isSame = present.slots.allSatisfy {
                 areSame(present[$0], after[$0]) || isStamp(key, $0)
             }
             if !isSame, conflict(mayKeep: true, mayRestore: true) == .keep {
@@ -60,7 +60,7 @@ struct ReferenceInversion {
             }
         case (let before?, nil, nil): state[key] = before
         case (let before?, nil, var present?):
-            for slot in present.indices
+            for slot in present.slots
             where !areSame(present[slot], before[slot]) && !isStamp(key, slot) {
                 if conflict(mayKeep: true, mayRestore: true) == .restore {
                     present[slot] = before[slot]

@@ -5,7 +5,7 @@ import StetStore
 struct ReferenceModel {
     /// Entity and id.
     struct Key: Hashable, Comparable {
-        let entity: Int
+        let entity: EntityNumber
         let id: ObjectID
 
         static func < (one: Key, other: Key) -> Bool {
@@ -107,7 +107,7 @@ struct ReferenceModel {
         var groups: [[Value]: [Key]] = [:]
         for (key, values) in state.objects {
             guard let slots = SimulationEntity.unique[key.entity] else { continue }
-            groups[[.int(key.entity)] + slots.map { values[$0] }, default: []].append(key)
+            groups[[.int(key.entity.rawValue)] + slots.map { values[$0] }, default: []].append(key)
         }
         let shared = groups.values.filter { $0.count > 1 }.joined()
         return shared.filter { changed?.contains($0) ?? true }.sorted()

@@ -13,8 +13,8 @@ extension ReferenceModel {
         }
 
         /// The objects that refer to an object, and where.
-        func referrers(to key: Key) -> [(Key, slot: Int)] {
-            var referrers: [(Key, slot: Int)] = []
+        func referrers(to key: Key) -> [(Key, slot: Slot)] {
+            var referrers: [(Key, slot: Slot)] = []
             for (source, values) in objects.sorted(by: { $0.key < $1.key }) {
                 let slots = SimulationEntity.references[source.entity] ?? [:]
                 for (slot, target) in slots.sorted(by: { $0.key < $1.key })

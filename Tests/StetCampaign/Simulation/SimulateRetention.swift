@@ -145,7 +145,7 @@ private final class RetentionSimulation {
     private func apply(_ change: ObjectChange, to state: inout State) {
         guard let entity = file.schema.number(ofEntity: change.entity) else { return }
         let key = Workload.Key(entity: entity, id: change.id)
-        let description = file.schema.entities[entity - 1]
+        let description = file.schema.entities[entity]
         var values = state.objects[key] ?? description.properties.map { _ in .null }
         for property in change.properties {
             if let slot = description.slot(of: property.name) { values[slot] = property.new }
@@ -172,8 +172,8 @@ private final class RetentionSimulation {
         // Half of the time an object that is gone.
         let keys = Set(states[number(head + 1)].objects.keys).filter { $0.entity != 2 }.sorted()
         guard let key = keys.randomElement(using: &random) else { return }
-        let entity = file.schema.entities[key.entity - 1]
-        let slots = entity.properties.indices.filter {
+        let entity = file.schema.entities[key.entity]
+        let slots = entity.properties.slots.filter {
             entity.properties[$0].type != .reference && number(3) == 0
         }
         let request = RedactionRequest(entity: key.entity, object: key.id, slots: slots)
@@ -187,7 +187,7 @@ private final class RetentionSimulation {
     }
 
     /// Takes the values of a property out of the states before that which has its present value.
-    private func redact(_ key: Workload.Key, _ slot: Int) {
+    private func redact(_ key: Workload.Key, _ slot: Slot) {
         var first = head + 1
         if let present = states[head].objects[key]?[slot] {
             while first > 0, let values = states[first - 1].objects[key], values[slot] == present {
@@ -246,12 +246,12 @@ private final class RetentionSimulation {
         var state = State()
         try file.read { reader in
             state.links = try reader.comparedLinks(asOf: Revision(UInt64(revision)))
-            for (offset, entity) in file.schema.entities.enumerated() {
+            for (number, entity) in file.schema.entities.numbered {
                 let revision = Revision(UInt64(revision))
-                try reader.forEachRecord(ofEntity: offset + 1, asOf: revision) { id, record in
+                try reader.forEachRecord(ofEntity: number, asOf: revision) { id, record in
                     let body = try RecordBody(record.body, of: entity)
-                    state.objects[Workload.Key(entity: offset + 1, id: id)] =
-                        try entity.properties.indices.map { try body.value($0) }
+                    state.objects[Workload.Key(entity: number, id: id)] =
+                        try entity.properties.slots.map { try body.value($0) }
                     return true
                 }
             }

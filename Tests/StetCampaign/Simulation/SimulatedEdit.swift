@@ -26,26 +26,27 @@ struct SimulatedEdit {
         }
     }
 
-    private func object(_ entity: Int, _ number: Int) -> Key? {
+    private func object(_ entity: EntityNumber, _ number: Int) -> Key? {
         let keys = state.objects.keys.filter { $0.entity == entity }.sorted()
         return keys.isEmpty ? nil : keys[number % keys.count]
     }
 
-    private func reference(_ entity: Int, _ number: Int) -> Value {
+    private func reference(_ entity: EntityNumber, _ number: Int) -> Value {
         object(entity, number).map { .reference($0.id) } ?? .null
     }
 
     private mutating func apply(_ step: Step) {
         switch step {
         case .insert(let entity, let value, let first, let second):
-            insert(entity, value, first, second)
+            insert(EntityNumber(entity), value, first, second)
         case .name(let entity, let number, let value):
-            guard let key = object(entity, number) else { return }
+            guard let key = object(EntityNumber(entity), number) else { return }
             state[key]?[0] = .string(value == 0 ? "" : "\(value)")
         case .rate(let number, let value):
             guard let key = object(SimulationEntity.item, number) else { return }
             state[key]?[1] = .int(value)
-        case .refer(let number, let slot, let target, let place):
+        case .refer(let number, let index, let target, let place):
+            let slot = Slot(index)
             guard let key = object(SimulationEntity.item, number) else { return }
             let value = target.map { target in
                 slot == SimulationEntity.boxOfItem
@@ -75,12 +76,13 @@ struct SimulatedEdit {
                 among: state.items(ofBox: owner), without: key.id, place)
             state[key]?[SimulationEntity.boxOfItem] = .placed(owner, position)
         case .delete(let entity, let number, let cascades):
-            guard let key = object(entity, number) else { return }
+            guard let key = object(EntityNumber(entity), number) else { return }
             delete(key, cascades)
         }
     }
 
-    private mutating func insert(_ entity: Int, _ value: Int, _ first: Int, _ second: Int) {
+    private mutating func insert(_ entity: EntityNumber, _ value: Int, _ first: Int, _ second: Int)
+    {
         let key = Key(entity: entity, id: ObjectID(high: 1 << 32, low: nextID))
         nextID += 1
         let text = Value.string("\(value)")

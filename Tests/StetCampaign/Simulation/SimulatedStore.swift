@@ -136,12 +136,12 @@ struct SimulatedStore {
         var state = State()
         try file.read { reader in
             state.links = try reader.comparedLinks(asOf: Revision(UInt64(revision)))
-            for (offset, entity) in file.schema.entities.enumerated() {
+            for (number, entity) in file.schema.entities.numbered {
                 try reader.forEachRecord(
-                    ofEntity: offset + 1, asOf: Revision(UInt64(revision))
+                    ofEntity: number, asOf: Revision(UInt64(revision))
                 ) { id, record in
                     let body = try RecordBody(record.body, of: entity)
-                    state[Key(entity: offset + 1, id: id)] = try entity.properties.indices.map {
+                    state[Key(entity: number, id: id)] = try entity.properties.slots.map {
                         try body.value($0)
                     }
                     return true

@@ -57,20 +57,22 @@ extension Schema {
 
 /// The entities and links of the simulation by number.
 enum SimulationEntity {
-    static let box = 1
-    static let item = 2
-    static let label = 3
+    static let box: EntityNumber = 1
+    static let item: EntityNumber = 2
+    static let label: EntityNumber = 3
 
     /// The entity that a reference points to, by entity and slot.
-    static let references: [Int: [Int: Int]] = [item: [3: box, 4: item], label: [1: item]]
+    static let references: [EntityNumber: [Slot: EntityNumber]] = [
+        item: [3: box, 4: item], label: [1: item],
+    ]
     /// The slots with values that no two objects share.
-    static let unique: [Int: [Int]] = [box: [0], item: [0]]
+    static let unique: [EntityNumber: [Slot]] = [box: [0], item: [0]]
     /// Of an item's stamp.
-    static let stamp = 2
+    static let stamp: Slot = 2
     /// In which an item refers to its box, with its place among the items there.
-    static let boxOfItem = 3
+    static let boxOfItem: Slot = 3
 
-    static func isRequired(_ entity: Int) -> Bool { entity == label }
+    static func isRequired(_ entity: EntityNumber) -> Bool { entity == label }
 }
 
 /// The links of the simulation by number; all are between items.

@@ -129,7 +129,7 @@ struct LinkPairTests {
 
         private init(_ key: ObjectKey, _ before: Shelf.State, _ after: Shelf.State) {
             let (old, new) = (before.values[key], after.values[key])
-            entity = Shelf.schema.entities[key.entity - 1].name
+            entity = Shelf.schema.entities[key.entity].name
             id = key.id
             kind = old == nil ? .insert : new == nil ? .delete : .update
             notebook = []

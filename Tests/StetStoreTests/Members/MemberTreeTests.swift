@@ -32,7 +32,7 @@ struct MemberTreeTests {
         ObjectID(high: 0x0190_0000_0000_7000, low: 0x8000_0000_0000_0000 | UInt64(number))
     }
 
-    private func end(_ slot: Int) throws -> MemberEnd {
+    private func end(_ slot: Slot) throws -> MemberEnd {
         let number = try #require(schema.number(ofEntity: "Article"))
         return try #require(schema.end(ofEntity: number, slot: slot))
     }

@@ -18,9 +18,9 @@ final class Shelf {
     }
 
     enum Number {
-        static let article = 1
-        static let notebook = 2
-        static let tag = 3
+        static let article: EntityNumber = 1
+        static let notebook: EntityNumber = 2
+        static let tag: EntityNumber = 3
         static let related = 1
         static let tags = 2
     }
@@ -130,7 +130,7 @@ final class Shelf {
             if change.kind != .update || !change.properties.isEmpty {
                 var values = now.values[key] ?? Self.blank(number)
                 for property in change.properties {
-                    guard let slot = Self.schema.entities[number - 1].slot(of: property.name)
+                    guard let slot = Self.schema.entities[number].slot(of: property.name)
                     else { continue }
                     values[slot] = property.new
                 }
@@ -146,8 +146,8 @@ final class Shelf {
         follow(commit, objects, links)
     }
 
-    private static func blank(_ entity: Int) -> [Value] {
-        schema.entities[entity - 1].properties.map { _ in .null }
+    private static func blank(_ entity: EntityNumber) -> [Value] {
+        schema.entities[entity].properties.map { _ in .null }
     }
 
     func edits(_ objects: [ObjectKey: [Value]?]) -> [Edit] {

@@ -36,7 +36,7 @@ struct LightMigrationTests {
         for (key, _, new) in example.objects {
             guard let new else { continue }
             expected[key] = shown(new)
-            for case (let slot, .reference(let target)) in new.enumerated() {
+            for case (let slot, .reference(let target)) in new.slotted {
                 targets.insert(file.schema.membership(of: key, in: target, slot: slot))
             }
         }

@@ -59,13 +59,13 @@ struct MigrationDriver {
         elements.randomElement(using: &generator)
     }
 
-    private var live: [Int] { entities.indices.filter { entities[$0] != nil }.map { $0 + 1 } }
+    private var live: [EntityNumber] { entities.numbers.filter { entities[$0] != nil } }
 
     private mutating func value(_ property: Property) -> Value {
         if property.isOptional, Bool.random(using: &generator) { return .null }
         switch property.type {
         case .reference:
-            let target = entities.firstIndex { $0?.name == property.target }.map { $0 + 1 }
+            let target = entities.numbers.first { entities[$0]?.name == property.target }
             let keys = states[states.count - 1].keys.filter { $0.entity == target }.sorted()
             return pick(keys).map { .reference($0.id) } ?? .null
         case .string:
@@ -85,7 +85,7 @@ struct MigrationDriver {
         var edits: [ObjectKey: Edit] = [:]
         let before = state
         for _ in 0..<Int.random(in: 1...6, using: &generator) {
-            guard let number = pick(live), let entity = entities[number - 1] else { continue }
+            guard let number = pick(live), let entity = entities[number] else { continue }
             let mine = before.keys.filter { $0.entity == number }.sorted()
             if let key = pick(mine), Bool.random(using: &generator) {
                 guard edits[key] == nil, let old = before[key] else { continue }
@@ -137,15 +137,15 @@ struct MigrationDriver {
 
     /// Replaces an entity, and in all states the values of its objects.
     private mutating func replace(
-        _ number: Int, _ properties: [Property], indexes: [EntityIndex]? = nil,
+        _ number: EntityNumber, _ properties: [Property], indexes: [EntityIndex]? = nil,
         _ map: ([Value]) -> [Value]
     ) {
-        guard let old = entities[number - 1] else { return }
+        guard let old = entities[number] else { return }
         // An index of a property that has moved is declared anew, or not any more.
         let kept = (indexes ?? old.indexes).filter { index in
-            index.parts.allSatisfy { $0.slot < properties.count }
+            index.parts.allSatisfy { $0.slot.index < properties.count }
         }
-        entities[number - 1] = Entity(name: old.name, properties: properties, indexes: kept)
+        entities[number] = Entity(name: old.name, properties: properties, indexes: kept)
         for index in states.indices {
             for (key, values) in states[index] where key.entity == number {
                 states[index][key] = map(values)
@@ -159,18 +159,18 @@ struct MigrationDriver {
     }
 
     private mutating func mutate() {
-        guard let number = pick(live), let entity = entities[number - 1] else { return }
+        guard let number = pick(live), let entity = entities[number] else { return }
         var properties = entity.properties
-        let slot = properties.indices.randomElement(using: &generator)
+        let slot = properties.slots.randomElement(using: &generator)
         switch Int.random(in: 0..<9, using: &generator) {
         case 0: add(to: number, entity)
         case 1:
             guard let slot else { return }
             log.append("remove \(entity.name).\(properties[slot].name)")
-            properties.remove(at: slot)
+            properties.remove(at: slot.index)
             replace(number, properties) { values in
                 var values = values
-                values.remove(at: slot)
+                values.remove(at: slot.index)
                 return values
             }
         case 2:
@@ -190,7 +190,7 @@ struct MigrationDriver {
             guard let slot, properties[slot].type != .reference else { return }
             changeOptionality(number, entity, slot)
         case 4:
-            guard let slot = properties.firstIndex(where: { $0.type.next != nil }),
+            guard let slot = properties.slots.first(where: { properties[$0].type.next != nil }),
                 let type = properties[slot].type.next, !settled.contains(properties[slot].name)
             else { return }
             log.append("widen \(entity.name).\(properties[slot].name)")
@@ -203,7 +203,7 @@ struct MigrationDriver {
                 return values
             }
         case 5:
-            let order = properties.indices.shuffled(using: &generator)
+            let order = properties.slots.shuffled(using: &generator)
             log.append("reorder \(entity.name)")
             replace(number, order.map { properties[$0] }) { values in order.map { values[$0] } }
         case 6: addOrRemoveEntity()
@@ -217,11 +217,11 @@ struct MigrationDriver {
         }
     }
 
-    private mutating func add(to number: Int, _ entity: Entity) {
+    private mutating func add(to number: EntityNumber, _ entity: Entity) {
         var properties = entity.properties
         let name = "new\(newName())"
         let isReference = Bool.random(using: &generator)
-        let target = isReference ? pick(live).flatMap { entities[$0 - 1]?.name } : nil
+        let target = isReference ? pick(live).flatMap { entities[$0]?.name } : nil
         let property = Property(
             name: name, type: target == nil ? .string : .reference, isOptional: target != nil,
             target: target)
@@ -237,7 +237,8 @@ struct MigrationDriver {
         }
     }
 
-    private mutating func changeOptionality(_ number: Int, _ entity: Entity, _ slot: Int) {
+    private mutating func changeOptionality(_ number: EntityNumber, _ entity: Entity, _ slot: Slot)
+    {
         var properties = entity.properties
         let property = properties[slot]
         // What the version adds, and what it has changed in this way already, has its default.
@@ -267,26 +268,26 @@ struct MigrationDriver {
                 Entity(name: name, properties: [Property(name: "s", type: .string)]))
             return
         }
-        guard let number = pick(live), let gone = entities[number - 1],
+        guard let number = pick(live), let gone = entities[number],
             !gone.name.hasPrefix("new")
         else { return }
         log.append("remove \(gone.name)")
         for other in live where other != number {
-            guard let entity = entities[other - 1] else { continue }
-            let kept = entity.properties.indices.filter {
+            guard let entity = entities[other] else { continue }
+            let kept = entity.properties.slots.filter {
                 entity.properties[$0].target != gone.name
             }
             replace(other, kept.map { entity.properties[$0] }) { values in
                 kept.map { values[$0] }
             }
         }
-        entities[number - 1] = nil
+        entities[number] = nil
         for index in states.indices {
             states[index] = states[index].filter { $0.key.entity != number }
         }
     }
 
-    private mutating func rename(_ number: Int, _ entity: Entity) {
+    private mutating func rename(_ number: EntityNumber, _ entity: Entity) {
         let name = "renamed\(newName())"
         log.append("rename \(entity.name) to \(name)")
         origins.entityNames[name] = entity.name
@@ -296,8 +297,8 @@ struct MigrationDriver {
         origins.defaults[entity.name] = nil
         origins.defaults[name] = defaults[entity.name]
         for other in live {
-            guard let present = entities[other - 1] else { continue }
-            entities[other - 1] = Entity(
+            guard let present = entities[other] else { continue }
+            entities[other] = Entity(
                 name: other == number ? name : present.name,
                 properties: present.properties.map { property in
                     property.target == entity.name ? property.with(target: name) : property

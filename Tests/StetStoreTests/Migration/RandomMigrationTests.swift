@@ -45,7 +45,7 @@ extension MigrationDriver {
     /// The chain of an object's changes, told in the present version, leads to what it is.
     private func checkHistories(_ note: Comment) throws {
         for key in Set(states.flatMap(\.keys)).sorted() {
-            guard let entity = entities[key.entity - 1] else { continue }
+            guard let entity = entities[key.entity] else { continue }
             let changes = try file.read { try $0.history(ofEntity: key.entity, key.id) }
             var values: [String: Value]?
             for change in changes.reversed() {

@@ -8,9 +8,9 @@ struct RedactionTests {
     private let library: Library
     private let article = ObjectKey(Number.article, 101)
     private let other = ObjectKey(Number.article, 102)
-    private let title = 0
-    private let body = 3
-    private let cover = 7
+    private let title: Slot = 0
+    private let body: Slot = 3
+    private let cover: Slot = 7
 
     init() throws { library = try Library() }
 
@@ -30,7 +30,7 @@ struct RedactionTests {
     }
 
     @discardableResult
-    private func redact(_ slots: Int..., of key: ObjectKey? = nil) throws -> RedactionPlan {
+    private func redact(_ slots: Slot..., of key: ObjectKey? = nil) throws -> RedactionPlan {
         let key = key ?? article
         let request = RedactionRequest(entity: key.entity, object: key.id, slots: slots)
         let plan = try file.redactionPlan(request)
@@ -186,6 +186,7 @@ struct RedactionTests {
             }
             let key = ObjectKey(1, 100 + Int.random(in: 0..<5, using: &history.random))
             let slots = (3...8).filter { _ in Bool.random(using: &history.random) }
+                .map { Slot($0) }
             let request = RedactionRequest(entity: 1, object: key.id, slots: slots)
             let error = thrown(StoreError.self) { try file.redact(request) }
             #expect(error == nil || [.valueInUse, .notFound].contains(error?.code))

@@ -9,7 +9,7 @@ struct DeleteRulesTests {
         let schema: Schema
         var deleted: Set<ObjectKey> = []
         /// The target of each reference.
-        var targets: [ObjectKey: [Int: ObjectID]] = [:]
+        var targets: [ObjectKey: [Slot: ObjectID]] = [:]
         var links: Set<LinkKey> = []
         /// The paths of the rules that have deleted objects.
         var paths: [ObjectKey: String] = [:]
@@ -30,7 +30,7 @@ struct DeleteRulesTests {
             return members.filter { !deleted.contains(ObjectKey(end.member, $0)) }.sorted()
         }
 
-        func target(of object: ObjectKey, slot: Int) -> ObjectID? { targets[object]?[slot] }
+        func target(of object: ObjectKey, slot: Slot) -> ObjectID? { targets[object]?[slot] }
 
         mutating func delete(_ object: ObjectKey, path: String) {
             deleted.insert(object)
@@ -48,10 +48,10 @@ struct DeleteRulesTests {
     }
 
     private enum Number {
-        static let article = 1
-        static let attachment = 2
-        static let notebook = 3
-        static let tag = 4
+        static let article: EntityNumber = 1
+        static let attachment: EntityNumber = 2
+        static let notebook: EntityNumber = 3
+        static let tag: EntityNumber = 4
         static let drafts = 1
         static let tags = 2
     }
@@ -195,7 +195,7 @@ struct DeleteRulesTests {
         var graph = PlainGraph(
             schema: try Self.schema(articles: articles, drafts: drafts, attachment: attachment))
         for number in 101...115 {
-            var targets: [Int: ObjectID] = [:]
+            var targets: [Slot: ObjectID] = [:]
             if Bool.random(using: &random) {
                 targets[0] = .fixed(.random(in: 201...204, using: &random))
             }
@@ -261,7 +261,7 @@ struct DeleteRulesTests {
             return deleted.indices.contains(number) && !deleted[number] ? [.fixed(number)] : []
         }
 
-        func target(of object: ObjectKey, slot: Int) -> ObjectID? {
+        func target(of object: ObjectKey, slot: Slot) -> ObjectID? {
             let number = object.id.number + (slot == 0 ? -1 : 1)
             return deleted.indices.contains(number) ? .fixed(number) : nil
         }

@@ -103,8 +103,8 @@ struct WorkingStateTests {
         }
     }
 
-    private func numbers(ofEntity entity: Int) -> ClosedRange<Int> {
-        [101...108, 201...203, 301...305][entity - 1]
+    private func numbers(ofEntity entity: EntityNumber) -> ClosedRange<Int> {
+        [101...108, 201...203, 301...305][entity]
     }
 
     private func delete(

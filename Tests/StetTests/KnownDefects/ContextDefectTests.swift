@@ -200,6 +200,29 @@ import Testing
 
     // MARK: Objects without a context
 
+    @Test("D14 a long chain that is released outside a context needs no deep stack")
+    func aLongChainIsReleased() throws {
+        let scene = try CrateScene()
+        for isRolledBack in [false, true] {
+            weak var last: Part?
+            do {
+                var head = Part(name: "0")
+                last = head
+                for number in 1..<100_000 {
+                    let part = Part(name: "\(number)")
+                    part.next = head
+                    head = part
+                }
+                if isRolledBack {
+                    scene.mine.context.insert(head)
+                    scene.mine.context.rollback()
+                }
+                #expect(head.next != nil)
+            }
+            #expect(last == nil, "rolled back: \(isRolledBack)")
+        }
+    }
+
     @Test("Service 1 an object keeps its context, and answers with its members")
     func anObjectKeepsItsContext() throws {
         let scene = try CrateScene()

@@ -120,6 +120,59 @@ import Testing
         #expect(scene.mine.b.number == 0)
     }
 
+    @Test("Low 2 the violation of a repeated value names the value")
+    func aRepeatedValueIsNamed() throws {
+        scene.mine.parts[0].key = "k"
+        scene.mine.parts[1].key = "k"
+        let error = try #require(throws: ValidationError.self) { try context.save() }
+        #expect(error.violations.map(\.value) == [.string("k"), .string("k")])
+        #expect(error.violations.allSatisfy { !$0.message.contains("\"k\"") })
+        scene.mine.parts[0].key = "k"
+        scene.mine.parts[1].key = "k"
+        let early = try #require(throws: ValidationError.self) {
+            try scene.mine.parts[1].validate(\.key)
+        }
+        #expect(early.violations.map(\.value) == [.string("k")])
+    }
+
+    @Test("Low 5 a model with a superclass is refused, whose properties would not be saved")
+    func aModelWithASuperclassIsRefused() throws {
+        let directory = TemporaryDirectory()
+        let error = try #require(throws: StoreError.self) {
+            try Store.open(at: directory.file(), for: Derived.self)
+        }
+        #expect(error.code == .invalidSchema)
+        #expect(error.message.contains("Derived inherits from Base"))
+    }
+
+    @Test("Low 6 an edit by willSave that never settles names the property")
+    func anEditThatNeverSettlesIsNamed() throws {
+        let directory = TemporaryDirectory()
+        let store = try Store.open(at: directory.file(), for: Restless.self)
+        let context = store.context()
+        context.insert(Restless())
+        let error = try #require(throws: ValidationError.self) { try context.save() }
+        #expect(error.violations.map(\.property) == ["count"])
+        #expect(error.description == "count was still changed by willSave in round 8")
+    }
+
+    @Test("Low 7 each observer hears of commits in their order, also when one of them saves")
+    func observersHearOfCommitsInOrder() throws {
+        var heard: [[Revision]] = [[], []]
+        let (context, part) = (context, scene.mine.parts[0])
+        context.didCommit { commit in
+            heard[0].append(commit.revision)
+            guard part.number < 3 else { return }
+            part.number += 1
+            try? context.save()
+        }
+        context.didCommit { heard[1].append($0.revision) }
+        part.number = 1
+        let first = try #require(try context.save())
+        let expected = [first.revision, first.revision.next, first.revision.next.next]
+        #expect(heard == [expected, expected])
+    }
+
     @Test("Low 8 a cancelled task whose save has nothing to write throws")
     func aCancelledTaskThrows() async throws {
         let context = context
@@ -175,4 +228,22 @@ import Testing
             text.contains(
                 "save(_:) inside Store.edit: the edit saves when its closure has returned"))
     }
+}
+
+class Base {
+    var unsaved = 0
+}
+
+@Model final class Derived: Base {
+    var name: String = ""
+
+    override init() {}
+}
+
+@Model final class Restless {
+    var count: Int = 0
+
+    init() {}
+
+    func willSave() { count += 1 }
 }

@@ -114,11 +114,11 @@ final class LedgerDesk {
             let revision = try revision ?? reader.head().revision
             var state: LedgerState = [:]
             var entityNames: [ObjectID: String] = [:]
-            for (offset, entity) in schema.entities.enumerated() {
-                try reader.forEachRecord(ofEntity: offset + 1, asOf: revision) { id, record in
+            for (number, entity) in schema.entities.numbered {
+                try reader.forEachRecord(ofEntity: number, asOf: revision) { id, record in
                     let body = try RecordBody(record.body, of: entity)
                     entityNames[id] = entity.name
-                    state[id] = try entity.properties.indices
+                    state[id] = try entity.properties.slots
                         .filter { entity.properties[$0].stamp == nil }.map { try body.value($0) }
                     return true
                 }
@@ -126,7 +126,7 @@ final class LedgerDesk {
             for link in schema.links.indices {
                 guard let end = schema.ends(ofLink: link + 1)?.targets else { continue }
                 for source in state.keys.sorted() {
-                    guard schema.entities[end.owner - 1].name == entityNames[source] else {
+                    guard schema.entities[end.owner].name == entityNames[source] else {
                         continue
                     }
                     let targets = try reader.linkedMembers(of: source, at: end, asOf: revision)
@@ -142,9 +142,9 @@ final class LedgerDesk {
     func value(_ id: ObjectID, _ name: String) throws -> Value? {
         try store.file.read { reader in
             let head = try reader.head().revision
-            for (offset, entity) in store.file.schema.entities.enumerated() {
+            for (number, entity) in store.file.schema.entities.numbered {
                 guard let slot = entity.slot(of: name) else { continue }
-                let found = try reader.withRecord(ofEntity: offset + 1, id, asOf: head) { record in
+                let found = try reader.withRecord(ofEntity: number, id, asOf: head) { record in
                     try RecordBody(record.body, of: entity).value(slot)
                 }
                 if let found { return found }

@@ -152,7 +152,7 @@ struct UndoPropertyTests {
                     guard let slot = entity.slot(of: property.name),
                         entity.properties[slot].stamp == nil, let now = before[change.id]
                     else { continue }
-                    let plain = entity.properties[..<slot].count { $0.stamp == nil }
+                    let plain = entity.properties[..<slot.index].count { $0.stamp == nil }
                     // A position by itself is never in conflict.
                     if now[plain].target != property.new.target
                         || now[plain].target == nil && now[plain] != property.new
