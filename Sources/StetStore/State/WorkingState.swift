@@ -27,8 +27,15 @@ package final class WorkingState {
     package private(set) var foreign: ForeignChanges
     /// The changes of a save that the writer has.
     package var sent: Layer? { didSet { generation &+= 1 } }
-    /// Those that are made on top.
-    package var pending = Layer() { didSet { generation &+= 1 } }
+    /// Those that are made on top; changed in place, whatever their number.
+    package var pending: Layer {
+        get { layer }
+        _modify {
+            defer { generation &+= 1 }
+            yield &layer
+        }
+    }
+    private var layer = Layer()
     /// Counts what may change the members of an object.
     ///
     /// Another number in every state of the process.
