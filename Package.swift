@@ -87,6 +87,7 @@ let package = Package(
             path: "Tests/StetTestModels"
         ),
         .target(name: "CStetFork", path: "Tests/CStetFork"),
+        .target(name: "CStetTrace", path: "Tests/CStetTrace"),
         .executableTarget(
             name: "stet-test-child",
             dependencies: ["Stet", "StetStore", "StetLMDB", "StetTestModels", "CStetFork"],
@@ -136,7 +137,7 @@ let package = Package(
             name: "StetTests",
             dependencies: [
                 "Stet", "StetServiceLifecycle", "StetStore", "StetLMDB", "StetTestModels",
-                "StetTestSupport", "StetContract", "stet-test-child",
+                "StetTestSupport", "StetContract", "stet-test-child", "CStetTrace",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

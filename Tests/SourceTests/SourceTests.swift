@@ -101,7 +101,7 @@ import Testing
     @Test func theWalksInTheArchitectureNameFunctionsThatExist() throws {
         let text = try SourceFile.text("ARCHITECTURE.md")
         let start = try #require(text.range(of: "### The walk of one save"))
-        let end = try #require(text.range(of: "A test compares these names"))
+        let end = try #require(text.range(of: "A test compares the names in this text"))
         let files = try SourceFile.all(in: "Sources").map { $0.lines.joined(separator: "\n") }
         let names = text[start.upperBound..<end.lowerBound]
             .matches(of: /`([A-Z]\w+)\.([a-z_$][\w$]*)`/)

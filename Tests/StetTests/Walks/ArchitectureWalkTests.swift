@@ -1,0 +1,132 @@
+import Foundation
+import Stet
+import StetTestSupport
+import Testing
+
+/// The walks of ARCHITECTURE.md beside what the code does.
+struct ArchitectureWalkTests {
+    @Test func theWalkOfASaveIsWhatTheCodeDoes() async throws {
+        let result = await #expect(
+            processExitsWith: .success, observing: [\.standardOutputContent]
+        ) {
+            let walk = try Walk()
+            try print(walk.save())
+        }
+        try compare(result, "A save: the context", "A save: the writer")
+    }
+
+    @Test func theWalkOfAReadIsWhatTheCodeDoes() async throws {
+        let result = await #expect(
+            processExitsWith: .success, observing: [\.standardOutputContent]
+        ) {
+            let walk = try Walk()
+            try print(walk.read())
+        }
+        try compare(result, "A read: an object")
+    }
+
+    @Test func theWalkOverMembersIsWhatTheCodeDoes() async throws {
+        let result = await #expect(
+            processExitsWith: .success, observing: [\.standardOutputContent]
+        ) {
+            let walk = try Walk()
+            try print(walk.members())
+        }
+        try compare(result, "A read: members")
+    }
+
+    /// The functions of a walk are called in its order; the trace has more of them.
+    private func compare(_ result: ExitTest.Result?, _ titles: String...) throws {
+        let output = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
+        let traces = output.components(separatedBy: "\n--\n").map {
+            $0.split(separator: "\n").map(String.init)
+        }
+        try #require(traces.count == titles.count)
+        // To write a walk from: the whole trace.
+        if let directory = ProcessInfo.processInfo.environment["STET_WALKS"] {
+            for (title, trace) in zip(titles, traces) {
+                try Data(trace.joined(separator: "\n").utf8)
+                    .write(to: URL(fileURLWithPath: "\(directory)/\(title).txt"))
+            }
+        }
+        for (title, trace) in zip(titles, traces) {
+            let functions = try Self.functions(title)
+            #expect(functions.count > 5, "\(title)")
+            let places = functions.map { trace.firstIndex(of: $0) }
+            for (function, place) in zip(functions, places) where place == nil {
+                Issue.record("\(title): \(function) is not called")
+            }
+            let called = zip(functions, places).compactMap { name, place in place.map { ($0, name) }
+            }
+            #expect(called.map(\.1) == called.sorted { $0.0 < $1.0 }.map(\.1), "\(title)")
+        }
+    }
+
+    /// The lines of the block of code below a title.
+    private static func functions(_ title: String) throws -> [String] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let text = try String(
+            contentsOf: root.appendingPathComponent("ARCHITECTURE.md"), encoding: .utf8)
+        let section = try #require(text.range(of: "**\(title)**"), "\(title)")
+        let rest = text[section.upperBound...]
+        let start = try #require(rest.range(of: "```text\n"))
+        let end = try #require(rest[start.upperBound...].range(of: "```"))
+        return rest[start.upperBound..<end.lowerBound].split(separator: "\n")
+            .compactMap { $0.split(separator: " ").first.map(String.init) }
+    }
+}
+
+/// A store with one of each that a save and a read pass by.
+private struct Walk {
+    private let directory = TemporaryDirectory()
+    private let store: Store
+    private let crate: ObjectID
+
+    init() throws {
+        store = try Store.open(
+            at: directory.file(), for: Crates.Crate.self, Crates.Part.self, Crates.Mark.self,
+            Crates.Petal.self)
+        let context = store.context()
+        let crate = Crates.Crate(name: "a")
+        context.insert(crate)
+        for number in 1...3 {
+            let part = Crates.Part(name: "\(number)")
+            part.crate = crate
+            context.insert(part)
+        }
+        try context.save()
+        self.crate = crate.id
+    }
+
+    /// What a blocking save does here, and on the writer's thread.
+    func save() throws -> String {
+        let context = store.context()
+        let parts = try context.fetch(Crates.Part.self)
+        let crate = try context.fetch(Crates.Crate.self)[0]
+        parts[0].name = " trimmed "
+        crate.shelf.append(parts[1])
+        crate.pins.append(parts[1])
+        context.delete(parts[2])
+        let part = Crates.Part(name: "new")
+        part.crate = crate
+        part.key = "key"
+        context.insert(part)
+        let trace = try CallTrace { try context.save() }
+        return trace.here.joined(separator: "\n") + "\n--\n"
+            + trace.elsewhere.joined(separator: "\n")
+    }
+
+    func read() throws -> String {
+        let context = store.context()
+        let trace = try CallTrace { _ = try context.object(Crates.Crate.self, id: crate) }
+        return trace.here.joined(separator: "\n")
+    }
+
+    func members() throws -> String {
+        let context = store.context()
+        let crate = try context.object(Crates.Crate.self, id: crate)
+        let trace = try CallTrace { for part in crate!.parts { _ = part.name } }
+        return trace.here.joined(separator: "\n")
+    }
+}
