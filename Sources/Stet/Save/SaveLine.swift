@@ -54,7 +54,9 @@ final class SaveLine {
                 if save.outcome != nil { break }
                 if let commit = try land(save) { return commit }
             }
-            return try save.outcome?.get() ?? conclude(save)
+            // That it came to nothing is an outcome, too.
+            guard let outcome = save.outcome else { return try conclude(save) }
+            return try outcome.get()
         } catch {
             throw save.outcome == nil ? giveUp(save, error) : error
         }

@@ -33,6 +33,8 @@ import Testing
         _ = try context.save("blocking")
     }
 
+    private static func refresh(_ context: ManagedContext) throws { try context.refresh() }
+
     private func wait() async -> Task<Commit?, any Error> {
         let context = context
         let count = context.core.saves.waiting.count
@@ -118,6 +120,26 @@ import Testing
         await #expect(throws: ValidationError.self) { try await first.value }
         await #expect(throws: LaterChangesError.self) { try await second.value }
         #expect(scene.mine.b.number == 0)
+    }
+
+    @Test("Edits on top of a save that others have made needless stay pending")
+    func laterEditsOfANeedlessSaveStay() async throws {
+        let (mine, theirs) = (scene.mine, scene.theirs)
+        mine.mark.parts.append(mine.parts[1])
+        theirs.mark.parts.append(theirs.parts[1])
+        try await theirs.context.save()
+        let (task, writer) = await send()
+        mine.parts[0].number = 7
+        context.delete(mine.petal)
+        writer.release()
+        // The blocking call brings the save to its end before its own task goes on.
+        try Self.refresh(context)
+        #expect(try await task.value == nil)
+        #expect(mine.petal.hasChanges && mine.parts[0].hasChanges)
+        try await context.save()
+        let stored = try scene.store.context()
+        #expect(try stored.fetch(Crates.Petal.self).isEmpty)
+        #expect(try stored.object(Part.self, id: mine.parts[0].id)?.number == 7)
     }
 
     @Test("Low 2 the violation of a repeated value names the value")
