@@ -107,6 +107,8 @@ simulate: campaign-build ## Compares undo histories with a reference model: SEED
 	  --seed $(or $(SEED),1) $(ARGS)
 
 campaigns-small: campaign-build ## Runs a small dose of each campaign
+	$(BUILD_CAMPAIGN) --product stet-contract
+	.build-campaign/release/stet-contract all 50000 1
 	@for dose in $(SMALL_DOSES); do \
 	  $(CAMPAIGN) $$dose || [ $$? = 69 ] || exit 1; \
 	done
