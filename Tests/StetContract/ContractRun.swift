@@ -139,8 +139,9 @@ import StetTestSupport
         }
         adoptOrder(index, shown)
         let context = stages[index].context
-        if !scene.isUnchanged, !context.hasChanges {
-            throw Difference("context \(index) has no changes")
+        if !scenes[index].isUnchanged, !context.hasChanges {
+            let text = scenes[index].now.difference(from: scenes[index].base, ignoring: [])
+            throw Difference("context \(index) has no changes, and should have \(text ?? "some")")
         }
         if context.revision.number != scene.revision {
             throw Difference(
