@@ -58,8 +58,9 @@ struct BackupCommand: CopyCommand {
         discussion: """
             The copy is the state of one commit, whatever is written meanwhile. It is written \
             under another name (TARGET.new-ID), synced and verified before it is given its own, so \
-            that there never is half a backup. It keeps the id of the store: do not let both be \
-            written to, for their revisions would mean different commits.
+            that there never is half a backup. Each entry is written anew: there are no free \
+            pages, and no bytes of what was trimmed or redacted. It keeps the id of the store: do \
+            not let both be written to, for their revisions would mean different commits.
             """)
 
     @OptionGroup var options: StoreOptions
@@ -67,7 +68,7 @@ struct BackupCommand: CopyCommand {
 
     func perform(_ output: Output) throws -> ExitCode {
         let store = try openStore()
-        return try makeCopy(output) { try store.copy(to: $0, compacting: false, progress: $1) }
+        return try makeCopy(output) { try store.copy(to: $0, progress: $1) }
     }
 }
 
@@ -88,7 +89,7 @@ struct RestoreCommand: CopyCommand {
     func perform(_ output: Output) throws -> ExitCode {
         // What is wrong with the backup is wrong with its copy, which is verified in any case.
         let store = try openStore(inspectsPages: true)
-        return try makeCopy(output) { try store.copy(to: $0, compacting: false, progress: $1) }
+        return try makeCopy(output) { try store.copy(to: $0, progress: $1) }
     }
 }
 
@@ -108,6 +109,6 @@ struct CompactCommand: CopyCommand {
 
     func perform(_ output: Output) throws -> ExitCode {
         let store = try openStore()
-        return try makeCopy(output) { try store.compact(to: $0, progress: $1) }
+        return try makeCopy(output) { try store.copy(to: $0, progress: $1) }
     }
 }
