@@ -194,6 +194,7 @@ public struct Entity: Hashable, Sendable {
         let properties: [Property]
         let indexes: [EntityIndex]
         let relationships: [Relationship]
+        let isProtected: Bool
         let referenceSlots: [Int]
         let placedSlots: [Int]
         let rules: [PropertyRules]
@@ -202,9 +203,10 @@ public struct Entity: Hashable, Sendable {
 
         init(
             name: String, properties: [Property], indexes: [EntityIndex],
-            relationships: [Relationship]
+            relationships: [Relationship], isProtected: Bool
         ) {
             self.name = name
+            self.isProtected = isProtected
             self.properties = properties
             self.indexes = indexes
             self.relationships = relationships
@@ -220,11 +222,11 @@ public struct Entity: Hashable, Sendable {
     /// An entity with these properties, indexes and to-many relationships.
     public init(
         name: String, properties: [Property], indexes: [EntityIndex] = [],
-        relationships: [Relationship] = []
+        relationships: [Relationship] = [], isProtected: Bool = false
     ) {
         contents = Contents(
             name: name, properties: properties, indexes: indexes.normalized(),
-            relationships: relationships)
+            relationships: relationships, isProtected: isProtected)
     }
 
     /// The name of the model's class.
@@ -235,6 +237,8 @@ public struct Entity: Hashable, Sendable {
     public var indexes: [EntityIndex] { contents.indexes }
     /// Those to many, in the order of declaration.
     public var relationships: [Relationship] { contents.relationships }
+    /// True when deletions of its objects must be confirmed.
+    public var isProtected: Bool { contents.isProtected }
     /// The slots of the references.
     package var referenceSlots: [Int] { contents.referenceSlots }
     /// The slots of the references that have positions.
@@ -246,11 +250,12 @@ public struct Entity: Hashable, Sendable {
     /// The slots of the properties with a stamp.
     package var stampedSlots: [Int] { contents.stampedSlots }
 
-    /// True when both have the same name, properties, indexes and relationships.
+    /// True when both have the same name, properties, indexes, relationships and protection.
     public static func == (one: Entity, other: Entity) -> Bool {
         one.contents === other.contents
             || (one.name == other.name && one.properties == other.properties
-                && one.indexes == other.indexes && one.relationships == other.relationships)
+                && one.indexes == other.indexes && one.relationships == other.relationships
+                && one.isProtected == other.isProtected)
     }
 
     /// By name, properties and indexes.
