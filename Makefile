@@ -100,7 +100,8 @@ SMALL_DOSES := \
   "damage --size 300" "failures --size 300" "full --size 12" "simulate --size 2000" \
   "queries --size 20000" \
   "simulate-retention --size 100" "trims --size 50000" \
-  "namespaces --size 20" "moved-files --size 28" "forks --size 40" "clocks --size 30"
+  "namespaces --size 20" "moved-files --size 28" "forks --size 40" "clocks --size 30" \
+  "privacy --size 60"
 
 simulate: campaign-build ## Compares undo histories with a reference model: SEEDS=2000 OPS=100 SEED=1
 	$(CAMPAIGN) simulate --size $(or $(SEEDS),2000) --operations $(or $(OPS),100) \

@@ -7,27 +7,27 @@ struct CopyOptions: ParsableArguments {
     @Argument(help: "The file to make; refused when it is there.", completion: .file())
     var target: String
 
+    @OptionGroup var progress: ProgressOptions
+}
+
+/// What the commands that take long are told.
+struct ProgressOptions: ParsableArguments {
     @Flag(help: "Tells how far it is, on standard error, even if that is not a terminal.")
     var progress = false
 }
 
-/// A command that copies a store.
-protocol CopyCommand: StoreCommand {
-    var copy: CopyOptions { get }
-}
-
-extension CopyCommand {
-    /// Lets `copy` make the copy and tell how far it is.
-    func makeCopy(
-        _ output: Output,
+extension StoreCommand {
+    /// Lets `copy` make the copy at `target` and tell how far it is.
+    fileprivate func makeCopy(
+        _ target: String, _ options: ProgressOptions, _ output: Output,
         _ copyTo: (String, (StoreCopy.Progress) -> Void) throws -> StoreCopy
     ) throws -> ExitCode {
         let isTerminal = isatty(STDERR_FILENO) != 0
         var lastShare = -1
         do {
-            let made = try copyTo(copy.target) { progress in
+            let made = try copyTo(target) { progress in
                 let share = progress.byteCount * 100 / max(progress.expectedByteCount, 1)
-                guard share > lastShare, copy.progress || isTerminal else { return }
+                guard share > lastShare, options.progress || isTerminal else { return }
                 lastShare = share
                 output.note(
                     text: "copied \(progress.byteCount) of \(progress.expectedByteCount) bytes",
@@ -37,29 +37,30 @@ extension CopyCommand {
                     ]))
             }
             try output.say(
-                text: "\(copy.target.visible): \(made.byteCount) bytes\n\(made.report)\n"
+                text: "\(target.visible): \(made.byteCount) bytes\n\(made.report)\n"
                     + "hash \(made.report.hash)",
                 json: .object([
-                    "byteCount": .integer(made.byteCount), "path": .string(copy.target),
+                    "byteCount": .integer(made.byteCount), "path": .string(target),
                     "verification": made.report.json,
                 ]))
         } catch let error as StoreError {
-            throw Failure(error).creating(copy.target)
+            throw Failure(error).creating(target)
         }
         return .success
     }
 }
 
 /// `stet backup`: a copy of a store that is in use.
-struct BackupCommand: CopyCommand {
+struct BackupCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
         abstract: "Copies a store that may be in use, and verifies the copy.",
         discussion: """
             The copy is the state of one commit, whatever is written meanwhile. It is written \
             under another name (TARGET.new-ID), synced and verified before it is given its own, so \
-            that there never is half a backup. It keeps the id of the store: do not let both be \
-            written to, for their revisions would mean different commits.
+            that there never is half a backup. Each entry is written anew: there are no free \
+            pages, and no bytes of what was trimmed or redacted. It keeps the id of the store: do \
+            not let both be written to, for their revisions would mean different commits.
             """)
 
     @OptionGroup var options: StoreOptions
@@ -67,12 +68,14 @@ struct BackupCommand: CopyCommand {
 
     func perform(_ output: Output) throws -> ExitCode {
         let store = try openStore()
-        return try makeCopy(output) { try store.copy(to: $0, compacting: false, progress: $1) }
+        return try makeCopy(copy.target, copy.progress, output) {
+            try store.copy(to: $0, progress: $1)
+        }
     }
 }
 
 /// `stet restore`: a store out of a backup.
-struct RestoreCommand: CopyCommand {
+struct RestoreCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
         abstract: "Makes a store out of a backup that verifies.",
@@ -88,26 +91,50 @@ struct RestoreCommand: CopyCommand {
     func perform(_ output: Output) throws -> ExitCode {
         // What is wrong with the backup is wrong with its copy, which is verified in any case.
         let store = try openStore(inspectsPages: true)
-        return try makeCopy(output) { try store.copy(to: $0, compacting: false, progress: $1) }
+        return try makeCopy(copy.target, copy.progress, output) {
+            try store.copy(to: $0, progress: $1)
+        }
     }
 }
 
-/// `stet compact`: a copy without free pages.
-struct CompactCommand: CopyCommand {
+/// `stet compact`: a copy without free pages, or the store itself without them.
+struct CompactCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
         abstract: "Copies a store without what is not in use, and verifies the copy.",
         discussion: """
-            As backup, but each entry is written anew: without free pages, and without the bytes \
-            that trimmed, redacted and deleted values leave behind in pages. It takes twice the \
-            room for a while. The store itself stays as it is.
+            The copy is made as by backup: each entry is written anew, without free pages, and \
+            without the bytes that trimmed, redacted and deleted values leave behind in pages. It \
+            takes twice the room for a while. The store itself stays as it is.
+
+            With --in-place the copy takes the place of the store. No save is lost: those of other \
+            processes wait meanwhile, and then fail with storeMoved, because these processes have \
+            the file open that was there before. They go on reading that, and save again when they \
+            have closed the store and opened it anew.
             """)
 
     @OptionGroup var options: StoreOptions
-    @OptionGroup var copy: CopyOptions
+
+    @Argument(help: "The file to make; refused when it is there.", completion: .file())
+    var target: String?
+
+    @Flag(help: "Puts the copy in the place of the store.")
+    var inPlace = false
+
+    @OptionGroup var progress: ProgressOptions
+
+    func validate() throws {
+        if (target == nil) != inPlace {
+            throw ValidationError("Name the file to make, or give --in-place.")
+        }
+    }
 
     func perform(_ output: Output) throws -> ExitCode {
         let store = try openStore()
-        return try makeCopy(output) { try store.compact(to: $0, progress: $1) }
+        return try makeCopy(target ?? options.path, progress, output) { path, progress in
+            inPlace
+                ? try store.compactInPlace(progress: progress)
+                : try store.copy(to: path, progress: progress)
+        }
     }
 }

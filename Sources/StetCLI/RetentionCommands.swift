@@ -71,7 +71,7 @@ struct RedactCommand: StoreCommand {
             Shows how many values in which commits would go, before- and after-images. With --yes \
             they are taken out; the commits cannot be undone then. The present values stay: give \
             the object others first, or delete it. The bytes stay in free parts of the file until \
-            compact makes a copy without them, and in every backup.
+            compact makes one without them, and in the backups that were made before.
             """)
 
     @OptionGroup var options: StoreOptions

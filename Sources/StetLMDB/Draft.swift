@@ -28,6 +28,9 @@ package final class Draft {
         }
     }
 
+    /// Gives the file the owner and the rights of another file; false when this process may not.
+    func adoptRights(of other: SharedDescriptor) -> Bool { descriptor.adoptRights(of: other) }
+
     /// Removes the file unless it was published.
     package func remove() {
         unlink("\(path)-lock")

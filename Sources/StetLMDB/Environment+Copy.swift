@@ -2,26 +2,22 @@ import CLMDB
 import Glibc
 
 extension Environment {
-    /// Hands a consistent copy of the file to `receive`, piece by piece from its beginning, while
-    /// others go on reading and writing.
+    /// Hands a consistent copy of the file to `receive`, without its free pages, piece by piece
+    /// from its beginning, while others go on reading and writing.
     ///
     /// LMDB writes it to a pipe on a thread of its own, so that whoever receives it says where it
     /// goes and sees how far it is. A read is open for as long as this runs, and no longer.
     ///
-    /// - Parameters:
-    ///   - compacting: Leaves the free pages out, and renumbers the others.
-    ///   - receive: Gets the bytes, valid for the call only; what it throws ends the copy.
+    /// - Parameter receive: Gets the bytes, valid for the call only; what it throws ends the copy.
     /// - Throws: `LMDBError`, and whatever `receive` throws.
     /// - Complexity: O(pages).
-    package func copy(
-        compacting: Bool, _ receive: (UnsafeRawBufferPointer) throws -> Void
-    ) throws {
+    package func copy(_ receive: (UnsafeRawBufferPointer) throws -> Void) throws {
         while true {
             let use = try beginUse(.copy, isRead: true)
             let code: Int32
             do {
                 defer { endUse(keeping: use.idleRead) }
-                code = try Self.copy(use.handle, compacting, receive)
+                code = try Self.copy(use.handle, receive)
             } catch let error as PipeFailure {
                 throw LMDBError(.copy, code: error.code, path: path)
             }
@@ -40,8 +36,7 @@ extension Environment {
     }
 
     private static func copy(
-        _ handle: OpaquePointer, _ compacting: Bool,
-        _ receive: (UnsafeRawBufferPointer) throws -> Void
+        _ handle: OpaquePointer, _ receive: (UnsafeRawBufferPointer) throws -> Void
     ) throws -> Int32 {
         var ends: (input: Int32, output: Int32) = (-1, -1)
         let code = withUnsafeMutableBytes(of: &ends) { bytes in
@@ -51,9 +46,7 @@ extension Environment {
         let work = UnsafeMutablePointer<CopyThread>.allocate(capacity: 1)
         defer { work.deallocate() }
         work.initialize(
-            to: CopyThread(
-                handle: handle, output: ends.output,
-                flags: compacting ? UInt32(MDB_CP_COMPACT) : 0))
+            to: CopyThread(handle: handle, output: ends.output))
         let thread: pthread_t
         do {
             thread = try start(work)
@@ -99,7 +92,6 @@ extension Environment {
 private struct CopyThread {
     let handle: OpaquePointer
     let output: Int32
-    let flags: UInt32
     var code: Int32 = 0
 }
 
@@ -111,7 +103,7 @@ private func runCopy(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPoi
     sigaddset(&signals, SIGPIPE)
     pthread_sigmask(SIG_BLOCK, &signals, nil)
     work.pointee.code = mdb_env_copyfd2(
-        work.pointee.handle, work.pointee.output, work.pointee.flags)
+        work.pointee.handle, work.pointee.output, UInt32(MDB_CP_COMPACT))
     close(work.pointee.output)
     return nil
 }

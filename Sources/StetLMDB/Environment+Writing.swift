@@ -73,14 +73,16 @@ extension Environment {
 
     /// Puts a file that `body` makes in the place of this one, while nobody writes or opens it.
     ///
-    /// The lock file goes, so that who opens the new file gets one of its own. Who has the old ones
-    /// open goes on reading there, and cannot write any more.
+    /// It has the owner and the rights of this one. The lock file goes, so that who opens the new
+    /// file gets one of its own. Who has the old ones open goes on reading there, and cannot write
+    /// any more.
     package func replaceFile<Result>(_ body: (Draft) throws -> Result) throws -> Result {
         try beginWriting()
         defer { endWriting() }
         try locks.checkPlace(.begin)
         let draft = try Draft(of: path)
         defer { draft.remove() }
+        try locks.giveRights(to: draft)
         let result = try body(draft)
         try locks.takeOpening(.seconds(5))
         defer { locks.release(.opening) }

@@ -57,7 +57,7 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
         self.path = path
         let creation = createsFile ? O_CREAT : 0
         data = try SharedDescriptor(path, O_RDWR | creation, naming: path)
-        lock = try SharedDescriptor("\(path)-lock", O_RDWR | O_CREAT, naming: path)
+        lock = try Self.lockFile(of: path, data)
         guard let identity = data.identity, let lockIdentity = lock.identity else {
             throw LMDBError(.openEnvironment, code: errno, path: path)
         }
@@ -70,6 +70,32 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
         {
             throw LMDBError(.openEnvironment, code: errno, path: path)
         }
+    }
+
+    /// Opens the lock file; who may open the data file may also open one that is made here, whoever
+    /// this process runs as.
+    private static func lockFile(
+        of path: String, _ data: SharedDescriptor
+    ) throws(LMDBError) -> SharedDescriptor {
+        let lockPath = "\(path)-lock"
+        while true {
+            do throws(LMDBError) {
+                // Only a file that was just made is given away: another might have any name beside.
+                let new = try SharedDescriptor(lockPath, O_RDWR | O_CREAT | O_EXCL, naming: path)
+                _ = new.adoptRights(of: data)
+                return new
+            } catch let error where error.code == EEXIST {}
+            do throws(LMDBError) {
+                return try SharedDescriptor(lockPath, O_RDWR, naming: path)
+            } catch let error where error.code == ENOENT {}
+        }
+    }
+
+    /// Gives a draft that is to replace the data file the owner and the rights of that file.
+    ///
+    /// - Throws: `LMDBError` (`EPERM`) when this process may not.
+    func giveRights(to draft: Draft) throws(LMDBError) {
+        if !draft.adoptRights(of: data) { throw LMDBError(.create, code: EPERM, path: path) }
     }
 
     /// Refuses to make a data file at `path` beside a lock file of processes that have one open.
@@ -245,6 +271,20 @@ final class SharedDescriptor: Sendable {
     var number: Int32 { descriptor.load(ordering: .relaxed) }
 
     var identity: FileIdentity? { FileIdentity(descriptor: number) }
+
+    /// Gives the file the owner, the group and the rights of another file; false when this process
+    /// may not give it that owner or group.
+    func adoptRights(of other: SharedDescriptor) -> Bool {
+        var (own, wanted) = (stat(), stat())
+        guard fstat(number, &own) == 0, fstat(other.number, &wanted) == 0 else { return false }
+        var isGiven = own.st_uid == wanted.st_uid && own.st_gid == wanted.st_gid
+        if !isGiven {
+            isGiven = fchown(number, wanted.st_uid, wanted.st_gid) == 0
+            // The group is of use also where the owner cannot be another.
+            if !isGiven { _ = fchown(number, uid_t.max, wanted.st_gid) }
+        }
+        return fchmod(number, wanted.st_mode & 0o777) == 0 && isGiven
+    }
 
     /// Takes a lock that excludes others; false when another process has one there.
     func hold(_ start: Int, _ count: Int, _ path: String) throws(LMDBError) -> Bool {

@@ -108,8 +108,14 @@ struct CommitWriter {
                 StoreError.otherHistory(base: set.base, head: head.revision, path: path))
         }
         if submission.isRetry {
-            let present = try journal.revision(
-                of: submission.id, through: head.revision, in: transaction.reading)
+            let present: Revision?
+            do {
+                present = try journal.revision(
+                    of: submission.id, through: head.revision, in: transaction.reading)
+            } catch let error as StoreError {
+                // The id is refused, not those that are in the batch with it.
+                return .failure(error)
+            }
             if let present {
                 let (envelope, body) = try journal.entry(present, in: transaction.reading)
                 return .success(try commit(envelope, body))

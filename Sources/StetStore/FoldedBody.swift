@@ -34,8 +34,10 @@ package enum FoldedBody {
         }
     }
 
-    /// The body with a value of its type for what must have one and was redacted, where no bytes
-    /// are none.
+    /// The body with the empty value of its type for what must have one and was redacted: `false`,
+    /// 0, the first moment of 2001, no text, no bytes, no elements, a `UUID` of zeros.
+    ///
+    /// A URL and a Codable value are never empty: they stay without a value.
     static func filling(_ body: [UInt8], of entity: Entity) throws -> [UInt8] {
         let zeros = [UInt8](repeating: 0, count: 16)
         return try zeros.withUnsafeBytes { zeros in
@@ -43,10 +45,17 @@ package enum FoldedBody {
                 var cells = try RecordBody(bytes, of: entity).cells()
                 for (slot, property) in entity.properties.slotted
                 where cells[slot] == nil && !property.isOptional {
-                    if property.type == .uuid { cells[slot] = .bytes(zeros) }
-                    if property.type == .decimal {
-                        cells[slot] = .bytes(UnsafeRawBufferPointer(rebasing: zeros[..<2]))
+                    let count: Int
+                    switch property.type {
+                    case .uuid: count = 16
+                    case .decimal: count = 2
+                    case .string, .data, .list, .dictionary: count = 0
+                    case .url, .codable, .reference: continue
+                    default:
+                        cells[slot] = .word(0)
+                        continue
                     }
+                    cells[slot] = .bytes(UnsafeRawBufferPointer(rebasing: zeros[..<count]))
                 }
                 return assemble(cells, entity)
             }

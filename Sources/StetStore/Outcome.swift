@@ -8,7 +8,8 @@ public enum Outcome: Sendable, Equatable {
     /// another process that still runs is saving with it.
     case notCommitted
     /// Not known: this process is saving with the id, the store cannot be read, the commits that it
-    /// may have been among were trimmed, or the store is a copy from before the id was made.
+    /// may have been among were trimmed, or the store is a copy from before the id was made, even
+    /// one that has had other commits since.
     case unknown
 }
 
@@ -77,6 +78,22 @@ extension StoreFile {
         }
     }
 
+    /// The token of a commit that is prepared at a revision, with some of the bits of `random`.
+    ///
+    /// - Complexity: a read or two.
+    package func token(
+        at base: Revision, _ random: UInt64 = .random(in: .min ... .max)
+    ) throws -> UInt64 {
+        try read { try journal.token(at: base, random, in: $0.transaction) }
+    }
+
+    /// An identity for a commit that is prepared at a revision.
+    ///
+    /// - Complexity: a read or two.
+    package func makeCommitID(at base: Revision) throws -> CommitID {
+        CommitID(store: storeID, base: base, token: try token(at: base))
+    }
+
     /// The commit with this id; nil when the journal has none, and never will.
     func decidedCommit(with id: CommitID) throws -> Commit? {
         if let commit = try read({ reader in try reader.commit(with: id) }) { return commit }
@@ -116,7 +133,7 @@ extension Journal {
     /// Where a commit stands in the journal; nil when it is not there.
     ///
     /// - Throws: `StoreError`: `.historyTrimmed` when it may have been trimmed, `.wrongStore` when
-    ///   its base is beyond the head.
+    ///   its base is beyond the head, or another commit than the one that it was made at.
     func revision(
         of id: CommitID, through head: Revision, in transaction: borrowing ReadTransaction
     ) throws -> Revision? {
@@ -130,6 +147,43 @@ extension Journal {
         }
         // It may have been among those.
         if id.base < floor { try JournalFloor.refuse(id.base.next, in: transaction) }
+        guard try CommitID.mark(of: hash(of: id.base, in: transaction)) == id.mark else {
+            throw StoreError.otherHistory(base: id.base, head: head)
+        }
         return nil
+    }
+
+    /// The hash of a commit, which may be the last one that was trimmed; zero for revision 0.
+    private func hash(
+        of revision: Revision, in transaction: borrowing ReadTransaction
+    ) throws -> Digest {
+        if revision == .zero { return .zero }
+        if let floor = try JournalFloor.read(in: transaction), floor.revision == revision {
+            return floor.hash
+        }
+        return try envelope(revision, in: transaction).hash
+    }
+
+    /// The token of a commit that is prepared at a revision, with some of the bits of `random`.
+    fileprivate func token(
+        at base: Revision, _ random: UInt64, in transaction: borrowing ReadTransaction
+    ) throws -> UInt64 {
+        let isTrimmed = try JournalFloor.read(in: transaction).map { base < $0.revision } ?? false
+        // What was trimmed cannot be compared either.
+        let hash = isTrimmed ? .zero : try hash(of: base, in: transaction)
+        return CommitID.mark(of: hash) << CommitID.randomBitCount
+            | random & (1 << CommitID.randomBitCount - 1)
+    }
+}
+
+extension CommitID {
+    /// The bits of a token that are random.
+    fileprivate static let randomBitCount: UInt64 = 40
+
+    /// The bits that tell the commit at the base from another one with its number.
+    fileprivate var mark: UInt64 { token >> Self.randomBitCount }
+
+    fileprivate static func mark(of hash: Digest) -> UInt64 {
+        hash.words.0 >> Self.randomBitCount
     }
 }

@@ -59,7 +59,8 @@ public struct CommitID: Hashable, Sendable, Codable {
     public let store: ObjectID
     /// The revision that the change set was prepared at; the commit's own revision is greater.
     public let base: Revision
-    /// 64 random bits.
+    /// 40 random bits, and above them 24 bits of the hash of the commit at `base`: a store that has
+    /// another commit there has another history.
     public let token: UInt64
 
     package init(store: ObjectID, base: Revision, token: UInt64) {

@@ -5,6 +5,8 @@ import FoundationEssentials
 
 extension Schema {
     private static let format: UInt8 = 1
+    /// Beside the number of relationships, of which there are never so many.
+    private static let protectedBit: UInt16 = 1 << 15
 
     package func encoded() -> [UInt8] {
         var buffer = ByteBuffer()
@@ -25,7 +27,8 @@ extension Schema {
                 index.encode(into: &buffer)
                 buffer.append(UInt16(indexNumbers.next() ?? 0))
             }
-            buffer.append(UInt16(entity.relationships.count))
+            buffer.append(
+                UInt16(entity.relationships.count) | (entity.isProtected ? Self.protectedBit : 0))
             for relationship in entity.relationships { relationship.encode(into: &buffer) }
         }
         buffer.append(UInt16(links.count))
@@ -60,12 +63,13 @@ extension Schema {
                 indexNumbers.append(Int(try reader.read(UInt16.self)))
                 return index
             }
-            let relationships = try (0..<(try reader.read(UInt16.self))).map { _ in
+            let word = try reader.read(UInt16.self)
+            let relationships = try (0..<word & ~Self.protectedBit).map { _ in
                 try Relationship(decoding: &reader)
             }
             return Entity(
                 name: name, properties: properties, indexes: indexes,
-                relationships: relationships)
+                relationships: relationships, isProtected: word & Self.protectedBit != 0)
         }
         let links = try (0..<(try reader.read(UInt16.self))).map { _ in
             let link = try LinkType(decoding: &reader)

@@ -197,6 +197,7 @@ public struct Entity: Hashable, Sendable {
         let properties: [Property]
         let indexes: [EntityIndex]
         let relationships: [Relationship]
+        let isProtected: Bool
         let referenceSlots: [Slot]
         let placedSlots: [Slot]
         let rules: [PropertyRules]
@@ -205,9 +206,10 @@ public struct Entity: Hashable, Sendable {
 
         init(
             name: String, properties: [Property], indexes: [EntityIndex],
-            relationships: [Relationship]
+            relationships: [Relationship], isProtected: Bool
         ) {
             self.name = name
+            self.isProtected = isProtected
             self.properties = properties
             self.indexes = indexes
             self.relationships = relationships
@@ -224,11 +226,11 @@ public struct Entity: Hashable, Sendable {
     /// An entity with these properties, indexes and to-many relationships.
     public init(
         name: String, properties: [Property], indexes: [EntityIndex] = [],
-        relationships: [Relationship] = []
+        relationships: [Relationship] = [], isProtected: Bool = false
     ) {
         contents = Contents(
             name: name, properties: properties, indexes: indexes.normalized(),
-            relationships: relationships)
+            relationships: relationships, isProtected: isProtected)
     }
 
     /// The name of the model's class.
@@ -239,6 +241,8 @@ public struct Entity: Hashable, Sendable {
     public var indexes: [EntityIndex] { contents.indexes }
     /// Those to many, in the order of declaration.
     public var relationships: [Relationship] { contents.relationships }
+    /// True when deletions of its objects must be confirmed.
+    public var isProtected: Bool { contents.isProtected }
     /// The slots of the references.
     package var referenceSlots: [Slot] { contents.referenceSlots }
     /// The slots of the references that have positions.
@@ -250,11 +254,12 @@ public struct Entity: Hashable, Sendable {
     /// The slots of the properties with a stamp.
     package var stampedSlots: [Slot] { contents.stampedSlots }
 
-    /// True when both have the same name, properties, indexes and relationships.
+    /// True when both have the same name, properties, indexes, relationships and protection.
     public static func == (one: Entity, other: Entity) -> Bool {
         one.contents === other.contents
             || (one.name == other.name && one.properties == other.properties
-                && one.indexes == other.indexes && one.relationships == other.relationships)
+                && one.indexes == other.indexes && one.relationships == other.relationships
+                && one.isProtected == other.isProtected)
     }
 
     /// By name, properties and indexes.
@@ -277,56 +282,6 @@ public struct Entity: Hashable, Sendable {
     /// True for what stands for a removed entity.
     package var isRemoved: Bool {
         name.isEmpty && properties.isEmpty && relationships.isEmpty
-    }
-
-    fileprivate var problem: String? {
-        if isRemoved, indexes.isEmpty { return nil }
-        if name.isEmpty || name.utf8.count > Limits.nameByteCount {
-            return "an entity's name needs 1 to \(Limits.nameByteCount) bytes"
-        }
-        if properties.count > Limits.propertyCount {
-            return
-                "\(name) has \(properties.count) properties, the limit is \(Limits.propertyCount)"
-        }
-        if indexes.count > Limits.indexCount {
-            return "\(name) has \(indexes.count) indexes, the limit is \(Limits.indexCount)"
-        }
-        return problemOfProperties ?? indexes.lazy.compactMap { $0.problem(in: self) }.first
-    }
-
-    private var problemOfProperties: String? {
-        var names: Set<String> = []
-        for property in properties {
-            if property.name.isEmpty || property.name.utf8.count > Limits.nameByteCount {
-                return "a property's name needs 1 to \(Limits.nameByteCount) bytes"
-            }
-            if max(property.rules.count, property.normalizers.count) > UInt8.max {
-                return "\(name).\(property.name) has more than \(UInt8.max) rules"
-            }
-            if !names.insert(property.name).inserted {
-                return "\(name) has two properties called \(property.name)"
-            }
-            if (property.type == .reference) != (property.target != nil) {
-                return "\(name).\(property.name) must name its target exactly if it is a reference"
-            }
-            if property.type != .reference, property.deleteRule != .nullify || property.hasPosition
-            {
-                return "\(name).\(property.name) has a delete rule or a position, but refers to "
-                    + "nothing"
-            }
-            if property.elements.count != property.type.elementTypeCount
-                || !property.elements.allSatisfy(\.isElement)
-            {
-                return "\(name).\(property.name) is a \(property.type) of unknown elements"
-            }
-            for rule in property.rules {
-                if let problem = rule.problem(with: property) {
-                    return "\(rule) \(problem) \(name).\(property.name), "
-                        + "which is a \(property.type)"
-                }
-            }
-        }
-        return nil
     }
 }
 

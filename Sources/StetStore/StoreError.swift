@@ -200,8 +200,11 @@ extension StoreError {
     ) -> StoreError {
         StoreError(
             .wrongStore, path: path,
-            message: "The commit was prepared at revision \(base), but the last commit is "
-                + "\(head): the store is an earlier copy.",
+            message: base > head
+                ? "The commit was prepared at revision \(base), but the last commit is "
+                    + "\(head): the store is an earlier copy."
+                : "The commit was prepared at a revision \(base) that the store does not have: it "
+                    + "is an earlier copy, and has had other commits since.",
             advice: "Nothing was saved. Look for the commit in the store that the copy was made "
                 + "of, and save with a new id.")
     }

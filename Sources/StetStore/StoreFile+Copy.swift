@@ -20,28 +20,35 @@ package struct StoreCopy: Hashable, Sendable {
 extension StoreFile {
     /// Makes a copy of the last commit's state at `path`, in a file that is not there yet.
     ///
-    /// The copy has the store's id, schema and whole journal. It is written under another name
-    /// (`PATH.new-ID`; what a process that is killed here leaves is removed by the next copy to
-    /// the same path), synced, verified, and only then given its own, so that there never is half
-    /// a copy. Its place is not judged: who opens it there does.
+    /// The copy has the store's id, schema and whole journal, and nothing but what is in use: each
+    /// entry of each table is written anew into an empty file. It has no free pages, and nothing of
+    /// what was trimmed, redacted, deleted and trimmed, or removed by a migration, nor the authors
+    /// of trimmed commits.
     ///
-    /// A read is open while the bytes are copied, not while the copy is verified.
+    /// It is written under another name (`PATH.new-ID`; what a process that is killed here leaves
+    /// is removed by the next copy to the same path), synced, verified, and only then given its
+    /// own, so that there never is half a copy. Its place is not judged: who opens it there does.
+    ///
+    /// A read is open while the entries are copied, not while the copy is verified.
     ///
     /// - Parameters:
-    ///   - path: Of the copy.
-    ///   - compacting: Leaves out the free pages.
-    ///   - progress: Is told after each piece that was written.
+    ///   - path: The path of the copy.
+    ///   - progress: A closure that is called after each piece that was written.
     /// - Returns: What the verification of the copy found, and its size.
     /// - Throws: `StoreError`: `.alreadyExists`, `.damaged` when the copy does not verify, and
     ///   those of the file system.
+    /// - Complexity: O(bytes in use), twice on the disk for a while, in bounded memory but for the
+    ///   verification.
     package func copy(
-        to path: String, compacting: Bool, progress: (StoreCopy.Progress) -> Void = { _ in }
+        to path: String, progress: (StoreCopy.Progress) -> Void = { _ in }
     ) throws -> StoreCopy {
         try StoreError.wrapping(path: self.path) {
             try StoreCopier.refuseUsed(path)
             let draft = try StoreCopier.naming(path) { try Draft(of: path) }
             defer { draft.remove() }
-            let copy = try StoreCopier(file: self).fill(draft, compacting: compacting, progress)
+            let copy = try StoreCopier(file: self).withRewritten(path) {
+                try StoreCopier(file: $0).fill(draft, of: self, progress)
+            }
             try StoreCopier.naming(path) {
                 do {
                     try draft.publish()
@@ -58,15 +65,16 @@ extension StoreFile {
 struct StoreCopier {
     let file: StoreFile
 
-    /// Writes and verifies a copy that has no name of its own yet.
+    /// Writes and verifies a copy that has no name of its own yet; errors name the original.
     func fill(
-        _ draft: Draft, compacting: Bool, _ progress: (StoreCopy.Progress) -> Void
+        _ draft: Draft, of original: StoreFile, _ progress: (StoreCopy.Progress) -> Void
     ) throws -> StoreCopy {
         let byteCount = try Self.naming(draft.target) {
-            try write(to: draft.path, compacting: compacting, progress)
+            try write(to: draft.path, progress)
         }
+        progress(StoreCopy.Progress(byteCount: byteCount, expectedByteCount: byteCount))
         return StoreCopy(
-            report: try Self.verify(copy: draft.path, of: file), byteCount: byteCount)
+            report: try Self.verify(copy: draft.path, of: original), byteCount: byteCount)
     }
 
     /// Errors of the file system that concern the copy name it as the caller did.
@@ -99,10 +107,10 @@ struct StoreCopier {
     }
 
     private func write(
-        to path: String, compacting: Bool, _ progress: (StoreCopy.Progress) -> Void
+        to path: String, _ progress: (StoreCopy.Progress) -> Void
     ) throws -> Int {
         let statistics = try file.environment.statistics()
-        let freePageCount = compacting ? try file.environment.pageCount(heldBackBy: 0) : 0
+        let freePageCount = try file.environment.pageCount(heldBackBy: 0)
         let expected = (statistics.usedPageCount - freePageCount) * statistics.pageByteCount
         let descriptor = Glibc.open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
@@ -110,7 +118,7 @@ struct StoreCopier {
         }
         defer { Glibc.close(descriptor) }
         var byteCount = 0
-        try file.environment.copy(compacting: compacting) { bytes in
+        try file.environment.copy { bytes in
             try Self.write(bytes, to: descriptor, path)
             byteCount += bytes.count
             progress(

@@ -100,9 +100,7 @@ struct Verification: ~Copyable {
         let floor = try JournalFloor.read(in: transaction)
         let first = file.history.migrations.first?.from ?? file.schema
         let revision = floor.map { Int($0.schemaRevision) } ?? first.revision
-        let era = try SchemaHistory(
-            try file.history.schema(revision),
-            Array(file.history.migrations.prefix { $0.to.revision <= revision }))
+        let era = try SchemaHistory(file.history, upTo: revision)
         self.file = file
         self.transaction = transaction.shared()
         self.floor = floor
@@ -305,11 +303,11 @@ struct Verification: ~Copyable {
                 let body = value[RecordLayout.headerByteCount...]
                 if header.revision != expected?.revision {
                     note("\(name) \(id) was last changed by another revision than its record says.")
-                } else if Int(header.schemaRevision) != expected?.schemaRevision {
-                    note("The record of \(name) \(id) was written with another schema.")
-                } else if header.isTombstone != (expected?.body == nil)
-                    || !body.elementsEqual(expected?.body ?? [])
-                {
+                } else if let problem = try schemaProblem(of: header, expected) {
+                    note("The record of \(name) \(id) was written with \(problem).")
+                } else if header.isTombstone != (expected?.body == nil) {
+                    note("The record of \(name) \(id) is not what the journal says.")
+                } else if let expected, try !body.elementsEqual(bytes(expected, entity, header)) {
                     note("The record of \(name) \(id) is not what the journal says.")
                 }
             } catch {
@@ -320,6 +318,26 @@ struct Verification: ~Copyable {
         }
         countObjects(ofEntity: entity)
         for id in remaining.keys.sorted() { note("The record of \(name) \(id) is missing.") }
+    }
+
+    /// A record has the schema of the object's last change, or a later one that it was brought to
+    /// by a copy.
+    private func schemaProblem(of header: RecordHeader, _ expected: State?) throws -> String? {
+        let found = Int(header.schemaRevision)
+        guard let expected, (expected.schemaRevision...file.schema.revision).contains(found),
+            !header.isTombstone || found == expected.schemaRevision
+        else { return "another schema" }
+        return nil
+    }
+
+    /// The body that a record must have, in the schema that it names.
+    private func bytes(
+        _ expected: State, _ entity: EntityNumber, _ header: RecordHeader
+    ) throws -> [UInt8] {
+        let revision = Int(header.schemaRevision)
+        if revision == expected.schemaRevision { return expected.body ?? [] }
+        let schemas = try SchemaHistory(file.history, upTo: revision)
+        return try values(of: expected, entity, schemas) ?? []
     }
 
     mutating func countObjects(ofEntity entity: EntityNumber) {

@@ -220,6 +220,17 @@ extension Schema {
 }
 
 extension Violation {
+    /// A deletion of an object of a protected model that nobody has confirmed.
+    package static func unconfirmedDeletion(
+        of object: ObjectID, _ entity: Entity, _ messages: MessageTable
+    ) -> Violation {
+        Violation(
+            code: .unconfirmedDeletion, operation: .delete, entity: entity.name, object: object,
+            property: nil, slot: nil,
+            Sentence("{entity} is protected, and its deletion was not confirmed"),
+            messages: messages)
+    }
+
     /// Behind all rules of a property.
     fileprivate static let uniqueRuleIndex = 256
     package static let validatorRuleIndex = 257

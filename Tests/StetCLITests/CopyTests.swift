@@ -95,11 +95,35 @@ struct CopyTests {
         let small = fixture.directory.file("small")
         #expect(try Tool.run("backup", fixture.path, plain).status == 0)
         #expect(try Tool.run("compact", fixture.path, small).status == 0)
-        #expect(try byteCount(small) < byteCount(plain) - 200 * 8_192)
+        #expect(try byteCount(small) < byteCount(fixture.path) - 200 * 8_192)
+        #expect(try byteCount(small) == byteCount(plain))
         #expect(try dump(small) == dump(fixture.path))
         #expect(try Tool.run("verify", small) == Tool.run("verify", fixture.path))
         #expect(try StoreInspection.inspect(small).freePageCount == 0)
         #expect(try StoreInspection.inspect(small).damages == [])
+    }
+
+    @Test func aStoreIsCompactedInPlaceAndNoSaveIsLost() throws {
+        let fixture = try Fixture()
+        try fixture.commitArticles(200, byteCount: 9_000)
+        try fixture.commitArticles(200, byteCount: 10)
+        let before = try dump(fixture.path)
+        let (path, size) = (fixture.path, try byteCount(fixture.path))
+        #expect(try Tool.run("compact", path, "--in-place", "x").status == 64)
+        #expect(try Tool.run("compact", path).status == 64)
+        let made = try Tool.run("compact", path, "--in-place")
+        let small = try byteCount(path)
+        #expect(made.status == 0 && made.output.hasPrefix("\(path): \(small) bytes\n"))
+        #expect(small < size - 200 * 8_192)
+        // Whoever had it open learns of it.
+        #expect(throws: StoreError.self) { try fixture.commitArticles(1, first: 9_000) }
+        fixture.file.close()
+        #expect(try dump(path) == before)
+        #expect(try Tool.run("verify", path).status == 0)
+        let store = try StoreFile.open(at: path, schema: .notes)
+        defer { store.close() }
+        #expect(try store.read { try $0.head().revision } == 2)
+        #expect(try names(fixture) == ["notes.stet", "notes.stet-lock"])
     }
 
     @Test("C2 a restored store goes on where the backup was")

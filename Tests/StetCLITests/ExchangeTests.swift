@@ -82,6 +82,25 @@ struct ExchangeTests {
         #expect(try Tool.run("export", library.path, "--format", "csv").status == 64)
         let path = try library.write("", to: "there")
         #expect(try Tool.run("export", library.path, "--output", path).status == 73)
+        let nowhere = library.directory.file("no/export")
+        #expect(try Tool.run("export", library.path, "--output", nowhere).status == 73)
+    }
+
+    @Test func anExportedFileIsForItsOwnerAloneAndNothingIsBesideIt() throws {
+        try library.fill()
+        let path = library.directory.file("export")
+        let left = library.directory.file("export.new-0123456789abcdef")
+        try Data([1]).write(to: URL(fileURLWithPath: left))
+        #expect(
+            try Tool.run("export", library.path, "--output", path) == Tool.Outcome(status: 0))
+        let manager = FileManager.default
+        let mode = try manager.attributesOfItem(atPath: path)[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+        let names = try manager.contentsOfDirectory(atPath: library.directory.path).sorted()
+        #expect(names == ["export", "library.stet", "library.stet-lock"])
+        #expect(
+            try String(contentsOfFile: path, encoding: .utf8)
+                == Tool.run("export", library.path).output)
     }
 
     @Test("C2 rows that are not valid are told with their lines, and nothing is committed")

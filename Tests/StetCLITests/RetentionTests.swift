@@ -112,13 +112,34 @@ struct RetentionTests {
         #expect(try Tool.run("verify", fixture.path).status == 0)
     }
 
+    @Test func aRedactedValueIsEmptyInStatesOfThePast() throws {
+        let request = RedactionRequest(entity: 2, object: .fixed(1), slots: [0])
+        try fixture.file.redact(request)
+        let object = """
+            {"entity":"Notebook","id":"\(notebook)","values":{"name":""}}
+
+            """
+        let path = fixture.path
+        #expect(try Tool.run("dump", path, "--as-of", "1").output.contains(#""name":"""#))
+        #expect(try Tool.run("export", path, "--as-of", "1").output == object)
+        let found = try Tool.run("query", path, "Notebook", "name == \"\"", "--as-of", "1")
+        #expect(found.status == 0 && found.output.contains(notebook), "\(found)")
+        #expect(try !Tool.run("query", path, "Notebook", "name == \"\"").output.contains(notebook))
+    }
+
     @Test func aCompactedCopyHasNoRedactedBytes() throws {
         let request = RedactionRequest(entity: 2, object: .fixed(1), slots: [0])
         try fixture.file.redact(request)
         let target = fixture.directory.file("small")
+        let backup = fixture.directory.file("backup")
         #expect(try Tool.run("compact", fixture.path, target).status == 0)
+        #expect(try Tool.run("backup", fixture.path, backup).status == 0)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: target))
-        for text in ["secret", "hidden"] { #expect(bytes.range(of: Data(text.utf8)) == nil) }
+        let copied = try Data(contentsOf: URL(fileURLWithPath: backup))
+        for text in ["secret", "hidden"] {
+            #expect(bytes.range(of: Data(text.utf8)) == nil)
+            #expect(copied.range(of: Data(text.utf8)) == nil)
+        }
         #expect(bytes.range(of: Data("public".utf8)) != nil)
         #expect(try Tool.run("dump", target) == Tool.run("dump", fixture.path))
     }

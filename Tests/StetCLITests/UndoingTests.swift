@@ -64,6 +64,29 @@ struct UndoingTests {
         #expect(try names() == ["\"two\"", "\"three\""])
     }
 
+    @Test func objectsOfProtectedModelsAreNotDeleted() throws {
+        let schema = try Schema(entities: [
+            Entity(
+                name: "Invoice", properties: [Property(name: "text", type: .string)],
+                isProtected: true),
+            Entity(name: "Tag", properties: [Property(name: "name", type: .string)]),
+        ])
+        let fixture = try Fixture(schema: schema)
+        try fixture.commit([(1, .fixed(1), [.string("one")])], author: "a")
+        try fixture.commit([(1, .fixed(1), [.string("two")])], author: "a")
+        try fixture.commit([(2, .fixed(2), [.string("tag")])], author: "b")
+        let refusal = "Invoice: Invoice is protected, and its deletion was not confirmed\n"
+        let revert = ["revert", fixture.path, "1", "--policy", "overwrite", "--without-validators"]
+        #expect(
+            try Tool.Running(revert).outcome() == Tool.Outcome(status: 1, output: refusal))
+        let undo = ["undo", fixture.path, "--author", "a", "--without-validators"]
+        #expect(try Tool.Running(undo).outcome().status == 0)
+        #expect(try Tool.Running(undo).outcome() == Tool.Outcome(status: 1, output: refusal))
+        let other = ["undo", fixture.path, "--author", "b", "--without-validators"]
+        #expect(try Tool.Running(other).outcome().status == 0)
+        #expect(try fixture.file.read { try $0.recordCount(ofEntity: 1) } == 1)
+    }
+
     @Test func undoRedoAndRevertWriteToALiveStore() throws {
         func run(_ arguments: String...) throws -> Int32 {
             let outcome = try Tool.Running(arguments + ["--without-validators"]).outcome()

@@ -5,8 +5,8 @@ import StetLMDB
 import StetStore
 import StetTestSupport
 
-/// Clocks that jump ahead and are set right again, by less than a day or by more than the longest
-/// pause that counts, while a store trims by age.
+/// Clocks that jump ahead or back and are set right again, by less than a day or by more than the
+/// longest pause that counts, while a store trims by age.
 struct Clocks: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Lets the clock of SIZE sessions jump between their commits.")
@@ -98,8 +98,9 @@ private final class ClockSession {
         jumpCount += 1
         let far: [Double] = [
             60 * Self.day, 400 * Self.day, 50 * 365 * Self.day, 1e300, .infinity, .nan,
+            -60 * Self.day, -400 * Self.day, -25 * 365 * Self.day, -1e300, -.infinity,
         ]
-        let near = Double.random(in: 0..<Self.day, using: &random)
+        let near = Double.random(in: -Self.day..<Self.day, using: &random)
         set(error: Bool.random(using: &random) ? near : far.randomElement(using: &random) ?? near)
     }
 

@@ -101,8 +101,8 @@ struct ReportingSession {
     }
 
     private mutating func attempt(_ edits: [Workload.Edit]) -> Result {
-        guard let file else { return .notCommitted }
-        let token = workload.token()
+        guard let file, let token = try? file.token(at: workload.revision, workload.token())
+        else { return .notCommitted }
         Self.tell(
             .trying(token: token, base: workload.revision, changeCount: edits.count))
         do {

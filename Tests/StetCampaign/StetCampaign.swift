@@ -10,7 +10,7 @@ struct StetCampaign: ParsableCommand {
         subcommands: [
             Kills.self, SystemCalls.self, PowerCuts.self, Shutdowns.self, Failures.self, Full.self,
             Damage.self, Simulate.self, Queries.self, SimulateRetention.self, Trims.self,
-            Namespaces.self, MovedFiles.self, Forks.self, Clocks.self,
+            Namespaces.self, MovedFiles.self, Forks.self, Clocks.self, Privacy.self,
         ],
         groupedSubcommands: [
             CommandGroup(

@@ -113,7 +113,7 @@ struct TrimStep: ParsableCommand {
             return "\(try file.read { try $0.floor() })"
         case "verify": return "\(try file.verify().problems.count)"
         case "compact":
-            return "\(try file.compact(to: "\(path).compact").report.problems.count)"
+            return "\(try file.copy(to: "\(path).compact").report.problems.count)"
         default: throw CampaignFailure("there is no step \(what)")
         }
     }

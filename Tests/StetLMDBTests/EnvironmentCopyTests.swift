@@ -21,31 +21,29 @@ struct EnvironmentCopyTests {
 
     private struct Refusal: Error, Hashable {}
 
-    @Test(arguments: [false, true])
-    func aReceiverThatThrowsEndsTheCopyAndItsRead(isCompacting: Bool) throws {
+    @Test func aReceiverThatThrowsEndsTheCopyAndItsRead() throws {
         let directory = TemporaryDirectory()
         let environment = try makeEnvironment(directory)
         defer { environment.close() }
         #expect(throws: Refusal()) {
-            try environment.copy(compacting: isCompacting) { _ in throw Refusal() }
+            try environment.copy { _ in throw Refusal() }
         }
         #expect(try environment.readers() == [])
         var byteCount = 0
-        try environment.copy(compacting: isCompacting) { byteCount += $0.count }
+        try environment.copy { byteCount += $0.count }
         let statistics = try environment.statistics()
         #expect(byteCount > 1_200_000)
         #expect(byteCount <= statistics.usedPageCount * statistics.pageByteCount)
     }
 
-    @Test(arguments: [false, true])
-    func theCopyIsTheStateOfItsBeginning(isCompacting: Bool) throws {
+    @Test func theCopyIsTheStateOfItsBeginning() throws {
         let directory = TemporaryDirectory()
         let environment = try makeEnvironment(directory)
         defer { environment.close() }
         let expected = try contents(environment)
         var bytes = Data()
         var commitCount = 0
-        try environment.copy(compacting: isCompacting) { piece in
+        try environment.copy { piece in
             bytes.append(contentsOf: piece)
             // Behind the first piece LMDB has begun its read.
             commitCount += 1
@@ -70,7 +68,7 @@ struct EnvironmentCopyTests {
         #expect(
             throws: LMDBError(.copy, code: LMDBError.closed, path: directory.file("data"))
         ) {
-            try environment.copy(compacting: false) { _ in }
+            try environment.copy { _ in }
         }
     }
 

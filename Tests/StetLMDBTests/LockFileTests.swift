@@ -26,4 +26,36 @@ struct LockFileTests {
         defer { environment.close() }
         #expect(status("\(directory.file())-lock")?.st_size == first)
     }
+
+    @Test func aNewOneHasTheRightsOfTheDataFile() throws {
+        let directory = try EnvironmentDirectory()
+        try directory.open().close()
+        for mode in [0o640, 0o600] as [mode_t] {
+            #expect(chmod(directory.file(), mode) == 0)
+            #expect(unlink("\(directory.file())-lock") == 0)
+            try directory.open().close()
+            #expect(status("\(directory.file())-lock").map { $0.st_mode & 0o777 } == mode)
+        }
+    }
+
+    @Test func whatTakesThePlaceOfAFileHasItsRights() throws {
+        let directory = try EnvironmentDirectory()
+        let environment = try directory.open()
+        defer { environment.close() }
+        #expect(chmod(directory.file(), 0o640) == 0)
+        try environment.replaceFile { _ in }
+        #expect(status(directory.file()).map { $0.st_mode & 0o777 } == 0o640)
+    }
+
+    @Test(arguments: ["elsewhere", "missing"])
+    func aLinkInItsPlaceIsNotFollowed(destination: String) throws {
+        let directory = try EnvironmentDirectory()
+        try directory.open().close()
+        try directory.open("elsewhere").close()
+        let lock = "\(directory.file())-lock"
+        #expect(unlink(lock) == 0)
+        #expect(symlink(directory.file(destination), lock) == 0)
+        #expect(lmdbError { try directory.open() }?.code == LMDBError.isALink)
+        #expect(directory.names.filter { $0 == "missing" } == [])
+    }
 }

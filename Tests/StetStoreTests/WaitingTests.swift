@@ -94,7 +94,7 @@ struct WaitingTests {
         let other = directory.file("other.stet")
         let file = try directory.open()
         _ = try file.submitInserts([1])[0].wait()
-        #expect(try file.copy(to: other, compacting: true).report.problems == [])
+        #expect(try file.copy(to: other).report.problems == [])
         #expect(rename(other, directory.file()) == 0)
         #expect(
             thrown(StoreError.self) { try file.submitInserts([2])[0].wait() }?.code == .storeMoved)

@@ -178,6 +178,38 @@ private struct Interruption: Error {}
         #expect(try Store.open(at: path, migrating: Self.plan).verify().problems == [])
     }
 
+    @Test func aRedactionDuringAStepLeavesATrimmedStoreThatVerifies() throws {
+        try make()
+        let before = try Store.open(at: path, for: Version1.Person.self)
+        let context = before.context()
+        let person = try #require(try context.fetch(Version1.Person.self).first)
+        let id = person.id
+        for name in ["Secret", "Open"] {
+            person.last = name
+            try context.save()
+        }
+        try before.requestTrim(before: 3).confirm()
+        before.close()
+        let path = path
+        let plan = MigrationPlan(
+            .version(Version1.Person.self),
+            .version(Version2.Person.self) { step in
+                try Store.open(at: path, for: Version1.Person.self)
+                    .requestRedaction(of: Version1.Person.self, id: id, \.last).confirm()
+                try step.forEach(Version1.Person.self, Version2.Person.self) { old, new in
+                    new.name = "\(old.first) \(old.last)"
+                }
+            })
+        let store = try Store.open(at: path, migrating: plan)
+        #expect(try store.verify().problems == [])
+        #expect(try store.journal(from: .first)[0].isRedacted)
+        let copy = directory.file("copy")
+        try store.compact(to: copy)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: copy))
+        #expect(bytes.range(of: Data("Secret".utf8)) == nil)
+        #expect(bytes.range(of: Data("F1 Open".utf8)) != nil)
+    }
+
     @Test func aNewStoreHasTheLastVersionAtOnce() throws {
         let store = try Store.open(at: path, migrating: Self.plan)
         #expect(try store.revision() == 0)

@@ -131,8 +131,10 @@ public final class ManagedContext {
     /// Keep it (it is `Codable`) before you save with it: after a crash, or a failure whose outcome
     /// is unknown, the same edits saved with the same id make no second commit.
     public func makeCommitID() -> CommitID {
-        CommitID(
-            store: store.file.storeID, base: revision, token: UInt64.random(in: .min ... .max))
+        // Of a store that cannot be read no id is of use.
+        (try? store.file.makeCommitID(at: revision))
+            ?? CommitID(
+                store: store.file.storeID, base: revision, token: .random(in: .min ... .max))
     }
 
     /// Moves the context to the last commit, and with it every live object.

@@ -94,7 +94,7 @@ struct StagedMigration {
             present?.close()
         }
         for later in version..<plan.versions.count { remove(later) }
-        _ = try source.file.copy(to: copy, compacting: false)
+        _ = try source.file.copy(to: copy)
         return try open(copy, version, isLenient: isLenient)
     }
 

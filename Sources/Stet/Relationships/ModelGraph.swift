@@ -26,7 +26,8 @@ struct ModelGraph {
             entities.append(
                 Entity(
                     name: model._$name, properties: properties(of: model),
-                    indexes: model._$entity.indexes, relationships: relationships))
+                    indexes: model._$entity.indexes, relationships: relationships,
+                    isProtected: !(model is any Deletable.Type)))
         }
     }
 

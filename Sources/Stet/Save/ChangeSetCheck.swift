@@ -46,12 +46,7 @@ struct ChangeSetCheck {
             item.kind == .delete && store.isProtected(item.entity)
                 && !confirmed.contains(ObjectKey(item.entity, item.id))
         }.map { item in
-            Violation(
-                code: .unconfirmedDeletion, operation: .delete,
-                entity: state.schema.entities[item.entity].name, object: item.id,
-                property: nil, slot: nil,
-                Sentence("{entity} is protected, and its deletion was not confirmed"),
-                messages: messages)
+            .unconfirmedDeletion(of: item.id, state.schema.entities[item.entity], messages)
         }
     }
 

@@ -90,7 +90,7 @@ final class SaveInProgress: CommitWork {
             try notifyWillCommit(prepared)
             encoded = try prepared.encoded(
                 attributes: attributes, base: id?.base ?? core.revision,
-                token: id?.token ?? .random(in: .min ... .max),
+                token: try id?.token ?? core.store.file.token(at: core.revision),
                 time: time.timeIntervalSinceReferenceDate, for: purpose)
             return encoded
         }

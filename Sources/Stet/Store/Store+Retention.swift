@@ -104,9 +104,17 @@ extension Store {
     ///
     /// The object is not changed. A present value that would go has to be replaced by a save first,
     /// or the object deleted. The chain of hashes stays valid; commits tell that values are
-    /// redacted, states of the past show nil or an empty value for them, and the commits cannot be
-    /// undone any more (`.erased`). It is one transaction, for which saves wait. The bytes stay in
-    /// free parts of the file until `compact(to:)` makes one without them, and in every backup.
+    /// redacted, and cannot be undone any more (`.erased`). It is one transaction, for which saves
+    /// wait. The bytes stay in free parts of the file until `compactInPlace()` or `compact(to:)`
+    /// makes one without them, and in the backups that were made before.
+    ///
+    /// States of the past show an optional property as nil, and any other as the empty value of its
+    /// stored type, as Core Data shows a property without a value: `false`, 0, `""`, no bytes, no
+    /// elements, the reference date, a `UUID` of zeros. Snapshots, objects and queries agree:
+    /// `$0.email == ""` finds an object whose email was redacted. A type that has no such value (a
+    /// `URL`, a `CodableAttribute`, a `RawAttribute` without that raw value) cannot be read there:
+    /// snapshots throw `StoreError` (`.unreadableValue`), and no condition holds for it. Declare
+    /// such a property as optional when its values may have to go.
     ///
     /// - Parameters:
     ///   - type: the model of the object.
@@ -143,8 +151,13 @@ extension Store {
         }
     }
 
-    /// Makes a copy of the store that has nothing but what is in use: no free pages, and nothing of
-    /// what was trimmed, redacted or deleted.
+    /// Makes a copy of the store that has nothing but what is in use: no free pages, and no byte of
+    /// what was trimmed or redacted, of values that were deleted or replaced once the commits that
+    /// hold them are trimmed, of attributes that a migration has removed once theirs are, nor of
+    /// the authors of trimmed commits.
+    ///
+    /// The journal goes on holding what objects were before, deleted ones included: trim it, or
+    /// redact values. An author all of whose commits are trimmed has empty stacks in the copy.
     ///
     /// It has the store's id and journal, is verified, and is there whole or not at all. To have it
     /// in the place of the store, call `compactInPlace()`: commits that are made between a copy and
@@ -156,7 +169,7 @@ extension Store {
     /// - Complexity: O(bytes in use), twice on the disk for a while, in bounded memory but for the
     ///   verification.
     public func compact(to path: String) throws {
-        _ = try file.compact(to: path)
+        _ = try file.copy(to: path)
     }
 
     /// Puts such a copy in the place of the store, and closes the store.

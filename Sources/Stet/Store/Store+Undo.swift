@@ -161,8 +161,7 @@ extension Store {
     ///
     /// - Throws: `StoreError`.
     public func makeCommitID() throws -> CommitID {
-        CommitID(
-            store: file.storeID, base: try revision(), token: .random(in: .min ... .max))
+        try file.makeCommitID(at: revision())
     }
 }
 

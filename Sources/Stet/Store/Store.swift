@@ -224,7 +224,9 @@ public struct StoreConfiguration: Sendable {
     public var maximumLag = 100_000
     /// Which commits stay in the journal; all of them by default.
     ///
-    /// To set it is the confirmation that the others may go.
+    /// To set it is the confirmation that the others may go. Each process that has the store open
+    /// trims by its own: where they differ, a commit goes when any of them lets it go. Within a
+    /// process the first to open the store decides, and the log tells the others.
     public var retention = Retention.forever
     /// Is told how far a migration is, on the thread that opens the store; what it throws
     /// interrupts the migration, and opening throws it.

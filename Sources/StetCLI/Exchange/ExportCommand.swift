@@ -15,7 +15,8 @@ struct ExportCommand: StoreCommand {
             all digits, what JSON has no number for is a string ("NaN", "-0.0"), a dictionary is a \
             list of pairs. The members of a relationship with links are a list of ids of the \
             object that owns the links, in their order; a reference with a place in an order is \
-            id@position. In CSV an empty field is nil, and "" is empty text; lists, \
+            id@position. A file is written under another name (OUTPUT.new-ID) and gets its own \
+            when it is whole. In CSV an empty field is nil, and "" is empty text; lists, \
             dictionaries and members are JSON.
             """)
 
@@ -31,7 +32,10 @@ struct ExportCommand: StoreCommand {
     var format = Format.jsonl
 
     @Option(
-        help: "The file to make; refused when it is there. Standard output without it.",
+        help: """
+            The file to make, for its owner alone; refused when it is there. Standard output \
+            without it.
+            """,
         completion: .file())
     var output: String?
 
@@ -51,11 +55,15 @@ struct ExportCommand: StoreCommand {
             try write(numbers, revision, store, output)
             return .success
         }
-        let file = try NewFile(path)
-        let fileOutput = Output(isJSON: output.isJSON, to: file.descriptor)
-        try write(numbers, revision, store, fileOutput)
-        try fileOutput.flush()
-        try file.keep()
+        do {
+            let file = try NewFile(at: path)
+            let fileOutput = Output(isJSON: output.isJSON, to: file.descriptor)
+            try write(numbers, revision, store, fileOutput)
+            try fileOutput.flush()
+            try file.publish()
+        } catch let error as StoreError where error.path == path {
+            throw Failure(error).creating(path)
+        }
         return .success
     }
 
@@ -71,37 +79,5 @@ struct ExportCommand: StoreCommand {
                 try output.say(format == .csv ? object.row.line : object.exactJSON.text)
             }
         }
-    }
-}
-
-/// A file that is there only when it was written whole.
-private final class NewFile {
-    let descriptor: Int32
-    private let path: String
-    private var isKept = false
-
-    init(_ path: String) throws {
-        self.path = path
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw Self.failure(path, .cannotCreate) }
-    }
-
-    deinit {
-        close(descriptor)
-        if !isKept { unlink(path) }
-    }
-
-    func keep() throws {
-        guard fsync(descriptor) == 0 else { throw Self.failure(path, .inputOutputError) }
-        isKept = true
-    }
-
-    private static func failure(_ path: String, _ exitCode: ExitCode) -> Failure {
-        Failure(
-            exitCode,
-            code: (errno == EEXIST ? StoreError.Code.alreadyExists : .inputOutput).rawValue,
-            path: path,
-            message: "\(path) can't be written: \(String(cString: strerror(errno))).",
-            advice: "Name a file that is not there, in a directory that can be written to.")
     }
 }

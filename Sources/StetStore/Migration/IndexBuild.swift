@@ -138,6 +138,10 @@ struct IndexBuild {
 extension StoreTables {
     private static let indexBuildKey: StaticString = "building"
 
+    static func isIndexBuild(_ key: UnsafeRawBufferPointer) -> Bool {
+        key.elementsEqual("\(indexBuildKey)".utf8)
+    }
+
     /// How far indexes are built that the store does not have yet; nil when none are.
     static func indexBuild(
         in transaction: borrowing ReadTransaction

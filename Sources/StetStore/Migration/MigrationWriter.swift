@@ -46,7 +46,9 @@ struct MigrationWriter {
         for end in migration.removedEnds { try members.remove(end: end, in: transaction) }
         for end in migration.reorderedEnds { try reorder(end, in: transaction) }
         if !isBuilt { try buildIndexes(in: transaction) }
-        try renewFloor(head, in: transaction)
+        let state = StoredState(
+            history: after, journal: journal, members: members, records: records)
+        try state.renewFloor(through: head.revision, in: transaction)
         try StoreTables.put(migration.to, in: transaction)
         try head.write(in: transaction)
     }
@@ -106,51 +108,6 @@ struct MigrationWriter {
                 return true
             }
         }
-    }
-
-    /// Brings the digest of the state that a trimmed journal begins with to the new schema: that of
-    /// the present state, less the effects of all entries.
-    private func renewFloor(_ head: Head, in transaction: borrowing WriteTransaction) throws {
-        guard var floor = try JournalFloor.read(in: transaction.reading) else { return }
-        var digest = StateDigest()
-        for (number, entity) in migration.to.entities.numbered where !entity.isRemoved {
-            try transaction.reading.scan(records[number]) { key, value in
-                guard key.count == 16 else {
-                    throw DecodingFailure("a record key of \(key.count) bytes")
-                }
-                digest += try after.digest(ofEntity: number, ObjectID(bytes: key), value)
-                return true
-            }
-        }
-        digest += try digestOfLinks(in: transaction.reading)
-        var revision = floor.revision
-        while revision < head.revision {
-            revision = revision.next
-            let (envelope, body) = try journal.entry(revision, in: transaction.reading)
-            let commit = try Commit(
-                envelope: envelope, body: body, history: after, store: .none)
-            digest -= try StateDigest.effect(of: commit, after)
-        }
-        floor.digest = digest
-        try floor.write(in: transaction)
-    }
-
-    private func digestOfLinks(in transaction: borrowing ReadTransaction) throws -> StateDigest {
-        var digest = StateDigest()
-        for case let ends? in migration.to.links.indices.map({ migration.to.ends(ofLink: $0 + 1) })
-        {
-            let range = KeyRange(prefix: MemberKey.prefix(ofEnd: ends.sources.number))
-            try transaction.scan(members.table, range) { key, value in
-                let owner = try MemberKey.decode(key).owner
-                var entries = try MemberChunk(decoding: value, at: key, ends.sources.layout).entries
-                while let entry = try entries.next() {
-                    guard let link = ends.sources.linkKey(owner, entry.id) else { continue }
-                    digest += StateDigest.link(link, try entry.membership, entry.revision)
-                }
-                return true
-            }
-        }
-        return digest
     }
 
     private func addedIndexes(ofEntity entity: EntityNumber) -> [NumberedIndex] {

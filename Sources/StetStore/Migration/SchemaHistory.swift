@@ -33,6 +33,15 @@ package final class SchemaHistory: Sendable {
         self.upcasts = upcasts.reversed()
     }
 
+    /// The part of a history up to a schema.
+    ///
+    /// - Throws: `DecodingFailure` when the store has not had the schema.
+    convenience init(_ history: SchemaHistory, upTo revision: Int) throws {
+        try self.init(
+            try history.schema(revision),
+            Array(history.migrations.prefix { $0.to.revision <= revision }))
+    }
+
     /// The schema with a revision.
     ///
     /// - Throws: `DecodingFailure` when the store has not had it.

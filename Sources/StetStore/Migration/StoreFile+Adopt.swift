@@ -39,7 +39,8 @@ extension StoreFile {
     /// This store has another schema then, and must not be used any more.
     ///
     /// - Complexity: O(bytes of these commits, and of the objects that they change, + all
-    ///   lists of members + all entries of indexes).
+    ///   lists of members + all entries of indexes); for a trimmed store + all objects and
+    ///   commits.
     package func adopt(_ copy: StoreFile, _ base: Head) throws -> Bool {
         try StoreError.wrapping(path: path) {
             try copy.environment.read { source in
@@ -83,8 +84,23 @@ private struct CopyAdoption: ~Copyable {
         try StoreTables.put(file.schema, in: transaction)
         try StoreTables.put(migrations: try StoreTables.migrations(in: source), in: transaction)
         try StoreTables.put(indexBuild: nil, in: transaction)
-        try JournalFloor.read(in: source)?.write(in: transaction)
         try head.write(in: transaction)
+        try state(transaction).renewFloor(through: head.revision, in: transaction)
+    }
+
+    /// The tables of the store.
+    ///
+    /// The copy's floor does not know what was redacted meanwhile.
+    private func state(_ transaction: borrowing WriteTransaction) throws -> StoredState {
+        var records: [Table] = []
+        for entity in file.schema.entities.numbers {
+            records.append(try transaction.table(StoreTables.recordsName(entity)))
+        }
+        return StoredState(
+            history: file.history,
+            journal: Journal(table: try transaction.table(Journal.tableName)),
+            members: MemberTree(table: try transaction.table(MemberTree.tableName)),
+            records: records)
     }
 
     /// Puts the records of all objects that commits have changed.

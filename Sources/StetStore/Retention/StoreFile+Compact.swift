@@ -2,28 +2,7 @@ import Glibc
 import StetLMDB
 
 extension StoreFile {
-    /// Makes a copy of the last commit's state at `path` that has nothing but what is in use: no
-    /// free pages, and nothing of what was trimmed, redacted or deleted, which LMDB leaves in the
-    /// free parts of pages.
-    ///
-    /// Each entry of each table is written anew into an empty file; what is copied of that is
-    /// synced, verified and named like any copy. A read is open while the entries are copied.
-    ///
-    /// - Returns: What the verification of the copy found, and its size.
-    /// - Throws: `StoreError`, as `copy`.
-    /// - Complexity: O(bytes in use), twice on the disk for a while, in bounded memory.
-    package func compact(
-        to path: String, progress: (StoreCopy.Progress) -> Void = { _ in }
-    ) throws -> StoreCopy {
-        try StoreError.wrapping(path: self.path) {
-            try StoreCopier.refuseUsed(path)
-            return try StoreCopier(file: self).withRewritten(path) {
-                try $0.copy(to: path, compacting: true, progress: progress)
-            }
-        }
-    }
-
-    /// Puts such a copy in the place of the store itself, and closes it.
+    /// Puts a copy, as `copy(to:)` makes it, in the place of the store itself, and closes it.
     ///
     /// Saves of all processes wait meanwhile; reads go on, in the file that was there before. Who
     /// has that open, in this process or another, can only go on reading: the next save throws
@@ -31,14 +10,14 @@ extension StoreFile {
     ///
     /// - Returns: What the verification of the copy found, and its size.
     /// - Throws: `StoreError`, as `copy`: the store is as it was.
-    /// - Complexity: O(bytes in use), as `compact(to:)`.
+    /// - Complexity: as `copy(to:)`.
     package func compactInPlace(
         progress: (StoreCopy.Progress) -> Void = { _ in }
     ) throws -> StoreCopy {
         let copy = try StoreError.wrapping(path: path) {
             try environment.replaceFile { draft in
                 try StoreCopier(file: self).withRewritten(path) {
-                    try StoreCopier(file: $0).fill(draft, compacting: true, progress)
+                    try StoreCopier(file: $0).fill(draft, of: self, progress)
                 }
             }
         }
@@ -48,6 +27,8 @@ extension StoreFile {
 }
 
 extension StoreCopier {
+    private typealias Bytes = UnsafeRawBufferPointer
+
     /// Bytes that one transaction of a compaction writes, about.
     private static let compactionStep = 16 << 20
 
@@ -73,10 +54,15 @@ extension StoreCopier {
         let target = try Environment.open(at: path, sizes)
         defer { target.close() }
         try file.environment.read { source in
+            guard try Head.read(in: source).schemaRevision == UInt32(file.schema.revision) else {
+                throw StoreError.migratedElsewhere(path: file.path)
+            }
+            let unnamed = try UnnamedEntries(file.schema, source)
             try target.writeGrowing { transaction in
                 try source.scan(.unnamed) { key, value in
-                    if StoreTables.isName(ofTable: key) { return true }
-                    try transaction.put(value, for: key, in: .unnamed)
+                    if try unnamed.areKept(key, value) {
+                        try transaction.put(value, for: key, in: .unnamed)
+                    }
                     return true
                 }
             }
@@ -85,17 +71,32 @@ extension StoreCopier {
                 file.projection.members.table, of: source, to: MemberTree.tableName, of: target)
             for (entity, table) in file.projection.records.numbered {
                 let name = StoreTables.recordsName(entity)
-                try Self.append(table, of: source, to: name, of: target)
+                try Self.append(table, of: source, to: name, of: target) { key, value in
+                    try file.history.presentRecord(ofEntity: entity, key, value)
+                }
             }
             if let indexes = file.projection.indexes {
-                try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target)
+                // Others are those of a build that was interrupted, which begins anew in the copy.
+                let numbers = Set(file.schema.indexes.map(\.number))
+                try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target) {
+                    key, _ in
+                    numbers.contains(try IndexKey(key).number) ? .asItIs : .leftOut
+                }
             }
         }
     }
 
+    /// What a copy has of an entry.
+    enum Copied {
+        case asItIs
+        case changed([UInt8])
+        case leftOut
+    }
+
     private static func append(
         _ table: Table, of source: borrowing ReadTransaction, to name: String,
-        of target: Environment
+        of target: Environment,
+        _ copied: (_ key: Bytes, _ value: Bytes) throws -> Copied = { _, _ in .asItIs }
     ) throws {
         var next: [UInt8]? = []
         while let first = next {
@@ -106,9 +107,11 @@ extension StoreCopier {
                 var byteCount = 0
                 while let (key, value) = entry {
                     if byteCount >= compactionStep { return Array(key) }
-                    let room = try transaction.reserve(
-                        value.count, for: key, in: copy, appending: true)
-                    room.copyMemory(from: value)
+                    switch try copied(key, value) {
+                    case .asItIs: try transaction.append(value, for: key, to: copy)
+                    case .changed(let bytes): try transaction.append(bytes, for: key, to: copy)
+                    case .leftOut: break
+                    }
                     byteCount += key.count + value.count
                     entry = try cursor.next()
                 }
@@ -118,12 +121,61 @@ extension StoreCopier {
     }
 }
 
-extension StoreTables {
-    /// Whether a key of the unnamed table is that of a table.
-    fileprivate static func isName(ofTable key: UnsafeRawBufferPointer) -> Bool {
-        [Journal.tableName, MemberTree.tableName, indexesName].contains {
-            key.elementsEqual($0.utf8)
-        }
-            || key.starts(with: "records.".utf8)
+extension WriteTransaction {
+    /// Adds an entry behind all that a table has.
+    fileprivate func append(
+        _ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, to table: Table
+    ) throws {
+        try reserve(value.count, for: key, in: table, appending: true).copyMemory(from: value)
+    }
+
+    fileprivate func append(
+        _ value: [UInt8], for key: UnsafeRawBufferPointer, to table: Table
+    ) throws {
+        try reserve(value.count, for: key, in: table, appending: true).copyBytes(from: value)
+    }
+}
+
+/// Which entries of the unnamed table a copy of a store has: neither the tables, which are made
+/// anew, nor the progress of a build of indexes, nor the stacks of authors whose commits are
+/// trimmed.
+private struct UnnamedEntries {
+    private let tables: Set<[UInt8]>
+    private let floor: Revision
+
+    init(_ schema: Schema, _ transaction: borrowing ReadTransaction) throws {
+        let records = schema.entities.numbers.map(StoreTables.recordsName)
+        let names = [Journal.tableName, MemberTree.tableName, StoreTables.indexesName] + records
+        tables = Set(names.map { Array($0.utf8) })
+        floor = try JournalFloor.read(in: transaction)?.revision ?? .zero
+    }
+
+    func areKept(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
+        if tables.contains(Array(key)) || StoreTables.isIndexBuild(key) { return false }
+        return try UndoOwner.heads(ofEntry: key, value).map { $0.undo > floor || $0.redo > floor }
+            ?? true
+    }
+}
+
+extension SchemaHistory {
+    /// A record without the values that the present schema does not have.
+    fileprivate func presentRecord(
+        ofEntity entity: EntityNumber, _ key: UnsafeRawBufferPointer,
+        _ value: UnsafeRawBufferPointer
+    ) throws -> StoreCopier.Copied {
+        var header = try RecordHeader(decoding: value)
+        let stored = UnsafeRawBufferPointer(rebasing: value[RecordLayout.headerByteCount...])
+        guard key.count == 16, !header.isTombstone,
+            let upcast = try upcast(ofEntity: entity, from: Int(header.schemaRevision)),
+            !upcast.isIdentity
+        else { return .asItIs }
+        let id = ObjectID(bytes: key)
+        try header.verify(value, of: id)
+        header.schemaRevision = UInt16(truncatingIfNeeded: current.revision)
+        let body = try upcast.apply(to: stored)
+        var record = [UInt8](repeating: 0, count: RecordLayout.headerByteCount) + body
+        let hash = body.withUnsafeBytes { RecordHeader.bodyHash($0, of: id) }
+        record.withUnsafeMutableBytes { header.store(bodyHash: hash, to: $0.baseAddress!) }
+        return .changed(record)
     }
 }

@@ -93,7 +93,12 @@ private struct RecordWalk {
             let found: (problem: String?, previous: Revision)? = try file.journal.withChange(
                 ofEntity: number, id, at: current, in: transaction
             ) { change, schemaRevision in
-                if current == header.revision, schemaRevision != Int(header.schemaRevision) {
+                // A copy brings records to the schema that the store has then.
+                if current == header.revision,
+                    header.isTombstone
+                        ? schemaRevision != Int(header.schemaRevision)
+                        : schemaRevision > Int(header.schemaRevision)
+                {
                     return ("its record was written with another schema", change.previous)
                 }
                 return (try goBack(over: change, schemaRevision), change.previous)

@@ -69,6 +69,13 @@ package struct UndoOwner: Hashable, Sendable {
         return (UndoOwner(author: author, scope: scope), UndoHeads(undo: undo, redo: redo))
     }
 
+    /// The tops of stacks that an entry of the unnamed table has; nil for an entry of another kind.
+    static func heads(
+        ofEntry key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+    ) throws -> UndoHeads? {
+        key.starts(with: prefix) ? try decode(value).1 : nil
+    }
+
     /// All stacks of a store that are not empty.
     static func all(
         in transaction: borrowing ReadTransaction

@@ -68,7 +68,7 @@ package struct UndoWork: CommitWork {
         attributes.metadata.merge(metadata) { _, new in new }
         return try net.encoded(
             attributes: attributes, base: id?.base ?? inverse.base,
-            token: id?.token ?? .random(in: .min ... .max), time: time(), for: purpose)
+            token: try id?.token ?? file.token(at: inverse.base), time: time(), for: purpose)
     }
 
     private func preparedUndo(_ net: inout NetChanges) throws -> PreparedUndo? {
@@ -138,7 +138,14 @@ extension StoreFile {
         let miscounts = try read { try $0.miscounts(of: net) }
         let violations =
             try net.violations() + schema.violations(miscounts, .english) { _ in .update }
+            + protectedDeletions(net)
         return violations.inTotalOrder()
+    }
+
+    /// The deletions of objects of protected models, which nobody has confirmed.
+    private func protectedDeletions(_ net: borrowing NetChanges) -> [Violation] {
+        net.items.filter { $0.kind == .delete && schema.entities[$0.entity].isProtected }
+            .map { .unconfirmedDeletion(of: $0.id, schema.entities[$0.entity], .english) }
     }
 }
 

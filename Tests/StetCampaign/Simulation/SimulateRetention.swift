@@ -44,7 +44,7 @@ private final class RetentionSimulation {
     private var file: StoreFile
     private var workload: Workload
     private var random: SeededGenerator
-    /// What the store must show at each revision; nil for values that were redacted.
+    /// What the store must show at each revision; nil or an empty value where one was redacted.
     private var states = [State()]
     private var floor = 0
     private var fileCount = 0
@@ -194,13 +194,21 @@ private final class RetentionSimulation {
                 first -= 1
             }
         }
-        for revision in 0..<first { states[revision].objects[key]?[slot] = .null }
+        let property = file.schema.entities[key.entity].properties[slot]
+        let empty: Value =
+            switch property.type {
+            case _ where property.isOptional: .null
+            case .string: .string("")
+            case .data: .data(Data())
+            default: .int(0)
+            }
+        for revision in 0..<first { states[revision].objects[key]?[slot] = empty }
     }
 
     private func compact() throws {
         fileCount += 1
         let copy = directory.file("\(fileCount).stet")
-        _ = try file.compact(to: copy)
+        _ = try file.copy(to: copy)
         file.close()
         file = try Self.open(copy)
         try compare()

@@ -76,7 +76,7 @@ struct CompactionTests {
         try file.redact(RedactionRequest(entity: 1, object: person.id, slots: [0, 1, 2]))
         let objects = try file.objects(asOf: .last)
         let hash = try file.verify().hash
-        let copy = try file.compact(to: directory.file("copy.stet"))
+        let copy = try file.copy(to: directory.file("copy.stet"))
         #expect(copy.report.problems == [] && copy.report.hash == hash)
         #expect(try texts(secrets, in: "copy.stet") == [])
         #expect(try texts(["public", "here", "other 7"], in: "copy.stet").count == 3)
@@ -93,7 +93,7 @@ struct CompactionTests {
         try fill(file)
         try file.trim(through: 42)
         let before = try directory.bytes("test.stet").count
-        let copy = try file.compact(to: directory.file("copy.stet"))
+        let copy = try file.copy(to: directory.file("copy.stet"))
         #expect(try texts(secrets, in: "copy.stet") == [])
         #expect(copy.byteCount < before)
         #expect(copy.report.problems == [])
@@ -109,9 +109,9 @@ struct CompactionTests {
     @Test func aFileThatIsThereIsRefusedAndAnEmptyStoreCompacts() throws {
         let file = try open()
         try directory.write(Data([1]), to: "taken")
-        let error = thrown(StoreError.self) { try file.compact(to: directory.file("taken")) }
+        let error = thrown(StoreError.self) { try file.copy(to: directory.file("taken")) }
         #expect(error?.code == .alreadyExists)
-        #expect(try file.compact(to: directory.file("copy.stet")).report.problems == [])
+        #expect(try file.copy(to: directory.file("copy.stet")).report.problems == [])
         #expect(try contents(try open("copy.stet")) == contents(file))
         #expect(
             directory.names == [
@@ -124,7 +124,7 @@ struct CompactionTests {
         try fill(file)
         try file.redact(RedactionRequest(entity: 1, object: person.id, slots: [0, 1, 2]))
         try file.trim(through: 20)
-        #expect(try file.copy(to: directory.file("copy.stet"), compacting: false).report.isClean)
+        #expect(try file.copy(to: directory.file("copy.stet")).report.isClean)
         #expect(try contents(try open("copy.stet")) == contents(file))
     }
 }

@@ -60,6 +60,58 @@
             #expect(store.outcome(of: id) == .unknown)
         }
 
+        /// The store of `restored()` with commits of its own beyond the revision of the id.
+        private func overtaken() throws -> (store: Store, id: CommitID) {
+            let (store, id) = try restored()
+            for name in ["other two", "other three", "other four"] {
+                try insert(name, store.context(author: "a"))
+            }
+            return (store, id)
+        }
+
+        @Test(arguments: [0, 3] as [Revision])
+        func anIDIsRefusedAfterTheCopyHasOvertakenIt(floor: Revision) async throws {
+            let (store, id) = try overtaken()
+            if floor > .zero { try store.requestTrim(before: floor.next).confirm() }
+            let context = store.context(author: "a")
+            context.insert(Notebook(name: "payment"))
+            await expectWrongStore { try await context.save(id: id, onFailure: .keepPending) }
+            #expect(context.hasChanges)
+            await expectWrongStore { try await store.undo(author: "a", id: id) }
+            await expectWrongStore { try await store.revert(4, id: id) }
+            #expect(store.outcome(of: id) == .unknown && id.base == 3)
+            #expect(try store.revision() == 4)
+        }
+
+        @Test func anIDOfTheCommonHistoryIsTakenInTheCopyToo() async throws {
+            let original = try open("original.stet")
+            try insert("one", original.context())
+            let id = original.context().makeCommitID()
+            original.close()
+            try FileManager.default.copyItem(
+                atPath: directory.file("original.stet"), toPath: directory.file("copy.stet"))
+            let copy = try open("copy.stet")
+            try insert("two", copy.context())
+            #expect(copy.outcome(of: id) == .notCommitted)
+            let context = copy.context()
+            context.insert(Notebook(name: "payment"))
+            let commit = try #require(try await context.save(id: id))
+            #expect(commit.id == id && commit.revision == 3)
+            #expect(copy.outcome(of: id) == .committed(commit))
+        }
+
+        @Test func anIDOfTheLastTrimmedCommitIsTaken() async throws {
+            let store = try open("trimmed.stet")
+            let context = store.context()
+            for name in ["one", "two"] { try insert(name, context) }
+            let id = context.makeCommitID()
+            try store.requestTrim(before: .last).confirm()
+            try store.file.trim(through: 2)
+            #expect(store.outcome(of: id) == .notCommitted)
+            context.insert(Notebook(name: "three"))
+            #expect(try await context.save(id: id)?.revision == 3)
+        }
+
         // MARK: Under way
 
         @Test func theOutcomeOfASaveThatWaitsForItsTurnIsUnknown() async throws {

@@ -1,0 +1,52 @@
+extension Entity {
+    /// Why a schema cannot have the entity, whatever its others are; nil when it can.
+    var problem: String? {
+        if isRemoved, indexes.isEmpty { return nil }
+        if name.isEmpty || name.utf8.count > Limits.nameByteCount {
+            return "an entity's name needs 1 to \(Limits.nameByteCount) bytes"
+        }
+        if properties.count > Limits.propertyCount {
+            return
+                "\(name) has \(properties.count) properties, the limit is \(Limits.propertyCount)"
+        }
+        if indexes.count > Limits.indexCount {
+            return "\(name) has \(indexes.count) indexes, the limit is \(Limits.indexCount)"
+        }
+        return problemOfProperties ?? indexes.lazy.compactMap { $0.problem(in: self) }.first
+    }
+
+    private var problemOfProperties: String? {
+        var names: Set<String> = []
+        for property in properties {
+            if property.name.isEmpty || property.name.utf8.count > Limits.nameByteCount {
+                return "a property's name needs 1 to \(Limits.nameByteCount) bytes"
+            }
+            if max(property.rules.count, property.normalizers.count) > UInt8.max {
+                return "\(name).\(property.name) has more than \(UInt8.max) rules"
+            }
+            if !names.insert(property.name).inserted {
+                return "\(name) has two properties called \(property.name)"
+            }
+            if (property.type == .reference) != (property.target != nil) {
+                return "\(name).\(property.name) must name its target exactly if it is a reference"
+            }
+            if property.type != .reference, property.deleteRule != .nullify || property.hasPosition
+            {
+                return "\(name).\(property.name) has a delete rule or a position, but refers to "
+                    + "nothing"
+            }
+            if property.elements.count != property.type.elementTypeCount
+                || !property.elements.allSatisfy(\.isElement)
+            {
+                return "\(name).\(property.name) is a \(property.type) of unknown elements"
+            }
+            for rule in property.rules {
+                if let problem = rule.problem(with: property) {
+                    return "\(rule) \(problem) \(name).\(property.name), "
+                        + "which is a \(property.type)"
+                }
+            }
+        }
+        return nil
+    }
+}

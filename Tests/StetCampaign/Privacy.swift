@@ -1,0 +1,370 @@
+import ArgumentParser
+import Foundation
+import Glibc
+import StetLMDB
+import StetStore
+import StetTestSupport
+
+/// Markers in every kind of value and of place, which must not be in the bytes of a copy, or of a
+/// store that was compacted in place, once they were redacted, or trimmed and are present no more.
+struct Privacy: Campaign {
+    static let configuration = CommandConfiguration(
+        abstract: "Looks for what is gone in the files of SIZE stores.")
+
+    @OptionGroup var options: CampaignOptions
+
+    func run(_ report: Report) throws {
+        if geteuid() != 0 { say("privacy: owners of files are not looked at: not root") }
+        try forEachCase(of: options.size, report) { index in
+            let store = try MarkedStore(seed: options.seed, index)
+            do {
+                try store.run()
+            } catch let finding as MarkedStore.Finding {
+                report.finding(index, finding.description, files: store.files)
+            }
+            for (what, count) in store.counts { report.count(what, count) }
+        }
+    }
+}
+
+/// A store, and what is known of each marker in it.
+///
+/// State: belongs to the thread that runs the case.
+private final class MarkedStore {
+    struct Finding: Error {
+        let description: String
+    }
+
+    private struct Interruption: Error {}
+
+    /// One value, or one name, that is in the store once.
+    private struct Plant {
+        let place: String
+        /// The last commit that the journal mentions it in.
+        var lastMention: Revision
+        /// Whether the store still shows it.
+        var isPresent: Bool
+        var isRedacted = false
+    }
+
+    private struct Object {
+        var values: [Value]
+        /// The marker of each slot.
+        var markers: [[UInt8]]
+        var revision: Revision
+        var membership = Membership.absent
+        var positionMarker: [UInt8]?
+    }
+
+    private let directory = TemporaryDirectory()
+    private var random: SeededGenerator
+    private var file: StoreFile
+    private var plants: [[UInt8]: Plant] = [:]
+    private var objects: [ObjectID: Object] = [:]
+    /// The markers of each slot of an object, those of before included.
+    private var formerMarkers: [ObjectID: [Slot: [[UInt8]]]] = [:]
+    private var authors: [(name: String, scope: String?)] = []
+    private var copyCount = 0
+    private let hub = ObjectID.random(1)
+    private var schema = MarkedSchema.whole
+    private(set) var counts: [String: Int] = [:]
+
+    var files: [String] { [file.path] + (0...copyCount).map { directory.file("\($0).stet") } }
+
+    init(seed: UInt64, _ index: Int) throws {
+        random = SeededGenerator(seed: seed, stream: index)
+        let path = directory.file("0.stet")
+        file = try Self.open(path, MarkedSchema.whole)
+        file.close()
+        if geteuid() == 0 {
+            guard chown(path, 65_534, 65_534) == 0, unlink("\(path)-lock") == 0 else {
+                throw CampaignFailure("no other owner: \(errno)")
+            }
+        }
+        file = try Self.open(path, MarkedSchema.whole)
+        try insertHub(fillerCount: index % 8 == 0 ? 10_500 : 0)
+    }
+
+    /// That of all commits, in seconds since 2001.
+    private static let time = 8e8
+
+    private static func open(
+        _ path: String, _ schema: Schema,
+        _ progress: (@Sendable (String, Int, Int) throws -> Void)? = nil
+    ) throws -> StoreFile {
+        var configuration = StoreFile.Configuration()
+        configuration.mapByteCount = 256 << 20
+        configuration.progress = progress
+        configuration.time = { Self.time }
+        return try StoreFile.open(at: path, schema: schema, configuration)
+    }
+
+    // MARK: Markers
+
+    private func plant(_ marker: [UInt8], _ place: String, _ revision: Revision, _ present: Bool) {
+        plants[marker] = Plant(place: place, lastMention: revision, isPresent: present)
+    }
+
+    /// A commit has taken a value away.
+    private func replace(_ marker: [UInt8], at revision: Revision) {
+        plants[marker]?.isPresent = false
+        plants[marker]?.lastMention = revision
+    }
+
+    // MARK: Steps
+
+    func run() throws {
+        for number in 0..<Int.random(in: 15...50, using: &random) {
+            do {
+                try step()
+            } catch let finding as Finding {
+                throw Finding(description: "step \(number): \(finding.description)")
+            } catch {
+                throw Finding(description: "step \(number): threw \(error)")
+            }
+        }
+        try copy()
+        try compactInPlace()
+        file.close()
+    }
+
+    private func count(_ what: String) { counts[what, default: 0] += 1 }
+
+    private func head() throws -> Revision { try file.read { try $0.head().revision } }
+
+    private func step() throws {
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0..<12: try edit()
+        case 12, 13: try trim()
+        case 14, 15, 16: try redact()
+        case 17: try migrate()
+        case 18: try interruptBuild()
+        default: try Bool.random(using: &random) ? copy() : compactInPlace()
+        }
+    }
+
+    private var slots: [Slot] { schema.entities[0].properties.slots }
+    private var slotCount: Int { slots.count }
+
+    private func insertHub(fillerCount: Int) throws {
+        var changes = NetChanges(schema: file.schema)
+        for number in 0...fillerCount {
+            let values = slots.map { Marker.value($0, &random) }
+            let id = number == 0 ? hub : ObjectID.random(random.next())
+            let after = changes.encode(entity: 1) { $0.write(values.map(\.value)) }
+            changes.append(
+                NetChanges.Item(
+                    kind: .insert, entity: 1, id: id, base: .zero, before: 0..<0, after: after))
+        }
+        changes.sort()
+        _ = try file.commit(
+            changes.encoded(
+                attributes: CommitAttributes(), base: .zero, token: random.next(),
+                time: Self.time))
+    }
+
+    private func attributes(_ revision: Revision) -> CommitAttributes {
+        if authors.isEmpty || Int.random(in: 0..<4, using: &random) == 0 {
+            let scope = Bool.random(using: &random) ? Marker.text(&random) : nil
+            authors.append((Marker.text(&random), scope))
+        }
+        let author = authors[Int.random(in: 0..<authors.count, using: &random)]
+        let label = Marker.text(&random)
+        let (name, value) = (Marker.text(&random), Marker.text(&random))
+        var attributes = CommitAttributes(author: author.name, scope: author.scope, label: label)
+        attributes.metadata = [name: value]
+        for (text, place) in [
+            (label, "label"), (name, "metadata"), (value, "metadata"), (author.name, "author"),
+            (author.scope, "scope"),
+        ] {
+            if let text { plant(Array(text.utf8), place, revision, false) }
+        }
+        return attributes
+    }
+
+    private func edit() throws {
+        let head = try head()
+        let next = head.next
+        var changes = NetChanges(schema: file.schema)
+        var ids = Set(objects.keys.sorted().shuffled(using: &random).prefix(2))
+        if ids.count < 2 || Bool.random(using: &random) { ids.insert(.random(random.next())) }
+        for id in ids.sorted() { try change(id, at: next, &changes) }
+        if changes.isEmpty { try change(.random(random.next()), at: next, &changes) }
+        changes.sort()
+        let set = try changes.encoded(
+            attributes: attributes(next), base: head, token: random.next(), time: Self.time)
+        let commit = try file.commit(set)
+        guard commit.revision == next else { throw Finding(description: "\(commit) is another") }
+        count("commits")
+    }
+
+    private func change(_ id: ObjectID, at next: Revision, _ changes: inout NetChanges) throws {
+        let old = objects[id]
+        let isDeleted = old != nil && Int.random(in: 0..<5, using: &random) == 0
+        var new = old ?? Object(values: [], markers: [], revision: next)
+        for slot in slots where !isDeleted {
+            if old != nil, Int.random(in: 0..<3, using: &random) > 0 { continue }
+            let (value, marker) = Marker.value(slot, &random)
+            if old == nil {
+                new.values.append(value)
+                new.markers.append(marker)
+            } else {
+                replace(new.markers[slot], at: next)
+                (new.values[slot], new.markers[slot]) = (value, marker)
+            }
+            formerMarkers[id, default: [:]][slot, default: []].append(marker)
+            plant(marker, schema.entities[0].properties[slot].name, next, true)
+        }
+        try changeLink(of: id, &new, isDeleted, at: next, &changes)
+        if isDeleted {
+            for marker in new.markers { replace(marker, at: next) }
+        }
+        objects[id] = isDeleted ? nil : new
+        if !isDeleted, old?.values == new.values { return }
+        let before = old.map { old in changes.encode(entity: 1) { $0.write(old.values) } }
+        let after = isDeleted ? nil : changes.encode(entity: 1) { $0.write(new.values) }
+        changes.append(
+            NetChanges.Item(
+                kind: before == nil ? .insert : isDeleted ? .delete : .update, entity: 1, id: id,
+                base: old?.revision ?? .zero, before: before ?? 0..<0, after: after ?? 0..<0))
+        objects[id]?.revision = next
+    }
+
+    /// Gives the object another position among those that it is a source of, or none.
+    private func changeLink(
+        of id: ObjectID, _ object: inout Object, _ isDeleted: Bool, at next: Revision,
+        _ changes: inout NetChanges
+    ) throws {
+        let isRemoved = isDeleted || Int.random(in: 0..<4, using: &random) == 0
+        if isRemoved, object.membership == .absent { return }
+        if !isRemoved, Bool.random(using: &random) { return }
+        let marker = Marker.bytes(&random)
+        let position = ListPosition(bytes: marker)
+        let after: Membership = isRemoved ? .absent : .present(position)
+        let key = LinkKey(link: 1, source: id, target: hub)
+        changes.append(
+            LinkChange(
+                key, before: object.membership, after: after,
+                previous: try file.read { try $0.link(key).revision }))
+        if let former = object.positionMarker { replace(former, at: next) }
+        object.positionMarker = isRemoved ? nil : marker
+        if !isRemoved { plant(marker, "position", next, true) }
+        object.membership = after
+    }
+
+    private func trim() throws {
+        let head = try head()
+        let last = Revision(UInt64.random(in: 0...head.number, using: &random))
+        try file.trim(through: last)
+        count("trims")
+    }
+
+    private func redact() throws {
+        guard let id = formerMarkers.keys.sorted().randomElement(using: &random) else { return }
+        let slots = slots.filter { _ in Bool.random(using: &random) }
+        do {
+            try file.redact(RedactionRequest(entity: 1, object: id, slots: slots))
+        } catch let error as StoreError where error.code == .valueInUse {
+            return count("refused redactions")
+        }
+        for slot in slots {
+            for marker in formerMarkers[id]?[slot] ?? [] where plants[marker]?.isPresent == false {
+                plants[marker]?.isRedacted = true
+            }
+        }
+        count("redactions")
+    }
+
+    private func migrate() throws {
+        guard schema == MarkedSchema.whole, try head() > 5 else { return }
+        let path = file.path
+        file.close()
+        file = try Self.open(path, MarkedSchema.reduced)
+        schema = MarkedSchema.reduced
+        for id in objects.keys.sorted() {
+            guard var object = objects[id] else { continue }
+            for slot in slotCount..<object.markers.count {
+                plants[object.markers[slot]]?.isPresent = false
+            }
+            object.values.removeSubrange(slotCount...)
+            object.markers.removeSubrange(slotCount...)
+            objects[id] = object
+        }
+        count("migrations")
+    }
+
+    private func interruptBuild() throws {
+        let path = file.path
+        file.close()
+        defer { count("interrupted builds") }
+        let person = schema.entities[0]
+        let indexed = MarkedSchema.schema(
+            person.properties, person.indexes + [EntityIndex([.init(slot: 1)])])
+        do {
+            let built = try Self.open(path, indexed) { _, _, _ in throw Interruption() }
+            // Too few objects to be interrupted: it was built at once.
+            built.close()
+            schema = indexed
+        } catch is Interruption {}
+        file = try Self.open(path, schema)
+    }
+
+    // MARK: Promises
+
+    private func copy() throws {
+        copyCount += 1
+        let path = directory.file("\(copyCount).stet")
+        let copy = try file.copy(to: path)
+        if copy.report.problems != [] { throw Finding(description: "\(copy.report)") }
+        try look(path)
+        count("copies")
+    }
+
+    private func compactInPlace() throws {
+        let path = file.path
+        var (before, after) = (stat(), stat())
+        _ = stat(path, &before)
+        _ = try file.compactInPlace()
+        _ = stat(path, &after)
+        guard before.st_uid == after.st_uid, before.st_gid == after.st_gid,
+            before.st_mode == after.st_mode
+        else { throw Finding(description: "the owner or the rights of the file have changed") }
+        try look(path)
+        file = try Self.open(path, schema)
+        _ = stat("\(path)-lock", &after)
+        guard before.st_uid == after.st_uid, before.st_gid == after.st_gid else {
+            throw Finding(description: "the lock file belongs to user \(after.st_uid)")
+        }
+        count("compactions in place")
+    }
+
+    /// Compares the markers in the bytes of a file with those that may be there.
+    private func look(_ path: String) throws {
+        let floor = try file.isClosed ? closedFloor(path) : file.read { try $0.floor() }
+        let found = try Marker.all(in: path)
+        for (marker, plant) in plants.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+            let isTrimmed = plant.lastMention <= floor
+            let isGone = !plant.isPresent && (plant.isRedacted || isTrimmed)
+            guard isGone == found.contains(marker) else { continue }
+            let state = isGone ? "is there" : "is missing"
+            throw Finding(
+                description: "a marker of \(plant.place), last in commit \(plant.lastMention), "
+                    + "\(state); the journal begins after \(floor)")
+        }
+        count("markers looked for", plants.count)
+    }
+
+    private func count(_ what: String, _ number: Int) { counts[what, default: 0] += number }
+
+    private func closedFloor(_ path: String) throws -> Revision {
+        let file = try Self.open(path, schema)
+        defer { file.close() }
+        return try file.read { try $0.floor() }
+    }
+}
+
+extension ObjectID {
+    fileprivate static func random(_ word: UInt64) -> ObjectID {
+        ObjectID(high: 0x0190_0000_0000_7000, low: 1 << 63 | word)
+    }
+}
