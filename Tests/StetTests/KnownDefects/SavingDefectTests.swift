@@ -137,7 +137,7 @@ import Testing
         #expect(try await task.value == nil)
         #expect(mine.petal.hasChanges && mine.parts[0].hasChanges)
         try await context.save()
-        let stored = try scene.store.context()
+        let stored = scene.store.context()
         #expect(try stored.fetch(Crates.Petal.self).isEmpty)
         #expect(try stored.object(Part.self, id: mine.parts[0].id)?.number == 7)
     }
@@ -186,7 +186,7 @@ import Testing
             heard[0].append(commit.revision)
             guard part.number < 3 else { return }
             part.number += 1
-            try? context.save()
+            _ = try? context.save()
         }
         context.didCommit { heard[1].append($0.revision) }
         part.number = 1
