@@ -40,10 +40,10 @@ extension EntityNumber: CustomStringConvertible {
 
 extension Array {
     /// What an array in the order of entities has for one of them.
-    @inlinable
     package subscript(entity: EntityNumber) -> Element {
-        get { self[entity.index] }
-        set { self[entity.index] = newValue }
+        @inlinable get { self[entity.index] }
+        // In place: an element may be a large table.
+        @inlinable _modify { yield &self[entity.index] }
     }
 
     /// The same where the array may be too short.

@@ -30,10 +30,10 @@ extension Slot: CustomStringConvertible {
 
 extension Array {
     /// What an array in the order of slots has for one of them.
-    @inlinable
     package subscript(slot: Slot) -> Element {
-        get { self[slot.index] }
-        set { self[slot.index] = newValue }
+        @inlinable get { self[slot.index] }
+        // In place: an element may be a large table.
+        @inlinable _modify { yield &self[slot.index] }
     }
 
     /// The same where the array may be too short.
