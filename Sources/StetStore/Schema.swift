@@ -157,6 +157,11 @@ public struct Schema: Hashable, Sendable {
         entities.element(at: number.index).flatMap { $0.isRemoved ? nil : $0 }
     }
 
+    /// True when deletions of the objects of an entity must be confirmed.
+    package func isProtected(_ entity: EntityNumber) -> Bool {
+        self.entity(numbered: entity)?.isProtected ?? false
+    }
+
     private var problem: String? {
         if !(0...Int(UInt16.max)).contains(revision) {
             return "revision \(revision), the limit is \(UInt16.max)"

@@ -43,7 +43,7 @@ struct ChangeSetCheck {
     /// The deletions of protected objects that nobody has confirmed.
     private func unconfirmedDeletions(_ net: borrowing NetChanges) -> [Violation] {
         net.items.filter { item in
-            item.kind == .delete && store.isProtected(item.entity)
+            item.kind == .delete && state.schema.isProtected(item.entity)
                 && !confirmed.contains(ObjectKey(item.entity, item.id))
         }.map { item in
             .unconfirmedDeletion(of: item.id, state.schema.entities[item.entity], messages)

@@ -55,7 +55,7 @@ extension ManagedContext {
             lost: byEntity.map { ($0.key, $0.value.map { $0.id }) })
         return DestructiveAction(plan: plan, logger: store.configuration.logger) { [core] in
             for object in objects { core.pending.delete(object) }
-            for object in lost where core.store.isProtected(object._$entityNumber) {
+            for object in lost where core.schema.isProtected(object._$entityNumber) {
                 core.pending.delete(object)
             }
             for object in lost where object.isDeleted && object.hasChanges {
@@ -94,12 +94,6 @@ extension ContextCore {
 }
 
 extension Store {
-    /// True when deletions of the objects of an entity must be confirmed.
-    func isProtected(_ entity: EntityNumber) -> Bool {
-        modelTypes.element(at: entity).flatMap { $0 }.map { !($0 is any Deletable.Type) }
-            ?? false
-    }
-
     /// Says what erasing the store would destroy, and closes and removes it when that is confirmed.
     ///
     /// No other process may have it open: it would go on with a file that has no name.

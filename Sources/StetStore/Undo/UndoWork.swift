@@ -142,9 +142,9 @@ extension StoreFile {
         return violations.inTotalOrder()
     }
 
-    /// The deletions of objects of protected models, which nobody has confirmed.
+    /// Returns a violation for each deletion of an object of a protected model.
     private func protectedDeletions(_ net: borrowing NetChanges) -> [Violation] {
-        net.items.filter { $0.kind == .delete && schema.entities[$0.entity].isProtected }
+        net.items.filter { $0.kind == .delete && schema.isProtected($0.entity) }
             .map { .unconfirmedDeletion(of: $0.id, schema.entities[$0.entity], .english) }
     }
 }
