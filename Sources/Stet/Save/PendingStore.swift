@@ -7,20 +7,19 @@ public import StetStore
 /// validated anew. It is valid only while the validator runs that was given it.
 public final class PendingStore {
     private let store: Store
-    /// The revision with the changes on top.
-    private let state: WorkingState
+    private let revision: Revision
+    /// The revision with the changes on top; created by the first look-up.
+    private var state: WorkingState?
     /// The changes; nil when the validators have run.
     private var changes: UnsafePointer<NetChanges>?
     private var lookups = Lookups()
     private var failure: (any Error)?
 
-    private init(
-        _ store: Store, _ state: WorkingState, _ changes: UnsafePointer<NetChanges>
-    ) {
+    private init(_ store: Store, _ revision: Revision, _ changes: UnsafePointer<NetChanges>) {
         self.store = store
-        self.state = state
+        self.revision = revision
         self.changes = changes
-        lookups.revision = state.revision
+        lookups.revision = revision
     }
 
     /// Runs validators with the store as changes will make it.
@@ -31,9 +30,8 @@ public final class PendingStore {
         _ store: Store, _ revision: Revision, _ changes: borrowing NetChanges,
         _ body: (PendingStore) throws -> Result
     ) throws -> (Result, Lookups) {
-        let state = try WorkingState(store.file.schema, at: revision, with: changes)
-        return try withUnsafePointer(to: changes) { changes in
-            let view = PendingStore(store, state, changes)
+        try withUnsafePointer(to: changes) { changes in
+            let view = PendingStore(store, revision, changes)
             defer { view.changes = nil }
             let result = try body(view)
             if let failure = view.failure { throw failure }
@@ -113,10 +111,14 @@ public final class PendingStore {
             trap(
                 "a PendingStore was used after its validator had returned: keep what you read")
         }
-        let view = QueryState.View(
-            state, pending: { changes.pointee.bodies(ofEntity: $0) },
-            change: { changes.pointee.body(of: $0) })
         do {
+            let state =
+                try self.state
+                ?? WorkingState(store.file.schema, at: revision, with: changes.pointee)
+            self.state = state
+            let view = QueryState.View(
+                state, pending: { changes.pointee.bodies(ofEntity: $0) },
+                change: { changes.pointee.body(of: $0) })
             return try store.file.read { reader in try body(QueryState(reader, view)) }
         } catch {
             if failure == nil { failure = error }
