@@ -1,5 +1,5 @@
-// The order in which functions are called, by a breakpoint at each that is taken away when it is
-// met: what a test compares with the walks that ARCHITECTURE.md describes.
+// Records the order in which functions are first called. Each function gets a breakpoint, which is
+// removed when it is hit. A test compares the result with the walks in ARCHITECTURE.md.
 
 #ifndef CSTET_TRACE_H
 #define CSTET_TRACE_H
@@ -7,19 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Where the program's own code is loaded, less the address that its file names.
+/// Returns the load bias of the program: add it to an address from its symbol table.
 uintptr_t stet_trace_base(void);
 
-/// Sets a breakpoint at each address; they ascend. 0, or an error of the system.
+/// Sets a breakpoint at each address, in ascending order. Returns 0, or an errno code.
 int stet_trace_begin(const uintptr_t *addresses, size_t count);
 
-/// Takes the rest of them away. The number of those that were met.
+/// Removes the remaining breakpoints. Returns how many were hit.
 size_t stet_trace_end(void);
 
-/// The place among the addresses of the one that was met as the n-th, from 0 on.
+/// Returns the index of the address that was hit as the n-th, from 0.
 size_t stet_trace_met(size_t n);
 
-/// Whether the thread that began the trace has met it.
+/// Returns 1 when the thread that began the trace hit it, else 0.
 int stet_trace_met_here(size_t n);
 
 #endif

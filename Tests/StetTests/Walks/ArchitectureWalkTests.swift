@@ -3,46 +3,39 @@ import Stet
 import StetTestSupport
 import Testing
 
-/// The walks of ARCHITECTURE.md beside what the code does.
+/// Compares the walks of ARCHITECTURE.md with traces of the code.
 struct ArchitectureWalkTests {
-    @Test func theWalkOfASaveIsWhatTheCodeDoes() async throws {
-        let result = await #expect(
-            processExitsWith: .success, observing: [\.standardOutputContent]
-        ) {
-            let walk = try Walk()
-            try print(walk.save())
+    /// A walk by the titles of its parts.
+    enum Subject: String, CaseIterable, Codable {
+        case save, read, members
+
+        var titles: [String] {
+            switch self {
+            case .save: ["A save: the context", "A save: the writer"]
+            case .read: ["A read: an object"]
+            case .members: ["A read: members"]
+            }
         }
-        try compare(result, "A save: the context", "A save: the writer")
     }
 
-    @Test func theWalkOfAReadIsWhatTheCodeDoes() async throws {
+    @Test(arguments: Subject.allCases)
+    func aWalkIsWhatTheCodeDoes(_ subject: Subject) async throws {
         let result = await #expect(
             processExitsWith: .success, observing: [\.standardOutputContent]
-        ) {
-            let walk = try Walk()
-            try print(walk.read())
+        ) { [subject = subject as Subject] in
+            try print(Walk().trace(of: subject))
         }
-        try compare(result, "A read: an object")
+        try compare(result, subject.titles)
     }
 
-    @Test func theWalkOverMembersIsWhatTheCodeDoes() async throws {
-        let result = await #expect(
-            processExitsWith: .success, observing: [\.standardOutputContent]
-        ) {
-            let walk = try Walk()
-            try print(walk.members())
-        }
-        try compare(result, "A read: members")
-    }
-
-    /// The functions of a walk are called in its order; the trace has more of them.
-    private func compare(_ result: ExitTest.Result?, _ titles: String...) throws {
+    /// Expects the trace to contain the functions of each walk, in its order.
+    private func compare(_ result: ExitTest.Result?, _ titles: [String]) throws {
         let output = String(decoding: try #require(result).standardOutputContent, as: UTF8.self)
         let traces = output.components(separatedBy: "\n--\n").map {
             $0.split(separator: "\n").map(String.init)
         }
         try #require(traces.count == titles.count)
-        // To write a walk from: the whole trace.
+        // For whoever changes a walk.
         if let directory = ProcessInfo.processInfo.environment["STET_WALKS"] {
             for (title, trace) in zip(titles, traces) {
                 try Data(trace.joined(separator: "\n").utf8)
@@ -62,7 +55,7 @@ struct ArchitectureWalkTests {
         }
     }
 
-    /// The lines of the block of code below a title.
+    /// Returns the functions of the code block below a title.
     private static func functions(_ title: String) throws -> [String] {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -77,7 +70,7 @@ struct ArchitectureWalkTests {
     }
 }
 
-/// A store with one of each that a save and a read pass by.
+/// A store with objects and relationships for a save and reads to be traced.
 private struct Walk {
     private let directory = TemporaryDirectory()
     private let store: Store
@@ -99,8 +92,16 @@ private struct Walk {
         self.crate = crate.id
     }
 
-    /// What a blocking save does here, and on the writer's thread.
-    func save() throws -> String {
+    func trace(of subject: ArchitectureWalkTests.Subject) throws -> String {
+        switch subject {
+        case .save: try save()
+        case .read: try read()
+        case .members: try members()
+        }
+    }
+
+    /// Traces a blocking save: this thread first, then the writer's.
+    private func save() throws -> String {
         let context = store.context()
         let parts = try context.fetch(Crates.Part.self)
         let crate = try context.fetch(Crates.Crate.self)[0]
@@ -117,13 +118,13 @@ private struct Walk {
             + trace.elsewhere.joined(separator: "\n")
     }
 
-    func read() throws -> String {
+    private func read() throws -> String {
         let context = store.context()
         let trace = try CallTrace { _ = try context.object(Crates.Crate.self, id: crate) }
         return trace.here.joined(separator: "\n")
     }
 
-    func members() throws -> String {
+    private func members() throws -> String {
         let context = store.context()
         let crate = try context.object(Crates.Crate.self, id: crate)
         let trace = try CallTrace { for part in crate!.parts { _ = part.name } }

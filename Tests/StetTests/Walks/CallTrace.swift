@@ -1,15 +1,16 @@
 import CStetTrace
 import Foundation
 
-/// The functions of the library in the order in which they are first called, each once.
+/// A trace of the library: each function once, in the order of the first calls.
 ///
-/// For a process of its own: every thread stops for a moment at each function.
+/// Make it in a process of its own, because its breakpoints stop every thread.
 struct CallTrace {
     struct Failure: Error {
         let message: String
     }
 
-    /// By "Type.function": those that the thread has called which made the trace, and the others'.
+    /// The functions that the tracing thread called, as "Type.function", and those that other
+    /// threads called.
     private(set) var here: [String] = []
     private(set) var elsewhere: [String] = []
 
@@ -46,7 +47,7 @@ struct CallTrace {
         return functions
     }
 
-    /// "Type.function" for a function; nil for what the compiler has added, and for accessors.
+    /// Returns "Type.function" for a function; nil for accessors and compiler-generated symbols.
     private static func name(of symbol: String) -> String? {
         guard let text = demangled(symbol) else { return nil }
         let added = [
