@@ -10,14 +10,14 @@ struct CopyOptions: ParsableArguments {
     @OptionGroup var progress: ProgressOptions
 }
 
-/// What the commands that take long are told.
+/// The options of commands that can report progress.
 struct ProgressOptions: ParsableArguments {
     @Flag(help: "Tells how far it is, on standard error, even if that is not a terminal.")
     var progress = false
 }
 
 extension StoreCommand {
-    /// Lets `copy` make the copy at `target` and tell how far it is.
+    /// Makes a copy at `target` by calling `copy`, and reports its progress.
     fileprivate func makeCopy(
         _ target: String, _ options: ProgressOptions, _ output: Output,
         _ copyTo: (String, (StoreCopy.Progress) -> Void) throws -> StoreCopy

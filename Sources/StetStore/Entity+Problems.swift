@@ -1,5 +1,5 @@
 extension Entity {
-    /// Why a schema cannot have the entity, whatever its others are; nil when it can.
+    /// The reason why no schema can contain the entity; nil when there is none.
     var problem: String? {
         if isRemoved, indexes.isEmpty { return nil }
         if name.isEmpty || name.utf8.count > Limits.nameByteCount {

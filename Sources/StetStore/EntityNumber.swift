@@ -1,26 +1,26 @@
-/// The number of an entity in a schema; that of the first one is 1.
+/// The number of an entity in a schema, from 1.
 ///
-/// A number is never used again: a removed entity keeps its own.
+/// Migrations keep it, and never reuse the number of an entity that was removed.
 @usableFromInline
 package struct EntityNumber: Hashable, Sendable {
     /// The number, 1 or more.
     @usableFromInline package let rawValue: Int
 
-    /// The number of the entity at a place in the schema, from 0 on.
+    /// Creates the number of the entity at an index of the schema.
     @inlinable
     package init(index: Int) { rawValue = index + 1 }
 
-    /// A number as it is stored; 0 is that of no entity.
+    /// Creates a number from its stored form; 0 stands for no entity.
     @inlinable
     package init(_ rawValue: some BinaryInteger) { self.rawValue = Int(rawValue) }
 
-    /// The place of the entity in its schema, from 0 on.
+    /// The index of the entity in its schema, from 0.
     @inlinable
     package var index: Int { rawValue - 1 }
 }
 
 extension EntityNumber: Comparable {
-    /// By number.
+    /// Compares two entities by their numbers.
     @inlinable
     package static func < (one: EntityNumber, other: EntityNumber) -> Bool {
         one.rawValue < other.rawValue
@@ -28,30 +28,30 @@ extension EntityNumber: Comparable {
 }
 
 extension EntityNumber: ExpressibleByIntegerLiteral {
-    /// The number that is written.
+    /// Creates the number that a literal names.
     @inlinable
     package init(integerLiteral value: Int) { rawValue = value }
 }
 
 extension EntityNumber: CustomStringConvertible {
-    /// The number.
+    /// The number as text.
     @usableFromInline package var description: String { String(rawValue) }
 }
 
 extension Array {
-    /// What an array in the order of entities has for one of them.
+    /// Accesses the element for an entity, in an array with one element per entity.
     package subscript(entity: EntityNumber) -> Element {
         @inlinable get { self[entity.index] }
-        // In place: an element may be a large table.
+        // Yields the element instead of copying it: it may be a large table.
         @inlinable _modify { yield &self[entity.index] }
     }
 
-    /// The same where the array may be too short.
+    /// Returns the element for an entity, or nil when the array is too short.
     package func element(at entity: EntityNumber) -> Element? { element(at: entity.index) }
 
-    /// The numbers of the entities of an array in their order.
+    /// The entity numbers of the elements, in order.
     package var numbers: [EntityNumber] { indices.map(EntityNumber.init(index:)) }
 
-    /// The elements with the numbers of their entities, of an array in the order of entities.
+    /// The elements paired with their entity numbers.
     package var numbered: Zip2Sequence<[EntityNumber], [Element]> { zip(numbers, self) }
 }

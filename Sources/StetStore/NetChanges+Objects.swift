@@ -1,5 +1,5 @@
 extension NetChanges {
-    /// The change of an object, when all are sorted.
+    /// Returns the change of an object, or nil when it has none; the changes must be sorted.
     ///
     /// - Complexity: O(log changes).
     package borrowing func item(_ object: ObjectKey) -> Item? {
@@ -9,22 +9,22 @@ extension NetChanges {
         }
     }
 
-    /// The values that an object will have in a slot; nil when it will not exist, or is not
-    /// changed.
+    /// Returns the new value of an object in a slot, or nil when the object is deleted or
+    /// unchanged.
     package borrowing func value(of object: ObjectKey, slot: Slot) throws -> Value? {
         guard let item = item(object), item.kind != .delete else { return nil }
         let entity = schema.entities[object.entity]
         return try RecordBody(body(item.after), of: entity).value(slot)
     }
 
-    /// What becomes of an object.
+    /// Returns the new body of an object, unless it is deleted or unchanged.
     package borrowing func body(of object: ObjectKey) -> QueryState.PendingBody {
         guard let item = item(object) else { return .unchanged }
         return item.kind == .delete
             ? .deleted : .body(EncodedBody(body(item.after)))
     }
 
-    /// What becomes of the objects of an entity: the body of each, nil for a deleted one.
+    /// Returns the new bodies of the changed objects of an entity; nil stands for a deleted one.
     package borrowing func bodies(ofEntity entity: EntityNumber) -> [ObjectID: EncodedBody?] {
         var bodies: [ObjectID: EncodedBody?] = [:]
         for item in items where item.entity == entity {

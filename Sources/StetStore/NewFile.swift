@@ -1,16 +1,16 @@
 import Glibc
 import StetLMDB
 
-/// A file that appears under its name when it is whole, readable and writable for its owner alone.
+/// A file that gets its name only when it is complete, and that only its owner can read and write.
 ///
-/// It is written under another name, `PATH.new-ID`; what a process that is killed meanwhile leaves
-/// is removed by the next that makes a file at the same path.
+/// It is written under another name, `PATH.new-ID`. If the process is killed, the next `NewFile` at
+/// the same path removes the remains.
 package final class NewFile {
-    /// The descriptor that it is written through.
+    /// The descriptor to write to.
     package let descriptor: Int32
     private let draft: Draft
 
-    /// Begins a file at `path`, where there is none.
+    /// Creates a file for `path`, which must not exist.
     ///
     /// - Throws: `StoreError` (`.alreadyExists`), and those of the file system.
     package init(at path: String) throws {
@@ -36,7 +36,7 @@ package final class NewFile {
         draft.remove()
     }
 
-    /// Gives the file its name, once it is on the disk.
+    /// Syncs the file and gives it its name.
     ///
     /// - Throws: `StoreError` (`.alreadyExists`), and those of the file system.
     package func publish() throws {

@@ -78,7 +78,7 @@ extension StoreFile {
         }
     }
 
-    /// The token of a commit that is prepared at a revision, with some of the bits of `random`.
+    /// Returns the token for a commit that is prepared at a revision; 40 of its bits are random.
     ///
     /// - Complexity: a read or two.
     package func token(
@@ -87,7 +87,7 @@ extension StoreFile {
         try read { try journal.token(at: base, random, in: $0.transaction) }
     }
 
-    /// An identity for a commit that is prepared at a revision.
+    /// Creates an identity for a commit that is prepared at a revision.
     ///
     /// - Complexity: a read or two.
     package func makeCommitID(at base: Revision) throws -> CommitID {
@@ -153,7 +153,7 @@ extension Journal {
         return nil
     }
 
-    /// The hash of a commit, which may be the last one that was trimmed; zero for revision 0.
+    /// Returns the hash of a commit, also of the last trimmed one; zero for revision 0.
     private func hash(
         of revision: Revision, in transaction: borrowing ReadTransaction
     ) throws -> Digest {
@@ -164,12 +164,12 @@ extension Journal {
         return try envelope(revision, in: transaction).hash
     }
 
-    /// The token of a commit that is prepared at a revision, with some of the bits of `random`.
+    /// Returns the token for a commit that is prepared at a revision; 40 of its bits are random.
     fileprivate func token(
         at base: Revision, _ random: UInt64, in transaction: borrowing ReadTransaction
     ) throws -> UInt64 {
         let isTrimmed = try JournalFloor.read(in: transaction).map { base < $0.revision } ?? false
-        // What was trimmed cannot be compared either.
+        // A trimmed base cannot be compared later, so its hash is not needed.
         let hash = isTrimmed ? .zero : try hash(of: base, in: transaction)
         return CommitID.mark(of: hash) << CommitID.randomBitCount
             | random & (1 << CommitID.randomBitCount - 1)
@@ -177,10 +177,10 @@ extension Journal {
 }
 
 extension CommitID {
-    /// The bits of a token that are random.
+    /// The number of random bits of a token.
     fileprivate static let randomBitCount: UInt64 = 40
 
-    /// The bits that tell the commit at the base from another one with its number.
+    /// The bits that identify the commit at the base, taken from its hash.
     fileprivate var mark: UInt64 { token >> Self.randomBitCount }
 
     fileprivate static func mark(of hash: Digest) -> UInt64 {

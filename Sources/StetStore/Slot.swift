@@ -1,47 +1,47 @@
-/// The place of a property among those of its entity; 0 for the first.
+/// The index of a property among the properties of its entity, from 0.
 ///
-/// It never changes: a property that is removed keeps its slot.
+/// It holds for one revision of the schema: a migration may move a property to another slot.
 @frozen
 public struct Slot: Hashable, Sendable {
-    /// The place, 0 or more.
+    /// The index, 0 or more.
     public let index: Int
 
-    /// The slot at a place.
+    /// Creates the slot with an index.
     @inlinable
     public init(_ index: some BinaryInteger) { self.index = Int(index) }
 }
 
 extension Slot: Comparable {
-    /// By place.
+    /// Compares two slots by their indices.
     @inlinable
     public static func < (one: Slot, other: Slot) -> Bool { one.index < other.index }
 }
 
 extension Slot: ExpressibleByIntegerLiteral {
-    /// The place that is written.
+    /// Creates the slot that a literal names.
     @inlinable
     public init(integerLiteral value: Int) { index = value }
 }
 
 extension Slot: CustomStringConvertible {
-    /// The place.
+    /// The index as text.
     public var description: String { String(index) }
 }
 
 extension Array {
-    /// What an array in the order of slots has for one of them.
+    /// Accesses the element for a slot, in an array with one element per property.
     package subscript(slot: Slot) -> Element {
         @inlinable get { self[slot.index] }
-        // In place: an element may be a large table.
+        // Yields the element instead of copying it: it may be a large table.
         @inlinable _modify { yield &self[slot.index] }
     }
 
-    /// The same where the array may be too short.
+    /// Returns the element for a slot, or nil when the array is too short.
     package func element(at slot: Slot) -> Element? { element(at: slot.index) }
 
-    /// The slots of an array in their order.
+    /// The slots of the elements, in order.
     package var slots: [Slot] { indices.map { Slot($0) } }
 
-    /// The elements with their slots, of an array in the order of slots.
+    /// The elements paired with their slots.
     package var slotted: Zip2Sequence<[Slot], [Element]> { zip(slots, self) }
 }

@@ -300,15 +300,17 @@ struct ContextSettings {
     var mergePolicy = MergePolicy.fail
     var willCommitObservers = ContextObservers<(ChangeSet) throws -> Void>()
     var didCommitObservers = ContextObservers<(Commit) -> Void>()
-    /// The commits that observers are told of next; the first one while they are.
+    /// The commits to announce, beginning with the one that observers are being told of.
     fileprivate var announcements: [Commit] = []
 }
 
 // MARK: - Observers
 
 extension ContextCore {
-    /// Tells the observers of a commit; those of a save that an observer makes come when all have
-    /// heard of the one before, so that each hears of commits in their order.
+    /// Tells the observers of a commit.
+    ///
+    /// A commit that an observer makes is announced after all observers were told of the current
+    /// one, so that each of them sees commits in order.
     func announce(_ commit: Commit) {
         settings.announcements.append(commit)
         if settings.announcements.count > 1 { return }

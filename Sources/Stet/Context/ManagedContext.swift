@@ -93,8 +93,8 @@ public final class ManagedContext {
 
     /// Calls `body` on this isolation after each save of this context that wrote something.
     ///
-    /// It may edit and save; of a save that an observer makes all are told when each has been told
-    /// of the one before.
+    /// An observer may edit and save. Its commit is announced after all observers were told of the
+    /// current one, so that each of them sees commits in order.
     ///
     /// - Returns: a token; the observer is called until it is cancelled.
     @discardableResult
@@ -131,7 +131,7 @@ public final class ManagedContext {
     /// Keep it (it is `Codable`) before you save with it: after a crash, or a failure whose outcome
     /// is unknown, the same edits saved with the same id make no second commit.
     public func makeCommitID() -> CommitID {
-        // Of a store that cannot be read no id is of use.
+        // Where the store cannot be read, a save with the id fails anyway.
         (try? store.file.makeCommitID(at: revision))
             ?? CommitID(
                 store: store.file.storeID, base: revision, token: .random(in: .min ... .max))

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Objects of which an object lets go when it dies, released one after the other.
+/// Releases objects one after the other that would otherwise release each other recursively.
 ///
-/// An object that dies while another one is being released adds what it held to the queue of the
-/// thread: a chain of any length needs no deep stack.
+/// When the queue of a thread releases an object, its deinitialiser adds the objects that it held
+/// to the same queue instead of releasing them: the stack stays flat for a chain of any length.
 private final class ReleaseQueue {
-    /// The thread's queue, while it is at work.
+    /// The key of the thread's active queue.
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         let code = pthread_key_create(&key, nil)
@@ -31,7 +31,7 @@ private final class ReleaseQueue {
 }
 
 extension ModelState {
-    /// Lets go of what is attached, when the object dies.
+    /// Releases the attached objects when the object is deinitialised.
     func releaseAttachment() {
         if let attached { ReleaseQueue.release(attached.takeRetainedValue()) }
     }

@@ -54,7 +54,7 @@ final class SaveLine {
                 if save.outcome != nil { break }
                 if let commit = try land(save) { return commit }
             }
-            // That it came to nothing is an outcome, too.
+            // The outcome may be that nothing was written: nil inside, not outside.
             guard let outcome = save.outcome else { return try conclude(save) }
             return try outcome.get()
         } catch {

@@ -8,9 +8,9 @@ package final class QueryState {
     package struct View {
         /// The members, and the revision that the query shows.
         package let state: WorkingState
-        /// What is pending, by entity: the body of each object, nil for a deleted one.
+        /// Returns the pending bodies of an entity; nil stands for a deleted object.
         package let pending: (_ entity: EntityNumber) throws -> [ObjectID: EncodedBody?]
-        /// The same of one object, where that costs less than looking through the entity.
+        /// Looks up the pending change of one object; nil when `pending` is the only way to it.
         package let change: ((ObjectKey) throws -> PendingBody)?
 
         package init(
@@ -28,7 +28,7 @@ package final class QueryState {
         var revision: Revision { state.revision }
     }
 
-    /// What pending changes make of one object.
+    /// The effect of the pending changes on one object.
     package enum PendingBody {
         case unchanged
         case deleted
@@ -95,7 +95,7 @@ package final class QueryState {
         return try storedRow(entity, id)
     }
 
-    /// The object that has the values of a unique index; nil when the query sees none.
+    /// Returns the object with these values of a unique index, or nil when the query sees none.
     ///
     /// - Complexity: O(pending changes + changes in the store since the revision), and a few reads.
     package func object(of index: NumberedIndex, with values: [Value]) throws -> Row? {

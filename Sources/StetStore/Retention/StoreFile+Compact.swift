@@ -4,9 +4,9 @@ import StetLMDB
 extension StoreFile {
     /// Puts a copy, as `copy(to:)` makes it, in the place of the store itself, and closes it.
     ///
-    /// Saves of all processes wait meanwhile; reads go on, in the file that was there before. Who
-    /// has that open, in this process or another, can only go on reading: the next save throws
-    /// `.storeMoved`, and the store is there as it was when it is closed and opened again.
+    /// Saves of all processes wait meanwhile; reads go on, in the file that was there before. A
+    /// process that has that file open can only read it: its next save throws `.storeMoved`, until
+    /// it closes the store and opens it again.
     ///
     /// - Returns: What the verification of the copy found, and its size.
     /// - Throws: `StoreError`, as `copy`: the store is as it was.
@@ -76,7 +76,7 @@ extension StoreCopier {
                 }
             }
             if let indexes = file.projection.indexes {
-                // Others are those of a build that was interrupted, which begins anew in the copy.
+                // Entries of an interrupted build are left out: the build starts over in the copy.
                 let numbers = Set(file.schema.indexes.map(\.number))
                 try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target) {
                     key, _ in
@@ -86,7 +86,7 @@ extension StoreCopier {
         }
     }
 
-    /// What a copy has of an entry.
+    /// The form in which a copy takes over an entry.
     enum Copied {
         case asItIs
         case changed([UInt8])
@@ -122,7 +122,7 @@ extension StoreCopier {
 }
 
 extension WriteTransaction {
-    /// Adds an entry behind all that a table has.
+    /// Adds an entry after the last one of a table.
     fileprivate func append(
         _ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, to table: Table
     ) throws {
@@ -136,9 +136,9 @@ extension WriteTransaction {
     }
 }
 
-/// Which entries of the unnamed table a copy of a store has: neither the tables, which are made
-/// anew, nor the progress of a build of indexes, nor the stacks of authors whose commits are
-/// trimmed.
+/// Decides which entries of the unnamed table a copy takes over: not the tables, which the copy
+/// creates itself, nor the progress of an index build, nor the stacks of authors whose commits are
+/// all trimmed.
 private struct UnnamedEntries {
     private let tables: Set<[UInt8]>
     private let floor: Revision
@@ -158,7 +158,7 @@ private struct UnnamedEntries {
 }
 
 extension SchemaHistory {
-    /// A record without the values that the present schema does not have.
+    /// Returns a record in the present schema, without the values that it no longer has.
     fileprivate func presentRecord(
         ofEntity entity: EntityNumber, _ key: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer

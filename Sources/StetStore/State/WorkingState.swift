@@ -27,7 +27,7 @@ package final class WorkingState {
     package private(set) var foreign: ForeignChanges
     /// The changes of a save that the writer has.
     package var sent: Layer? { didSet { generation &+= 1 } }
-    /// Those that are made on top; changed in place, whatever their number.
+    /// The changes on top of those that are sent, which callers modify in place.
     package var pending: Layer {
         get { layer }
         _modify {
