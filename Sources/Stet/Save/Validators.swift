@@ -7,8 +7,9 @@ public struct Validators<M: Model> {
 
     /// These validators: those of properties first, then those of objects, each in this order.
     public init(_ validators: Validator<M>...) {
-        properties = validators.compactMap(\.property)
-        objects = validators.compactMap(\.object)
+        // Every save makes these, and a key path of a generic type is made anew each time.
+        properties = validators.compactMap { $0.property }
+        objects = validators.compactMap { $0.object }
     }
 
     /// One validator, run on each object that is inserted, updated or deleted.
