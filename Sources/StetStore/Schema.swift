@@ -4,29 +4,62 @@
 /// may list its models in any order. Migrations keep the numbers: what is added comes last, and
 /// where an entity was removed a nameless one stays.
 public struct Schema: Hashable, Sendable {
+    private struct Contents: Hashable {
+        var revision = 1
+        var entities: [Entity]
+        var indexes: [NumberedIndex] = []
+        var links: [LinkType] = []
+        var ends: [MemberEnd] = []
+        var endsByNumber: [MemberEnd] = []
+        var referenceEndsByMember: [[MemberEnd]] = []
+        var endsByLink: [LinkEnds?] = []
+        var endsByOwner: [[MemberEnd]] = []
+        var relationshipsByEnd: [EndNumber: Relationship] = [:]
+        var countedRelationships: [CountedRelationship] = []
+        var numbersByName: [EntityNumber]
+    }
+    /// Behind one reference: every context holds a schema.
+    private final class Storage: Sendable {
+        let contents: Contents
+        init(_ contents: Contents) { self.contents = contents }
+    }
+    private let storage: Storage
+
     /// Raised by each migration; the first schema of a store is 1.
-    public let revision: Int
+    public var revision: Int { storage.contents.revision }
     /// Entity number n stands at index n - 1.
-    public let entities: [Entity]
+    public var entities: [Entity] { storage.contents.entities }
     /// The indexes of all entities, in the order of these.
-    package let indexes: [NumberedIndex]
+    package var indexes: [NumberedIndex] { storage.contents.indexes }
     /// The types of links: number n stands at index n - 1.
-    public let links: [LinkType]
+    public var links: [LinkType] { storage.contents.links }
     /// The ends of all references in the order of entities and slots, then those of all links.
-    package let ends: [MemberEnd]
-    let endsByNumber: [MemberEnd]
-    /// Those of references, by the number of the members' entity.
-    let referenceEndsByMember: [[MemberEnd]]
+    package var ends: [MemberEnd] { storage.contents.ends }
+    var endsByNumber: [MemberEnd] { storage.contents.endsByNumber }
+    /// The ends of references, by the number of the members' entity.
+    var referenceEndsByMember: [[MemberEnd]] { storage.contents.referenceEndsByMember }
     /// By the number of the links.
-    let endsByLink: [LinkEnds?]
+    var endsByLink: [LinkEnds?] { storage.contents.endsByLink }
     /// By the number of the owners' entity.
-    let endsByOwner: [[MemberEnd]]
+    var endsByOwner: [[MemberEnd]] { storage.contents.endsByOwner }
     /// The relationships whose members are listed at each end.
-    private(set) var relationshipsByEnd: [EndNumber: Relationship] = [:]
-    /// Those with bounds of their count.
-    private(set) var countedRelationships: [CountedRelationship] = []
+    var relationshipsByEnd: [EndNumber: Relationship] { storage.contents.relationshipsByEnd }
+    /// The relationships with bounds of their count.
+    var countedRelationships: [CountedRelationship] { storage.contents.countedRelationships }
     /// The numbers of the entities that are not removed, in ascending order of name.
-    private let numbersByName: [EntityNumber]
+    private var numbersByName: [EntityNumber] { storage.contents.numbersByName }
+
+    /// True when both describe the same entities, links and indexes at the same revision.
+    public static func == (one: Schema, other: Schema) -> Bool {
+        one.storage === other.storage || one.storage.contents == other.storage.contents
+    }
+
+    /// By revision, entities and links.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(revision)
+        hasher.combine(entities)
+        hasher.combine(links)
+    }
 
     /// A schema of these entities.
     ///
@@ -47,46 +80,43 @@ public struct Schema: Hashable, Sendable {
         revision: Int, numbered entities: [Entity], links: [LinkType] = [],
         indexNumbers: [Int]? = nil, endNumbers: [EndNumber]? = nil
     ) throws {
-        self.revision = revision
-        self.entities = entities
-        self.links = links
-        indexes = Self.numbered(entities, indexNumbers)
-        numbersByName = entities.indices.filter { !entities[$0].isRemoved }
-            .sorted { entities[$0].name < entities[$1].name }.map(EntityNumber.init(index:))
-        let ends = Self.ends(of: entities, links, numbersByName, endNumbers)
-        self.ends = ends
-        endsByNumber = ends.sorted { $0.number < $1.number }
-        referenceEndsByMember = entities.numbers.map { entity in
+        var contents = Contents(
+            revision: revision, entities: entities,
+            indexes: Self.numbered(entities, indexNumbers), links: links,
+            numbersByName: entities.indices.filter { !entities[$0].isRemoved }
+                .sorted { entities[$0].name < entities[$1].name }.map(EntityNumber.init(index:)))
+        let ends = Self.ends(of: entities, links, contents.numbersByName, endNumbers)
+        contents.ends = ends
+        contents.endsByNumber = ends.sorted { $0.number < $1.number }
+        contents.referenceEndsByMember = entities.numbers.map { entity in
             ends.filter { $0.member == entity && $0.isReference }
         }
-        endsByLink = links.indices.map { offset in
+        contents.endsByLink = links.indices.map { offset in
             let both = ends.filter { $0.link == offset + 1 }
             return both.count == 2 ? LinkEnds(targets: both[0], sources: both[1]) : nil
         }
-        endsByOwner = entities.numbers.map { entity in ends.filter { $0.owner == entity } }
-        if let problem = self.problem { throw Self.unusable(problem) }
-        countedRelationships = Self.counted(self)
+        contents.endsByOwner = entities.numbers.map { entity in
+            ends.filter { $0.owner == entity }
+        }
+        let schema = Schema(Storage(contents))
+        if let problem = schema.problem { throw Self.unusable(problem) }
+        contents.countedRelationships = Self.counted(schema)
         for entity in entities {
             for relationship in entity.relationships {
-                guard let end = membersEnd(of: relationship), relationshipsByEnd[end.number] == nil
-                else { continue }
-                relationshipsByEnd[end.number] = relationship
+                guard let end = schema.membersEnd(of: relationship) else { continue }
+                if contents.relationshipsByEnd[end.number] == nil {
+                    contents.relationshipsByEnd[end.number] = relationship
+                }
             }
         }
+        storage = Storage(contents)
     }
+
+    private init(_ storage: Storage) { self.storage = storage }
 
     /// An entity by itself, whose bodies can be written and read; what it refers to is not there.
     package init(alone entity: Entity) {
-        revision = 1
-        entities = [entity]
-        indexes = []
-        links = []
-        ends = []
-        endsByNumber = []
-        referenceEndsByMember = []
-        endsByLink = []
-        endsByOwner = []
-        numbersByName = [1]
+        storage = Storage(Contents(entities: [entity], numbersByName: [1]))
     }
 
     private static func unusable(_ problem: String) -> StoreError {
