@@ -10,7 +10,7 @@ extension StoreFile {
         try submit(set).wait()
     }
 
-    /// Puts a change set into the writer's queue.
+    /// Puts a change set into the writer's queue; it is committed when somebody waits for it.
     ///
     /// `isRetry` says that the commit may be in the journal already; then it is not made again.
     ///

@@ -70,7 +70,8 @@ package final class Submission: Sendable {
     /// - Throws: `CommitRefusal`, `StoreError`, `UnknownOutcomeError`, `CancellationError` when it
     ///   was withdrawn.
     package func wait() throws -> Commit {
-        try progress.wait { progress in
+        file.writer.commitQueue()
+        return try progress.wait { progress in
             if case .decided(let result) = progress { result } else { nil }
         }.get()
     }
@@ -80,6 +81,7 @@ package final class Submission: Sendable {
     /// A cancelled task withdraws a change set that the writer has not taken; one that it has taken
     /// comes to its end.
     package nonisolated(nonsending) func decision() async {
+        file.writer.wakeForQueue()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isDecided = progress.withLock { progress in

@@ -3,12 +3,14 @@ import Logging
 import Metrics
 import StetLMDB
 
-/// The one thread of a store that commits, and that looks after it when there is nothing to commit.
+/// The queue of a store's change sets, and the thread that commits them and looks after the store.
 ///
-/// Change sets are encoded by those who save, and wait here in the order in which they came; the
-/// thread takes what waits as one batch. Between batches it tells observers of the commits of other
-/// processes, and frees the reader slots of processes that have died. It begins with the first
-/// change set or observer, and does not keep the store open.
+/// Change sets are encoded by those who save, and wait here in the order in which they came. What
+/// waits is committed as one batch: by the thread, or, while that sleeps, by a thread that would
+/// only block until its change set is committed; so a single saver pays for no change of threads.
+/// Between batches the thread tells observers of the commits of other processes, and frees the
+/// reader slots of processes that have died. It begins with the first change set, observer or
+/// hundredth read, and does not keep the store open.
 ///
 /// State: queue and phase, guarded by the monitor.
 final class WriterThread: Sendable {
@@ -27,11 +29,24 @@ final class WriterThread: Sendable {
         var batch: [Submission] = []
         /// Whether the thread must be woken when something comes.
         var isAsleep = false
+        /// The thread of a saver that commits in place of the writer thread, which sleeps.
+        var leader: pthread_t?
         weak var file: StoreFile?
         /// The thread, to tell it from others.
         var thread: pthread_t?
         /// The times that it went through its idle duties, for tests that wait for it.
         var roundCount = 0
+
+        /// Whether this thread is the one that commits.
+        var isOnCommittingThread: Bool {
+            thread == pthread_self() || leader == pthread_self()
+        }
+
+        /// Whether the thread must be woken, which then counts as awake.
+        mutating func takeSleep() -> Bool {
+            defer { isAsleep = false }
+            return isAsleep
+        }
     }
 
     /// Change sets that one transaction takes at most, and their bytes.
@@ -57,19 +72,42 @@ final class WriterThread: Sendable {
 
     // MARK: For those who save and observe
 
-    /// Puts a change set into the queue.
+    /// Puts a change set into the queue, which nobody looks at until `commitQueue()` or
+    /// `wakeForQueue()` is called.
     ///
-    /// - Throws: `StoreError`: `.storeClosed`, `.noThread`; `.storeBusy` on the thread itself.
+    /// - Throws: `StoreError`: `.storeClosed`, `.noThread`; `.storeBusy` on a thread that commits.
     func submit(_ submission: Submission) throws {
-        let (isAccepted, wakes) = try state.withLock { state in
-            if state.thread == pthread_self() { throw StoreError.waitingForItself(path: path) }
-            guard try Self.start(&state, self) else { return (false, false) }
+        let isAccepted = try state.withLock { state in
+            if state.isOnCommittingThread { throw StoreError.waitingForItself(path: path) }
+            guard try Self.start(&state, self) else { return false }
             state.queue.append(submission)
-            defer { state.isAsleep = false }
-            return (true, state.isAsleep)
+            return true
         }
         guard isAccepted else {
             throw StoreError(LMDBError(.begin, code: LMDBError.closed, path: path))
+        }
+    }
+
+    /// Lets the thread commit what waits; for those who must not block.
+    func wakeForQueue() {
+        // A saver that commits wakes the thread when it leaves something.
+        if state.withLock({ $0.leader == nil && $0.takeSleep() }) { watch.wake() }
+    }
+
+    /// Commits one batch of what waits on this thread if the writer thread sleeps.
+    func commitQueue() {
+        let file = state.withLock { state -> StoreFile? in
+            guard state.isAsleep, state.leader == nil, state.phase == .running,
+                let file = state.queue.first?.file
+            else { return nil }
+            state.leader = pthread_self()
+            return file
+        }
+        guard let file else { return }
+        commitBatch(of: file) {}
+        let wakes = state.withLock { state in
+            state.leader = nil
+            return (!state.queue.isEmpty || state.phase != .running) && state.takeSleep()
         }
         if wakes { watch.wake() }
     }
@@ -79,7 +117,7 @@ final class WriterThread: Sendable {
     /// - Throws: `StoreError` (`.noThread`).
     func attend() throws {
         let isRunning = try state.withLock { state in
-            defer { state.isAsleep = false }
+            _ = state.takeSleep()
             return try Self.start(&state, self)
         }
         if isRunning { watch.wake() }
@@ -106,7 +144,7 @@ final class WriterThread: Sendable {
 
     /// Lets the thread commit what waits, then end; later change sets are refused.
     ///
-    /// Returns when it has ended, or at once on the thread itself.
+    /// Returns when it has ended, or at once on a thread that commits.
     func finish() {
         let isElsewhere = state.withLock { state in
             switch state.phase {
@@ -114,7 +152,7 @@ final class WriterThread: Sendable {
             case .running: state.phase = .ending
             case .ending, .ended: break
             }
-            return state.thread != pthread_self()
+            return !state.isOnCommittingThread
         }
         watch.wake()
         guard isElsewhere else { return }
@@ -152,11 +190,13 @@ final class WriterThread: Sendable {
         var lastBatchCount = 0
         var duties = WriterDuties(watch)
         while true {
-            if let file = state.withLock({ $0.queue.first?.file }) {
+            if let file = state.withLock({ $0.leader == nil ? $0.queue.first?.file : nil }) {
                 linger(lastBatchCount)
-                lastBatchCount = commitBatch(of: file, &duties)
+                lastBatchCount = commitBatch(of: file) { duties.checkReaders(of: file) }
                 duties.checkReaders(of: file)
-            } else if state.withLock({ $0.phase == .ending && $0.queue.isEmpty }) {
+            } else if state.withLock({
+                $0.phase == .ending && $0.queue.isEmpty && $0.leader == nil
+            }) {
                 break
             } else {
                 // Held for this statement only: the thread does not keep the store open.
@@ -170,12 +210,14 @@ final class WriterThread: Sendable {
         state.notify()
     }
 
-    /// Commits what waits once no other process writes; until then each can be withdrawn.
-    private func commitBatch(of file: StoreFile, _ duties: inout WriterDuties) -> Int {
+    /// Commits what waits once no other process writes; until then each can be withdrawn, and
+    /// `whileWaiting` is called again and again.
+    @discardableResult
+    private func commitBatch(of file: StoreFile, whileWaiting: () -> Void) -> Int {
         var failure: (any Error)?
         do {
             try file.environment.beginWriting { waited in
-                duties.checkReaders(of: file)
+                whileWaiting()
                 return goesOnWaiting(waited)
             }
         } catch {
@@ -214,7 +256,8 @@ final class WriterThread: Sendable {
     /// True when somebody has written to the file.
     private func sleep(milliseconds: Int32) -> Bool {
         let sleeps = state.withLock { state in
-            state.isAsleep = state.queue.isEmpty && state.phase == .running
+            state.isAsleep =
+                state.leader != nil || (state.queue.isEmpty && state.phase == .running)
             return state.isAsleep
         }
         guard sleeps else { return false }

@@ -127,6 +127,72 @@ struct WriterTests {
         #expect(try file.verify().objectCount == 8)
     }
 
+    // MARK: Whose thread
+
+    /// Opens the store with a clock that notes who asks for it, as each thread does that commits.
+    private func open(noting threads: Monitor<Set<pthread_t>>) throws -> StoreFile {
+        file.close()
+        var configuration = StoreFile.Configuration.small()
+        configuration.uptime = {
+            threads.withLock { _ = $0.insert(pthread_self()) }
+            return systemUptime()
+        }
+        return try StoreFile.open(at: directory.file(), schema: .library, configuration)
+    }
+
+    /// Commits until this thread has done so itself, which it does once the writer's sleeps.
+    private func untilCommittedHere(_ file: StoreFile, _ threads: Monitor<Set<pthread_t>>) throws {
+        for number in 1_000...11_000 {
+            let set = try file.encode([.insertTag(number)])
+            threads.withLock { $0 = [] }
+            _ = try file.commit(set)
+            if threads.withLock({ $0 }).contains(pthread_self()) { return }
+        }
+        Issue.record("the writer's thread has never slept")
+    }
+
+    @Test func aSaverThatBlocksCommitsOnItsOwnThread() throws {
+        let threads = Monitor<Set<pthread_t>>([])
+        let file = try open(noting: threads)
+        try untilCommittedHere(file, threads)
+        // The writer's thread has nothing to do with the next one.
+        let set = try file.encode([.insertTag(1), .insertTag(2)])
+        threads.withLock { $0 = [] }
+        let commit = try file.commit(set)
+        #expect(threads.withLock { $0 } == [pthread_self()])
+        #expect(try file.read { try $0.commit(commit.revision) } == commit)
+        #expect(try file.verify().problems == [])
+    }
+
+    @Test func whatComesMeanwhileIsLeftToTheWriter() async throws {
+        let threads = Monitor<Set<pthread_t>>([])
+        let file = try open(noting: threads)
+        try untilCommittedHere(file, threads)
+        let head = try file.head().revision.number
+        let writer = HeldWriter(file.environment)
+        let submission = try file.submitInserts([1])[0]
+        let first = Monitor<Result<Commit, any Error>?>(nil)
+        Thread {
+            let result = Result { try submission.wait() }
+            first.withLock { $0 = result }
+            first.notify()
+        }.start()
+        file.untilWaiting(0)
+        let submissions = try file.submitInserts(2...4)
+        let tasks = submissions.map { submission in
+            Task {
+                await submission.decision()
+                return try submission.wait().revision.number
+            }
+        }
+        tasks[1].cancel()
+        await #expect(throws: CancellationError.self) { try await tasks[1].value }
+        writer.release()
+        #expect(try first.wait { $0 }.get().revision.number == head + 1)
+        #expect(try await tasks[0].value == head + 2)
+        #expect(try await tasks[2].value == head + 3)
+    }
+
     // MARK: Withdrawal
 
     @Test func aCancelledTaskWithdrawsWhatWaits() async throws {

@@ -100,7 +100,8 @@ private struct Walk {
         }
     }
 
-    /// Traces a blocking save: this thread first, then the writer's.
+    /// Traces a blocking save: this thread first, then the one that commits, which is this one when
+    /// the writer's sleeps.
     private func save() throws -> String {
         let context = store.context()
         let parts = try context.fetch(Crates.Part.self)
@@ -114,8 +115,9 @@ private struct Walk {
         part.key = "key"
         context.insert(part)
         let trace = try CallTrace { try context.save() }
-        return trace.here.joined(separator: "\n") + "\n--\n"
-            + trace.elsewhere.joined(separator: "\n")
+        let isHere = trace.here.contains("WriterThread.commitBatch")
+        let writer = isHere ? trace.here : trace.elsewhere
+        return trace.here.joined(separator: "\n") + "\n--\n" + writer.joined(separator: "\n")
     }
 
     private func read() throws -> String {
