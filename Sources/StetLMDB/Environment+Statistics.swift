@@ -63,11 +63,18 @@ extension Environment {
     ///
     /// - Complexity: O(1), without a transaction.
     package func lastTransaction() throws(LMDBError) -> Int {
-        let use = try beginUse(.environmentStatistics)
-        defer { endUse() }
-        var information = MDB_envinfo()
-        try check(mdb_env_info(use.handle, &information), .environmentStatistics, path)
-        return information.me_last_txnid
+        let operation = LMDBError.Operation.environmentStatistics
+        if isForked { throw LMDBError(operation, code: LMDBError.forked, path: path) }
+        let thread = pthread_self()
+        // Nobody closes the file or maps it anew inside the monitor.
+        let number: Swift.Result<Int, LMDBError> = state.wait { state in
+            handle(of: state, operation, thread)?.map { handle in
+                var information = MDB_envinfo()
+                mdb_env_info(handle, &information)
+                return information.me_last_txnid
+            }
+        }
+        return try number.get()
     }
 
     /// The reads that are open now, in any process, the oldest first.

@@ -1,5 +1,6 @@
 import CLMDB
 import Glibc
+import Synchronization
 
 /// An LMDB environment: one data file, its lock file, and the memory map over it.
 ///
@@ -65,6 +66,8 @@ package final class Environment: Sendable {
         var writerCount = 0
         /// Whether idle reads are kept, for there is somebody who gives them back.
         var keepsIdleReads = false
+        /// The reads that could have been kept otherwise.
+        var lostReadCount = 0
         /// When readers of other processes were seen first.
         var sightings: [Reader.Identity: Duration] = [:]
     }
@@ -79,7 +82,9 @@ package final class Environment: Sendable {
     let state: Monitor<State>
     private let forkGeneration = ProcessFork.generation
     private let attachment = Monitor(Attachment())
+    private let wantsKeeper = Atomic(false)
     private static let idleReadLimit = 8
+    private static let lostReadLimit = 100
 
     #if STET_FAULTS
         package let faults = FaultInjector()
@@ -161,23 +166,32 @@ package final class Environment: Sendable {
         let thread = pthread_self()
         let begun = configuration.uptime()
         let use: Swift.Result<Use, LMDBError> = state.wait { state in
-            if state.isClosed {
-                return .failure(LMDBError(operation, code: LMDBError.closed, path: path))
-            }
-            if let failure = state.failure { return .failure(failure) }
-            // Who has a transaction open already would wait for itself.
-            if state.isReserved, !state.openTransactions.contains(where: { $0.thread == thread }) {
-                return nil
-            }
-            guard let handle = state.handle else { return nil }
-            state.openTransactions.append(
-                OpenTransaction(thread: thread, isRead: isRead, begun: begun))
-            return .success(
-                Use(
+            handle(of: state, operation, thread)?.map { handle in
+                state.openTransactions.append(
+                    OpenTransaction(thread: thread, isRead: isRead, begun: begun))
+                return Use(
                     handle: handle, idleRead: isRead ? state.idleReads.popLast() : nil,
-                    reopeningCount: state.reopeningCount))
+                    reopeningCount: state.reopeningCount)
+            }
         }
         return try use.get()
+    }
+
+    /// LMDB's handle, or why there is none; nil while a thread must wait for somebody who needs the
+    /// file without transactions.
+    @inline(__always)
+    func handle(
+        of state: borrowing State, _ operation: LMDBError.Operation, _ thread: pthread_t
+    ) -> Swift.Result<OpaquePointer, LMDBError>? {
+        if state.isClosed {
+            return .failure(LMDBError(operation, code: LMDBError.closed, path: path))
+        }
+        if let failure = state.failure { return .failure(failure) }
+        // Who has a transaction open already would wait for itself.
+        if state.isReserved, !state.openTransactions.contains(where: { $0.thread == thread }) {
+            return nil
+        }
+        return state.handle.map { .success($0) }
     }
 
     /// Ends what `beginUse` or a transaction began on this thread; `idle` is kept for reuse.
@@ -203,10 +217,22 @@ package final class Environment: Sendable {
         if let idle { mdb_txn_abort(idle) }
         let handle = state.withLock { state in
             Self.removeUse(of: thread, &state)
+            if idle != nil, !state.keepsIdleReads {
+                state.lostReadCount += 1
+                if state.lostReadCount == Self.lostReadLimit {
+                    wantsKeeper.store(true, ordering: .relaxed)
+                }
+            }
             return Self.takeHandle(&state)
         }
         state.notify()
         if let handle { EnvironmentRegistry.shared.close(handle, locks) }
+    }
+
+    /// True once, when there have been so many reads that it pays to keep idle ones: for who can
+    /// then call `keepIdleReads(_:)` now and then.
+    package func takeWishForKeeper() -> Bool {
+        wantsKeeper.load(ordering: .relaxed) && wantsKeeper.exchange(false, ordering: .relaxed)
     }
 
     private static func removeUse(of thread: pthread_t, _ state: inout State) {

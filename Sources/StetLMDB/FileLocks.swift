@@ -43,6 +43,7 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
     let lockIdentity: FileIdentity
     private let data: SharedDescriptor
     private let lock: SharedDescriptor
+    private let process = Int(getpid())
     private(set) var readers = ReaderTable(nil)
 
     var lockPath: String { "\(path)-lock" }
@@ -125,7 +126,7 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
         {
             throw LMDBError(.openEnvironment, code: LMDBError.otherNamespace, path: path)
         }
-        guard try data.hold(Claim.process.base + Int(getpid()), 1, path) else {
+        guard try data.hold(Claim.process.base + process, 1, path) else {
             throw LMDBError(.openEnvironment, code: LMDBError.otherNamespace, path: path)
         }
         guard try data.claim(lockIdentity.number, in: Claim.counterpart.base, path) else {
@@ -173,11 +174,11 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
 
     /// Takes a right unless another process has it.
     func take(_ right: Right) throws(LMDBError) -> Bool {
-        try data.hold(right.rawValue << 48, Int(getpid()) + 1, path)
+        try data.hold(right.rawValue << 48, process + 1, path)
     }
 
     func release(_ right: Right) {
-        data.release(right.rawValue << 48, Int(getpid()) + 1)
+        data.release(right.rawValue << 48, process + 1)
     }
 
     /// The process that has a right, if it is another.

@@ -10,7 +10,7 @@ import Glibc
 package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached under `mutex` only
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    @usableFromInline var value: Value
+    @exclusivity(unchecked) @usableFromInline var value: Value
 
     /// A monitor of a value that nobody else holds.
     package init(_ value: sending Value) {

@@ -80,16 +80,21 @@ extension StoreFile {
 
     /// Returns the token for a commit that is prepared at a revision; 40 of its bits are random.
     ///
-    /// - Complexity: a read or two.
+    /// - Complexity: O(1), without a read for the last commit.
     package func token(
         at base: Revision, _ random: UInt64 = .random(in: .min ... .max)
     ) throws -> UInt64 {
-        try read { try journal.token(at: base, random, in: $0.transaction) }
+        let head = try head()
+        let hash =
+            try head.revision == base
+            ? head.hash : read { try journal.knownHash(of: base, in: $0.transaction) }
+        return CommitID.mark(of: hash) << CommitID.randomBitCount
+            | random & (1 << CommitID.randomBitCount - 1)
     }
 
     /// Creates an identity for a commit that is prepared at a revision.
     ///
-    /// - Complexity: a read or two.
+    /// - Complexity: that of `token(at:)`.
     package func makeCommitID(at base: Revision) throws -> CommitID {
         CommitID(store: storeID, base: base, token: try token(at: base))
     }
@@ -164,15 +169,13 @@ extension Journal {
         return try envelope(revision, in: transaction).hash
     }
 
-    /// Returns the token for a commit that is prepared at a revision; 40 of its bits are random.
-    fileprivate func token(
-        at base: Revision, _ random: UInt64, in transaction: borrowing ReadTransaction
-    ) throws -> UInt64 {
-        let isTrimmed = try JournalFloor.read(in: transaction).map { base < $0.revision } ?? false
-        // A trimmed base cannot be compared later, so its hash is not needed.
-        let hash = isTrimmed ? .zero : try hash(of: base, in: transaction)
-        return CommitID.mark(of: hash) << CommitID.randomBitCount
-            | random & (1 << CommitID.randomBitCount - 1)
+    /// Returns the hash of a commit; zero for a trimmed one, which cannot be compared later.
+    fileprivate func knownHash(
+        of revision: Revision, in transaction: borrowing ReadTransaction
+    ) throws -> Digest {
+        let isTrimmed =
+            try JournalFloor.read(in: transaction).map { revision < $0.revision } ?? false
+        return isTrimmed ? .zero : try hash(of: revision, in: transaction)
     }
 }
 

@@ -28,6 +28,8 @@ package final class StoreFile: Sendable {
     let time: @Sendable () -> Double
     /// LMDB's number of the last commit whose schema was compared with this one's.
     private let checkedTransaction = Atomic(-1)
+    /// The same commit, and the head that it made.
+    private let checkedHead = Monitor((transaction: -1, head: Head()))
     /// The commit after the last pause that the log was told of; 0 for none.
     let lastUncountedPause = Atomic<UInt64>(0)
     package let savesUnderWay = SavesUnderWay()
@@ -159,7 +161,8 @@ package final class StoreFile: Sendable {
     package func read<Result>(
         _ body: (borrowing StoreReader) throws -> Result
     ) throws -> Result {
-        try StoreError.wrapping(path: path) {
+        defer { if environment.takeWishForKeeper() { attend() } }
+        return try StoreError.wrapping(path: path) {
             try environment.read { transaction in
                 try checkSchema(transaction)
                 return try body(StoreReader(transaction, self))
@@ -167,13 +170,25 @@ package final class StoreFile: Sendable {
         }
     }
 
+    /// The last commit.
+    ///
+    /// - Throws: `StoreError`.
+    /// - Complexity: a read after each commit; without a transaction where it is known.
+    package func head() throws -> Head {
+        let last = try StoreError.wrapping(path: path) { try environment.lastTransaction() }
+        let known = checkedHead.withLock { $0.transaction == last ? $0.head : nil }
+        return try known ?? read { try $0.head() }
+    }
+
     /// Refuses to read what a process with a later schema has written; asked once per commit.
     private func checkSchema(_ transaction: borrowing ReadTransaction) throws {
         let number = transaction.number
         if checkedTransaction.load(ordering: .relaxed) == number { return }
-        guard try Head.read(in: transaction).schemaRevision == UInt32(schema.revision) else {
+        let head = try Head.read(in: transaction)
+        guard head.schemaRevision == UInt32(schema.revision) else {
             throw StoreError.migratedElsewhere(path: path)
         }
+        checkedHead.withLock { $0 = (number, head) }
         checkedTransaction.store(number, ordering: .relaxed)
     }
 }

@@ -6,7 +6,9 @@ import StetStore
 /// It lives as long as the context or any of its objects: an object can be read and edited, and its
 /// context asked for, when nobody holds the context any more.
 ///
-/// State: belongs to one isolation domain, that of the context; it has no lock.
+/// State: belongs to one isolation domain, that of the context; it has no lock. What every read of
+/// an object goes through is not checked for overlapping access at run time; nothing that changes
+/// it calls code of users.
 @usableFromInline
 final class ContextCore {
     let store: Store
@@ -17,10 +19,10 @@ final class ContextCore {
 
     /// What is shown below the pending changes, and these on top of it.
     let state: WorkingState
-    private(set) var pending: PendingChanges!
-    private(set) var saves: SaveLine!
+    @exclusivity(unchecked) private(set) var pending: PendingChanges!
+    private(set) lazy var saves = SaveLine(self)
     /// In the order of entity numbers; made when they are needed.
-    private var tables: [ObjectTable?]
+    private let tables: UnsafeMutableBufferPointer<ObjectTable?>
     /// A read inside an accessor failed: every later call that can throw throws it.
     private(set) var failure: (any Error)?
     /// Objects whose pending changes kept them from following the store.
@@ -28,7 +30,7 @@ final class ContextCore {
     /// The snapshots that can be restored, oldest first.
     private var validSnapshots: [UInt64] = []
     private var lastSnapshot: UInt64 = 0
-    private var hooks = RunningHooks()
+    @exclusivity(unchecked) private var hooks = RunningHooks()
     /// True while a save or a validation runs code of users, which may edit but not save or go
     /// back.
     private(set) var isSaving = false
@@ -40,9 +42,9 @@ final class ContextCore {
     private var prefetched: [AnyObject] = []
 
     /// The context, while anybody holds it.
-    private unowned(unsafe) var facade: ManagedContext?
+    @exclusivity(unchecked) private unowned(unsafe) var facade: ManagedContext?
     /// Itself, while nobody holds the context and objects are alive.
-    private var ownself: ContextCore?
+    @exclusivity(unchecked) private var ownself: ContextCore?
 
     init(store: Store, author: String?, scope: String?, revision: Revision) {
         self.store = store
@@ -50,13 +52,15 @@ final class ContextCore {
         self.scope = scope
         state = WorkingState(
             store.file.schema, at: revision, limit: store.configuration.maximumLag)
-        tables = Array(repeating: nil, count: store.modelTypes.count)
+        tables = .allocate(capacity: store.modelTypes.count)
+        tables.initialize(repeating: nil)
         pending = PendingChanges(self)
-        saves = SaveLine(self)
     }
 
     deinit {
         for case let table? in tables { table.detachAll() }
+        tables.deinitialize()
+        tables.deallocate()
     }
 
     var schema: Schema { store.file.schema }
@@ -209,13 +213,19 @@ final class ContextCore {
     }
 
     func table(ofEntity entity: EntityNumber) -> ObjectTable {
-        if let table = tables[entity] { return table }
+        if let table = existingTable(ofEntity: entity) { return table }
         guard let modelType = store.modelTypes[entity] else {
             trap("entity \(entity) was removed: no object of it is ever read")
         }
         let table = ObjectTable(core: self, modelType: modelType, entity: entity)
-        tables[entity] = table
+        tables[entity.index] = table
         return table
+    }
+
+    @inline(__always)
+    private func existingTable(ofEntity entity: EntityNumber) -> ObjectTable? {
+        trap(unless: tables.indices.contains(entity.index), "there is no entity \(entity)")
+        return tables[entity.index]
     }
 
     /// Those that have been needed.
@@ -224,7 +234,9 @@ final class ContextCore {
     var liveObjectCount: Int { tables.reduce(0) { $0 + ($1?.liveCount ?? 0) } }
 
     /// The live object with a key.
-    func object(_ key: ObjectKey) -> (any Model)? { tables[key.entity]?.object(key.id) }
+    func object(_ key: ObjectKey) -> (any Model)? {
+        existingTable(ofEntity: key.entity)?.object(key.id)
+    }
 
     /// The object with a key, made from its record where it is not alive.
     func load(_ key: ObjectKey) throws -> (any Model)? {

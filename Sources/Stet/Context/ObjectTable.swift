@@ -13,7 +13,7 @@ public final class ObjectTable {
     let ends: [MemberEnd]
     /// True when some of these references have positions.
     @usableFromInline let hasPositions: Bool
-    private var map = IdentityMap()
+    @exclusivity(unchecked) private var map = IdentityMap()
 
     init(core: ContextCore, modelType: any Model.Type, entity: EntityNumber) {
         self.core = core

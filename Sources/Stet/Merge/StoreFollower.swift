@@ -17,7 +17,7 @@ struct StoreFollower {
     /// - Parameter rejected: what would have been saved.
     /// - Throws: `ConflictError` where the merge policy does not decide; `StoreError`.
     func moveToHead(rejected: @autoclosure () -> ChangeSet?) throws {
-        let head = try core.store.file.read { reader in try reader.head().revision }
+        let head = try core.store.file.head().revision
         let changed = try changedObjects(through: head)
         var merge = ContextMerge(core)
         try core.store.file.read { reader in
@@ -39,7 +39,7 @@ struct StoreFollower {
     /// Moves to the last commit if others have changed no object with pending changes, and deleted
     /// none that these refer to; else the context stays where it is.
     func moveToHeadUnmerged() throws {
-        let head = try core.store.file.read { reader in try reader.head().revision }
+        let head = try core.store.file.head().revision
         let changed = try changedObjects(through: head)
         if changed.contains(where: { core.object($0.key)?.hasChanges ?? false }) { return }
         var merge = ContextMerge(core)

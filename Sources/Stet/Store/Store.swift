@@ -104,7 +104,7 @@ public final class Store: Sendable {
     /// - Returns: a context for the isolation that asks for it.
     public func context(author: String? = nil, scope: String? = nil) -> sending ManagedContext {
         do {
-            let head = try file.read { reader in try reader.head().revision }
+            let head = try file.head().revision
             return ManagedContext(store: self, author: author, scope: scope, revision: head)
         } catch {
             // Told by the first call that can throw, as for every read inside an accessor.
@@ -118,7 +118,7 @@ public final class Store: Sendable {
     ///
     /// - Throws: `StoreError`.
     public func revision() throws -> Revision {
-        try file.read { reader in try reader.head().revision }
+        try file.head().revision
     }
 
     /// The commits made from now on, as they are made: every one, in order, once.
