@@ -31,7 +31,7 @@ struct TrimCommand: StoreCommand {
 
     func perform(_ output: Output) throws -> ExitCode {
         let store = try openStore()
-        let plan = try store.read { try $0.trimPlan(through: Revision(before - 1)) }
+        let plan = try store.read { try TrimPlan(through: Revision(before - 1), $0) }
         let verb = confirmation.yes ? "removed" : "would be removed"
         try output.say(
             text: ([

@@ -127,7 +127,7 @@ extension StoreCommand {
     ) throws -> ExitCode {
         var net = NetChanges(schema: store.schema)
         let prepared = try store.read { reader in
-            try reader.prepare(request, undo.policy.policy, into: &net)
+            try UndoPreparation(reader).prepare(request, undo.policy.policy, into: &net)
         }
         guard let prepared else {
             try output.say(text: "nothing to take back", json: .null)

@@ -79,90 +79,11 @@ extension StoreReader {
         try file.projection.records.numbers.first { try stored($0, id) != nil }
     }
 
-    // MARK: Differences
-
     /// What leads from the state at one revision to that at another, earlier or later.
     ///
     /// - Complexity: O(changes between them), each with the reads of its object at both.
     package func difference(from first: Revision, to last: Revision) throws -> ChangeSet {
-        if min(first, last) < (try floor()) {
-            try JournalFloor.refuse(min(first, last).next, in: transaction)
-        }
-        var touched: [EntityNumber: Set<ObjectID>] = [:]
-        var links: [ObjectKey: Set<LinkKey>] = [:]
-        var revision = min(first, last).next
-        while revision <= max(first, last) {
-            try forEachTouchedObject(
-                of: revision,
-                links: { link in
-                    guard let entity = file.schema.ends(ofLink: link.link)?.targets.owner else {
-                        return
-                    }
-                    touched[entity, default: []].insert(link.source)
-                    links[ObjectKey(entity, link.source), default: []].insert(link)
-                }
-            ) { entity, id, _ in
-                touched[entity, default: []].insert(id)
-            }
-            revision = revision.next
-        }
-        var changes: [ObjectChange] = []
-        for (entity, ids) in touched.sorted(by: { $0.key < $1.key }) {
-            for id in ids.sorted() {
-                let before = try values(ofEntity: entity, id, asOf: first)
-                let after = try values(ofEntity: entity, id, asOf: last)
-                let relationships = try relationships(
-                    of: links[ObjectKey(entity, id)] ?? [], from: first, to: last, entity)
-                if let change = change(ofEntity: entity, id, before, after, relationships) {
-                    changes.append(change)
-                }
-            }
-        }
-        return ChangeSet(changes: changes)
-    }
-
-    private func relationships(
-        of links: Set<LinkKey>, from first: Revision, to last: Revision, _ entity: EntityNumber
-    ) throws -> [RelationshipChange] {
-        let changes = try links.sorted().compactMap { key -> LinkChange? in
-            let before = try link(key, asOf: first).membership
-            let after = try link(key, asOf: last).membership
-            return before == after
-                ? nil : LinkChange(key, before: before, after: after, previous: .zero)
-        }
-        return try file.schema.relationships(
-            of: file.schema.entities[entity], changes, entity)
-    }
-
-    private func values(
-        ofEntity entity: EntityNumber, _ id: ObjectID, asOf revision: Revision
-    ) throws -> [Value]? {
-        try withRecord(ofEntity: entity, id, asOf: revision) { record in
-            try RecordBody(record.body, of: file.schema.entities[entity]).values()
-        }
-    }
-
-    private func change(
-        ofEntity number: EntityNumber, _ id: ObjectID, _ before: [Value]?, _ after: [Value]?,
-        _ relationships: [RelationshipChange]
-    ) -> ObjectChange? {
-        let entity = file.schema.entities[number]
-        let kind: ChangeKind
-        switch (before, after) {
-        case (nil, nil): return nil
-        case (nil, _?): kind = .insert
-        case (_?, nil): kind = .delete
-        case (_?, _?): kind = .update
-        }
-        let properties = entity.properties.slotted.compactMap { slot, property in
-            let cell = PropertyChange(
-                name: property.name, old: before?[slot] ?? .null, new: after?[slot] ?? .null)
-            return kind == .update && cell.old == cell.new ? nil : cell
-        }
-        if properties.isEmpty, relationships.isEmpty, kind == .update { return nil }
-        return ObjectChange(
-            entity: entity.name, id: id, kind: kind, properties: properties,
-            relationships: relationships)
+        try RevisionDifference(StoreReader(transaction, file), from: first, to: last).changeSet()
     }
 
     // MARK: Commits

@@ -19,7 +19,7 @@ struct RetentionTests {
     }
 
     @Test func aTrimShowsItsPlanAndIsDoneWhenItIsConfirmed() throws {
-        let bytes = try fixture.file.read { try $0.trimPlan(through: 2) }.byteCount
+        let bytes = try fixture.file.read { try TrimPlan(through: 2, $0) }.byteCount
         let shown = try Tool.run("trim", fixture.path, "--before", "3")
         let plan = """
             2 commits (\(bytes) bytes) would be removed; the journal begins after 2

@@ -87,7 +87,7 @@ extension Store {
     /// - Complexity: O(entries to be removed + commits on stacks), in bounded memory.
     public func requestTrim(before revision: Revision) throws -> DestructiveAction {
         let last = revision.previous ?? .zero
-        let plan = try file.read { try $0.trimPlan(through: last) }
+        let plan = try file.read { try TrimPlan(through: last, $0) }
         return DestructiveAction(
             plan: DestructionPlan(
                 title: "Trim the journal of \(path)?", destructiveTitle: "Trim",

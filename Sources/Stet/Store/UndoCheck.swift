@@ -56,7 +56,10 @@ extension Store {
     /// What a request would do; nil when there is nothing on the stack.
     func plan(_ request: UndoRequest, _ policy: UndoPolicy) throws -> UndoPlan? {
         var net = NetChanges(schema: file.schema)
-        guard let prepared = try file.read({ try $0.prepare(request, policy, into: &net) }) else {
+        let prepared = try file.read { reader in
+            try UndoPreparation(reader).prepare(request, policy, into: &net)
+        }
+        guard let prepared else {
             return nil
         }
         let inverse = prepared.inverse

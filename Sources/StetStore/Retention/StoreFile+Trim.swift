@@ -40,7 +40,7 @@ extension StoreFile {
     package func trimOutdated() -> Bool {
         do {
             let now = time()
-            let outdated = try read { try $0.outdated(retention, now: now) }
+            let outdated = try read { try OutdatedCommits(retention, now: now, $0) }
             if let end = outdated.uncountedPause { warn(ofPauseBefore: end) }
             var isDone = outdated.isComplete
             try trim(through: outdated.last, for: retention) { floor in
@@ -64,83 +64,6 @@ extension StoreFile {
             Commits stay that are outdated only if a long pause in their dates counts: a clock may \
             have jumped ahead. Trim them by request.
             """, metadata: ["pauseBefore": "\(end)"])
-    }
-}
-
-/// What a trim would take away.
-package struct TrimPlan: Hashable, Sendable {
-    /// Steps on the stacks of an author that could not be undone or redone any more.
-    package struct LostSteps: Hashable, Sendable {
-        package let author: String
-        package let scope: String?
-        package let undoCount: Int
-        package let redoCount: Int
-
-        package init(author: String, scope: String?, undoCount: Int, redoCount: Int) {
-            self.author = author
-            self.scope = scope
-            self.undoCount = undoCount
-            self.redoCount = redoCount
-        }
-    }
-
-    /// The last commit that would be gone.
-    package let floor: Revision
-    package let commitCount: Int
-    /// Bytes of their entries.
-    package let byteCount: Int
-    /// By author and scope.
-    package let lostSteps: [LostSteps]
-}
-
-extension StoreReader {
-    /// What removing the commits up to a revision would take away.
-    ///
-    /// - Complexity: O(entries to be removed + commits on stacks) reads, none of them of values.
-    package func trimPlan(through last: Revision) throws -> TrimPlan {
-        let floor = try floor()
-        let last = max(min(last, try head().revision), floor)
-        var byteCount = 0
-        let upper = withUnsafeBytes(of: last.next.number.bigEndian) { Array($0) }
-        try transaction.scan(file.journal.table, KeyRange(upper: upper)) { _, value in
-            byteCount += value.count
-            return true
-        }
-        let lost = try UndoOwner.all(in: transaction).compactMap { owner, heads in
-            let undo = try stepCount(from: heads.undo, of: owner, through: last)
-            let redo = try stepCount(from: heads.redo, of: owner, through: last)
-            return undo + redo == 0
-                ? nil
-                : TrimPlan.LostSteps(
-                    author: owner.author, scope: owner.scope, undoCount: undo, redoCount: redo)
-        }
-        return TrimPlan(
-            floor: last, commitCount: Int(last.number - floor.number), byteCount: byteCount,
-            lostSteps: lost.sorted { ($0.author, $0.scope ?? "") < ($1.author, $1.scope ?? "") })
-    }
-
-    /// The steps of a stack that have commits up to a revision, and behind where the journal begins
-    /// now.
-    private func stepCount(
-        from top: Revision, of owner: UndoOwner, through last: Revision
-    ) throws -> Int {
-        let floor = try floor()
-        var next = top
-        var count = 0
-        while next > floor {
-            let step: UndoStep?
-            do {
-                step = try self.step(at: next, of: owner)
-            } catch let error as StoreError where error.code == .historyTrimmed {
-                return count
-            }
-            guard let step else { break }
-            if step.revisions.contains(where: { $0 <= last }) {
-                count += 1
-            }
-            next = step.rest
-        }
-        return count
     }
 }
 

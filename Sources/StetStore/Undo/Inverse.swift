@@ -11,29 +11,3 @@ package struct Inverse: Sendable {
     /// Conflicts whose cells the policy leaves as they are.
     package let skipped: [UndoConflict]
 }
-
-extension StoreReader {
-    /// Prepares the inverse of commits, of which the last one comes first, and appends its changes.
-    ///
-    /// - Throws: `StoreError`; what the policy's closure throws.
-    /// - Complexity: O(changes of the commits + what refers to what they delete).
-    package func inverse(
-        of subjects: [Revision], _ policy: UndoPolicy, into net: inout NetChanges
-    ) throws -> Inverse {
-        var inversion = try Inversion(file, transaction, policy)
-        var label: String?
-        for revision in subjects {
-            let commit = try commit(revision)
-            if revision == subjects.first { label = commit.label }
-            try inversion.invert(commit)
-        }
-        try inversion.settle()
-        try inversion.appendObjects(to: &net)
-        inversion.appendLinks(to: &net)
-        net.sort()
-        try net.collectIndexChanges()
-        return Inverse(
-            base: try head().revision, subjects: subjects, label: label,
-            conflicts: inversion.conflicts, skipped: inversion.skipped)
-    }
-}

@@ -4,13 +4,13 @@ extension Inversion {
     /// Takes a commit back, cell by cell.
     mutating func invert(_ commit: Commit) throws {
         subjects.append(commit.revision)
-        objects.reserveCapacity(objects.count + commit.changeCount)
+        state.reserve(commit.changeCount)
         try commit.forEachChange { change in
             guard schema.entity(numbered: change.entity) != nil else {
                 let former = commit.schema.entities.element(at: change.entity)?.name ?? ""
                 let conflict = UndoConflict(
                     kind: .schema, entity: former, object: change.id, property: nil)
-                _ = try decide(conflict, allows: [.keep], subject: commit.revision)
+                _ = conflicts.decide(conflict, allows: [.keep], subject: commit.revision)
                 return
             }
             let key = ObjectKey(change.entity, change.id)
@@ -37,7 +37,7 @@ extension Inversion {
         for property in try ObjectChange(change, commit.schema).properties {
             let slot = upcast.from.slot(of: property.name)
             if upcast.slots.contains(slot) || property.old == .null { continue }
-            skip(
+            conflicts.skip(
                 UndoConflict(
                     kind: .schema, entity: upcast.to.name, object: change.id,
                     property: property.name, before: property.old, after: property.new))
@@ -55,7 +55,7 @@ extension Inversion {
     private mutating func takeBackUpdate(
         of key: ObjectKey, _ change: JournalChange, _ commit: Commit
     ) throws {
-        guard let body = try object(key).body else {
+        guard let body = try state.object(key).body else {
             // Only the position of an object that is gone has changed: nothing is to be done.
             if try !isMove(change, commit) {
                 _ = try decide(.gone, of: key, allows: [.keep], subject: commit.revision)
@@ -93,9 +93,9 @@ extension Inversion {
                 }
             }
         }
-        if !cells.isEmpty { try set(try body.replacing(cells, of: entity), of: key) }
+        if !cells.isEmpty { try state.set(try body.replacing(cells, of: entity), of: key) }
         withExtendedLifetime(arena) {}
-        for (slot, value) in values { try set(value, slot, of: key) }
+        for (slot, value) in values { try state.set(value, slot, of: key) }
     }
 
     /// True for an update of nothing but the positions of references.
@@ -117,7 +117,7 @@ extension Inversion {
     private mutating func takeBackInsertion(
         of key: ObjectKey, _ change: JournalChange, _ commit: Commit
     ) throws {
-        guard let body = try object(key).body else { return }
+        guard let body = try state.object(key).body else { return }
         let entity = entity(key)
         var isModified = false
         try body.read(as: entity) { body in
@@ -138,7 +138,7 @@ extension Inversion {
                 return
             }
         }
-        try set(nil, of: key)
+        try state.set(nil, of: key)
     }
 
     // MARK: Deletions
@@ -151,8 +151,8 @@ extension Inversion {
             ofEntity: change.entity, from: Int(commit.envelope.schemaRevision))
         let restored = EncodedBody(
             bytes: try upcast?.apply(to: change.payload) ?? Array(change.payload))
-        guard let present = try object(key).body else {
-            try set(restored, of: key)
+        guard let present = try state.object(key).body else {
+            try state.set(restored, of: key)
             return
         }
         // Somebody has brought it back already.
@@ -165,8 +165,9 @@ extension Inversion {
                 .changed, of: key, property: property.name, before: wanted[slot], current: current,
                 allows: [.keep, .restore, .set], subject: commit.revision)
             switch decision {
-            case .restore: try set(wanted[slot], slot, of: key)
-            case .set(let others): for (slot, value) in others { try set(value, slot, of: key) }
+            case .restore: try state.set(wanted[slot], slot, of: key)
+            case .set(let others):
+                for (slot, value) in others { try state.set(value, slot, of: key) }
             case .keep, .failed: break
             }
         }
@@ -180,10 +181,10 @@ extension Inversion {
             guard let type = schema.link(numbered: change.key.link),
                 let change = change.upcast(to: type)
             else { continue }
-            let current = try link(change.key).membership
+            let current = try state.link(change.key).membership
             let decision = ThreeWay.decide(
                 base: change.after, mine: change.before, theirs: current, favorsMine: false)
-            if decision == .mine { try set(change.before, of: change.key) }
+            if decision == .mine { try state.set(change.before, of: change.key) }
         }
     }
 }

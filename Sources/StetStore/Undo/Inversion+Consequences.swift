@@ -8,21 +8,21 @@ extension Inversion {
     /// Brings what was taken back into a state that can be written, as far as the policy lets it.
     mutating func settle() throws {
         repeat {
-            hasMoved = false
+            state.hasMoved = false
             try settleDeletions()
             try settleReferences()
             try settleLinks()
             // Unique values are compared when the objects are known.
-            if !hasMoved { try settleUniqueValues() }
-        } while hasMoved
-        if conflicts.isEmpty { try settleDenials() }
-        if conflicts.isEmpty { try removeLinksOfDeleted() }
-        if conflicts.isEmpty { try settlePositions() }
+            if !state.hasMoved { try settleUniqueValues() }
+        } while state.hasMoved
+        if conflicts.failed.isEmpty { try settleDenials() }
+        if conflicts.failed.isEmpty { try removeLinksOfDeleted() }
+        if conflicts.failed.isEmpty { try settlePositions() }
     }
 
     /// The objects that exist in the store, and will not.
     private var deleted: [ObjectKey] {
-        objects.filter { $0.value.isStored && $0.value.body == nil }.keys.sorted()
+        state.objects.filter { $0.value.isStored && $0.value.body == nil }.keys.sorted()
     }
 
     // MARK: Members of deleted objects
@@ -55,7 +55,7 @@ extension Inversion {
     /// Lets an object stay that was to be deleted, with the links that it has.
     private mutating func keep(_ key: ObjectKey) throws {
         kept.insert(key)
-        try set(storedBody(key), of: key)
+        try state.set(state.storedBody(key), of: key)
     }
 
     /// Removes the links between objects that are all deleted, which concern no rule.
@@ -71,7 +71,7 @@ extension Inversion {
                     guard let link = end.linkKey(key.id, member),
                         try isDeleted(ObjectKey(end.member, member))
                     else { continue }
-                    try set(.absent, of: link)
+                    try state.set(.absent, of: link)
                 }
             }
         }
@@ -89,19 +89,19 @@ extension Inversion {
     // MARK: What restored references point to
 
     private mutating func settleReferences() throws {
-        for key in objects.keys.sorted() {
-            guard objects[key]?.isTouched ?? false else { continue }
+        for key in state.objects.keys.sorted() {
+            guard state.objects[key]?.isTouched ?? false else { continue }
             let entity = entity(key)
             for slot in entity.referenceSlots {
-                guard let body = objects[key]?.body,
+                guard let body = state.objects[key]?.body,
                     let id = try body.read(as: entity, { try $0.reference(slot) }),
                     let target = entity.properties[slot].target.flatMap({
                         schema.number(ofEntity: $0)
                     })
                 else { continue }
                 let targetKey = ObjectKey(target, id)
-                if try exists(targetKey) { continue }
-                let stored = try storedBody(key)?.read(as: entity) { try $0.reference(slot) }
+                if try state.exists(targetKey) { continue }
+                let stored = try state.storedBody(key)?.read(as: entity) { try $0.reference(slot) }
                 if stored != .some(id) { try settle(key, slot, missing: targetKey) }
             }
         }
@@ -113,7 +113,7 @@ extension Inversion {
     ) throws {
         let entity = entity(key)
         let property = entity.properties[slot]
-        let stored = try storedBody(key)
+        let stored = try state.storedBody(key)
         // What was deleted with the missing object stays deleted with it; others may need it.
         let goesAlong =
             schema.end(ofEntity: key.entity, slot: slot).flatMap { schema.relationship(at: $0) }?
@@ -122,22 +122,22 @@ extension Inversion {
         let conflict = UndoConflict(
             kind: .targetGone, entity: entity.name, object: key.id, property: property.name,
             before: .reference(target.id), others: [target.id])
-        let decision = try decide(
+        let decision = conflicts.decide(
             conflict, allows: mayGo ? [.keep, .set] : [.set], subject: subjects.last ?? .zero)
         switch decision {
         case .set(let others):
-            for (slot, value) in others { try set(value, slot, of: key) }
-            let now = try body(key)?.read(as: entity) { try $0.reference(slot) }
-            if now == .some(target.id) { fail(conflict) }
+            for (slot, value) in others { try state.set(value, slot, of: key) }
+            let now = try state.body(key)?.read(as: entity) { try $0.reference(slot) }
+            if now == .some(target.id) { conflicts.fail(conflict) }
         case .keep:
             if let stored {
                 let value = try stored.read(as: entity) { try $0.value(slot) }
-                try set(value, slot, of: key)
+                try state.set(value, slot, of: key)
             } else if property.isRequired {
                 leftOut.insert(key)
-                try set(nil, of: key)
+                try state.set(nil, of: key)
             } else {
-                try set(.null, slot, of: key)
+                try state.set(.null, slot, of: key)
             }
         case .failed, .restore: break
         }
@@ -146,26 +146,28 @@ extension Inversion {
     // MARK: Links
 
     private mutating func settleLinks() throws {
-        for key in links.keys.sorted() {
-            guard let link = links[key], link.membership != link.stored,
+        for key in state.links.keys.sorted() {
+            guard let link = state.links[key], link.membership != link.stored,
                 let ends = schema.ends(ofLink: key.link)
             else { continue }
             let source = ObjectKey(ends.targets.owner, key.source)
             let target = ObjectKey(ends.sources.owner, key.target)
             if link.stored.isPresent {
                 // What is kept keeps what it was inserted with.
-                if kept.contains(source) || kept.contains(target) { try set(link.stored, of: key) }
+                if kept.contains(source) || kept.contains(target) {
+                    try state.set(link.stored, of: key)
+                }
                 continue
             }
             // A link of an object that is not restored goes with it.
-            guard try exists(source), try !exists(target) else {
-                if try !exists(source) { try set(link.stored, of: key) }
+            guard try state.exists(source), try !state.exists(target) else {
+                if try !state.exists(source) { try state.set(link.stored, of: key) }
                 continue
             }
             let decision = try decide(
                 .targetGone, of: source, property: schema.relationship(at: ends.targets)?.name,
                 before: .reference(target.id), others: [target.id], allows: [.keep])
-            if case .keep = decision { try set(link.stored, of: key) }
+            if case .keep = decision { try state.set(link.stored, of: key) }
         }
     }
 
@@ -174,14 +176,14 @@ extension Inversion {
     private mutating func settleUniqueValues() throws {
         if !schema.indexes.contains(where: \.index.isUnique) { return }
         var net = NetChanges(schema: schema)
-        try appendObjects(to: &net)
+        try state.appendObjects(to: &net)
         net.sort()
         try net.collectIndexChanges()
         guard let changes = net.indexChanges, changes.hasClaims else { return }
         for conflict in try reader.conflicts(with: changes) {
             guard let index = schema.index(numbered: conflict.index) else { continue }
             let key = ObjectKey(index.entity, conflict.object)
-            if let body = objects[key]?.body {
+            if let body = state.objects[key]?.body {
                 try settle(key, body, index.index.parts.map(\.slot), holder: conflict.other)
             }
         }
@@ -197,79 +199,53 @@ extension Inversion {
             property: slots.map { entity.properties[$0].name }.joined(separator: ", "),
             before: slots.count == 1 ? values[slots[0]] : .list(slots.map { values[$0] }),
             others: [holder])
-        let decision = try decide(
+        let decision = conflicts.decide(
             conflict, allows: [.keep, .set], subject: subjects.last ?? .zero)
         switch decision {
         case .keep:
-            if let stored = try storedBody(key)?.values(of: entity) {
-                for slot in slots { try set(stored[slot], slot, of: key) }
+            if let stored = try state.storedBody(key)?.values(of: entity) {
+                for slot in slots { try state.set(stored[slot], slot, of: key) }
             } else {
                 leftOut.insert(key)
-                try set(nil, of: key)
+                try state.set(nil, of: key)
             }
         case .set(let others):
-            let hadMoved = hasMoved
-            hasMoved = false
-            for (slot, value) in others { try set(value, slot, of: key) }
+            let hadMoved = state.hasMoved
+            state.hasMoved = false
+            for (slot, value) in others { try state.set(value, slot, of: key) }
             // The value of the answer is taken, too.
-            if !hasMoved { fail(conflict) }
-            hasMoved = hasMoved || hadMoved
+            if !state.hasMoved { conflicts.fail(conflict) }
+            state.hasMoved = state.hasMoved || hadMoved
         case .failed, .restore: break
-        }
-    }
-
-    // MARK: Result
-
-    /// Appends the objects that will be others than they are stored, in order.
-    func appendObjects(to net: inout NetChanges) throws {
-        for (key, object) in objects.sorted(by: { $0.key < $1.key }) where object.isTouched {
-            let stored = try storedBody(key)
-            if stored == object.body { continue }
-            let before = stored.map { body in body.bytes.withUnsafeBytes { net.copy($0) } }
-            let after = object.body.map { body in body.bytes.withUnsafeBytes { net.copy($0) } }
-            net.append(
-                NetChanges.Item(
-                    kind: before == nil ? .insert : after == nil ? .delete : .update,
-                    entity: key.entity, id: key.id, base: object.revision, before: before ?? 0..<0,
-                    after: after ?? 0..<0))
-        }
-    }
-
-    /// Appends the links that will be others than they are stored.
-    func appendLinks(to net: inout NetChanges) {
-        for (key, link) in links where link.membership != link.stored {
-            net.append(
-                LinkChange(
-                    key, before: link.stored, after: link.membership, previous: link.revision))
         }
     }
 }
 
 extension Inversion: DeletionGraph {
-    func isDeleted(_ object: ObjectKey) throws -> Bool { try !exists(object) }
+    func isDeleted(_ object: ObjectKey) throws -> Bool { try !state.exists(object) }
 
     func members(of owner: ObjectKey, at end: MemberEnd) throws -> [ObjectID] {
-        try state.members(of: owner.id, at: end, reader).map(\.id)
+        try state.members.members(of: owner.id, at: end, reader).map(\.id)
     }
 
     func target(of object: ObjectKey, slot: Slot) throws -> ObjectID? {
-        try (body(object) ?? storedBody(object))?.read(as: entity(object)) {
+        try (state.body(object) ?? state.storedBody(object))?.read(as: entity(object)) {
             try $0.reference(slot)
         }
     }
 
     mutating func delete(_ object: ObjectKey, path: String) throws {
-        try set(nil, of: object)
+        try state.set(nil, of: object)
     }
 
     mutating func remove(_ membership: MembershipKey, path: String?) throws {
         if let link = membership.end.linkKey(membership.owner, membership.member) {
-            return try set(.absent, of: link)
+            return try state.set(.absent, of: link)
         }
         let member = ObjectKey(membership.end.member, membership.member)
         let slot = membership.end.slot
         guard entity(member).properties[slot].isRequired else {
-            return try set(.null, slot, of: member)
+            return try state.set(.null, slot, of: member)
         }
         let owner = ObjectKey(membership.end.owner, membership.owner)
         _ = try decide(.denied, of: owner, others: [member.id], allows: [])

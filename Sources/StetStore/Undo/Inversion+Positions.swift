@@ -16,13 +16,14 @@ extension Inversion {
     /// The ordered lists that get members back, or other positions for members.
     private func restoredLists() throws -> [List] {
         var lists: Set<List> = []
-        for (key, object) in objects where object.isTouched {
+        for (key, object) in state.objects where object.isTouched {
             for end in schema.referenceEnds(ofMember: key.entity) where end.isOrdered {
                 let place = try object.body?.read(as: entity(key)) { try $0.place(end.slot) } ?? nil
                 if let place { lists.insert(List(end: end, owner: place.owner)) }
             }
         }
-        for (key, link) in links where link.membership.isPresent && link.membership != link.stored {
+        for (key, link) in state.links
+        where link.membership.isPresent && link.membership != link.stored {
             guard let end = schema.ends(ofLink: key.link)?.targets, end.isOrdered else { continue }
             lists.insert(List(end: end, owner: key.source))
         }
@@ -36,7 +37,7 @@ extension Inversion {
         var isReordered = false
         // What others have added may have the position of a restored member.
         var taken: Set<ListPosition> = []
-        for member in try state.members(of: list.owner, at: list.end, reader) {
+        for member in try state.members.members(of: list.owner, at: list.end, reader) {
             guard let position = member.position else { continue }
             if try isRestored(member, in: list) {
                 restored.insert(member.id)
@@ -76,11 +77,13 @@ extension Inversion {
     /// Whether the membership, or the position, is one that the undo brings back.
     private func isRestored(_ member: MemberPlace, in list: List) throws -> Bool {
         if let link = list.end.linkKey(list.owner, member.id) {
-            return links[link].map { $0.membership != $0.stored } ?? false
+            return state.links[link].map { $0.membership != $0.stored } ?? false
         }
         let key = ObjectKey(list.end.member, member.id)
-        guard objects[key]?.isTouched ?? false else { return false }
-        let stored = try storedBody(key)?.read(as: entity(key)) { try $0.place(list.end.slot) }
+        guard state.objects[key]?.isTouched ?? false else { return false }
+        let stored = try state.storedBody(key)?.read(as: entity(key)) {
+            try $0.place(list.end.slot)
+        }
         return stored.flatMap({ $0 }).map {
             $0.owner != list.owner || $0.position != member.position
         } ?? true
@@ -102,9 +105,9 @@ extension Inversion {
     private mutating func set(_ member: MemberPlace, in list: List) throws {
         guard let position = member.position else { return }
         if let link = list.end.linkKey(list.owner, member.id) {
-            return try set(.present(position), of: link)
+            return try state.set(.present(position), of: link)
         }
-        try set(
+        try state.set(
             .placed(list.owner, position), list.end.slot,
             of: ObjectKey(list.end.member, member.id))
     }

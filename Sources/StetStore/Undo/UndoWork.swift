@@ -74,8 +74,8 @@ package struct UndoWork: CommitWork {
     private func preparedUndo(_ net: inout NetChanges) throws -> PreparedUndo? {
         try file.read { reader in
             isDiscard
-                ? try reader.prepareDiscard(request, onlyErased: isOfErased)
-                : try reader.prepare(request, policy, into: &net)
+                ? try UndoPreparation(reader).prepareDiscard(request, onlyErased: isOfErased)
+                : try UndoPreparation(reader).prepare(request, policy, into: &net)
         }
     }
 

@@ -124,7 +124,7 @@ final class Simulation {
         func prepared() throws -> EncodedChangeSet? {
             var net = NetChanges(schema: file.schema)
             let found = try file.read { reader in
-                try reader.prepare(.undo(owner.owner), .skip, into: &net)
+                try UndoPreparation(reader).prepare(.undo(owner.owner), .skip, into: &net)
             }
             guard let prepared = found, prepared.inverse.conflicts.isEmpty,
                 let purpose = prepared.purpose(isEmpty: net.isEmpty)

@@ -135,7 +135,7 @@ struct TrimTests {
         }
         try file.undo(.undo(UndoOwner(author: "a", scope: "x")))
         let dump = try file.dump()
-        let plan = try file.read { try $0.trimPlan(through: 5) }
+        let plan = try file.read { try TrimPlan(through: 5, $0) }
         #expect(plan.floor == 5 && plan.commitCount == 5)
         let bytes = dump["journal"]?.filter { $0.key[7] <= 5 }.reduce(0) { $0 + $1.value.count }
         #expect(plan.byteCount == bytes)
@@ -145,10 +145,10 @@ struct TrimTests {
                 TrimPlan.LostSteps(author: "b", scope: "x", undoCount: 1, redoCount: 0),
             ])
         #expect(try file.dump() == dump)
-        let whole = try file.read { try $0.trimPlan(through: .last) }
+        let whole = try file.read { try TrimPlan(through: .last, $0) }
         #expect(whole.floor == 6 && whole.commitCount == 6 && whole.lostSteps.count == 3)
         try file.trim(through: 5)
-        let rest = try file.read { try $0.trimPlan(through: 5) }
+        let rest = try file.read { try TrimPlan(through: 5, $0) }
         #expect(rest.commitCount == 0 && rest.byteCount == 0 && rest.lostSteps == [])
     }
 

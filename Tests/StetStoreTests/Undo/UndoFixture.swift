@@ -19,8 +19,10 @@ extension StoreFile {
         _ request: UndoRequest, author: String? = nil
     ) throws -> EncodedChangeSet? {
         var net = NetChanges(schema: schema)
-        guard let prepared = try read({ try $0.prepare(request, .fail, into: &net) }),
-            let purpose = prepared.purpose(isEmpty: net.isEmpty)
+        let prepared = try read { reader in
+            try UndoPreparation(reader).prepare(request, .fail, into: &net)
+        }
+        guard let prepared, let purpose = prepared.purpose(isEmpty: net.isEmpty)
         else { return nil }
         return try net.encoded(
             attributes: prepared.attributes(author: author, scope: nil),

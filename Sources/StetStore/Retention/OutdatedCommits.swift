@@ -1,0 +1,106 @@
+/// The commits that a store need not keep.
+struct OutdatedCommits {
+    /// The last of them; the floor when there are none.
+    var last: Revision
+    /// False when there may be more.
+    var isComplete = true
+    /// The commit after a pause in the dates that does not count, where commits stay only for that.
+    var uncountedPause: Revision?
+
+    private init(last: Revision) { self.last = last }
+}
+
+extension OutdatedCommits {
+    /// The commits that need not be kept, as far as one transaction trims them.
+    ///
+    /// The age of a commit is counted from date to date. A long pause, up to now or between two
+    /// commits, does not count, as it may be a clock that has jumped ahead; commits that are dated
+    /// in the future go with the one after them.
+    init(_ retention: Retention, now: Double, _ reader: borrowing StoreReader) throws {
+        let (head, floor) = (try reader.head(), try reader.floor())
+        self.init(last: floor)
+        switch retention {
+        case .forever: break
+        case .count(let count):
+            let kept = UInt64(max(count, 0))
+            if head.revision.number > kept {
+                last = max(floor, Revision(head.revision.number - kept))
+            }
+        case .age(let age):
+            guard CommitDate.range.contains(now) else { break }
+            let pauses = try Self.pauses(
+                longerThan: retention.longestPause, until: now, head, reader)
+            var uncounted = pauses.reduce(0) { $0 + $1.length }
+            var ends = pauses[...]
+            var revision = floor
+            while revision < head.revision {
+                if last.number - floor.number >= StoreFile.trimStep.commitCount {
+                    isComplete = false
+                    break
+                }
+                revision = revision.next
+                if let pause = ends.first, pause.end <= revision {
+                    uncounted -= pause.length
+                    ends.removeFirst()
+                }
+                let time = try reader.file.journal.envelope(revision, in: reader.transaction).time
+                if time > now { continue }
+                if time < now - age.seconds - uncounted {
+                    last = revision
+                } else {
+                    if time < now - age.seconds { uncountedPause = ends.first?.end }
+                    break
+                }
+            }
+        }
+    }
+
+    /// The times between commits, and since the last one, that are longer than others can be, in
+    /// ascending order, each with the commit that ends it.
+    ///
+    /// - Complexity: O(log commits) reads for each; up to the last commit that is dated before its
+    ///   predecessor, O(commits).
+    private static func pauses(
+        longerThan limit: Double, until now: Double, _ head: Head,
+        _ reader: borrowing StoreReader
+    ) throws -> [(end: Revision, length: Double)] {
+        var pauses: [(end: Revision, length: Double)] = []
+        func time(_ revision: Revision) throws -> Double {
+            try reader.file.journal.envelope(revision, in: reader.transaction).time
+        }
+        /// Dates ascend from the first to the last.
+        func search(_ first: Revision, _ start: Double, _ last: Revision, _ end: Double) throws {
+            if end - start <= limit { return }
+            guard first.next < last else { return pauses.append((last, end - start)) }
+            let middle = Revision(first.number + (last.number - first.number) / 2)
+            let between = try time(middle)
+            try search(first, start, middle, between)
+            try search(middle, between, last, end)
+        }
+        let floor = try JournalFloor.read(in: reader.transaction)
+        var revision = floor?.revision ?? .zero
+        var last = floor.flatMap { $0.time <= now ? (revision: $0.revision, time: $0.time) : nil }
+        func take(_ next: Revision) throws {
+            revision = next
+            let date = try time(next)
+            if date > now { return }
+            if let last, date - last.time > limit { pauses.append((next, date - last.time)) }
+            last = (next, max(date, last?.time ?? date))
+        }
+        while revision < head.lastBackdated { try take(revision.next) }
+        if revision < head.revision { try take(revision.next) }
+        if let before = last,
+            let end = try reader.file.journal.lastRevision(
+                datedUntil: now, head, in: reader.transaction),
+            end > revision
+        {
+            let date = try time(end)
+            try search(before.revision, before.time, end, date)
+            last = (end, date)
+        }
+        if let last, now - last.time > limit {
+            pauses.append((head.revision.next, now - last.time))
+        }
+        return pauses
+    }
+}

@@ -1,0 +1,106 @@
+/// Prepares undo, redo, revert and discard on one view of a store.
+package struct UndoPreparation: ~Copyable {
+    private let reader: StoreReader
+
+    /// A preparation on the view of a reader.
+    package init(_ reader: borrowing StoreReader) {
+        self.reader = StoreReader(reader.transaction, reader.file)
+    }
+
+    /// Prepares what takes commits back; nil when the stack is empty.
+    ///
+    /// - Throws: `StoreError`: `.notFound` for a revision that there is not, `.historyTrimmed` for
+    ///   one that was trimmed, `.erased` when values of it were redacted.
+    /// - Complexity: O(changes of the commits), and reads of what refers to what is deleted.
+    package func prepare(
+        _ request: UndoRequest, _ policy: UndoPolicy, into net: inout NetChanges
+    ) throws -> PreparedUndo? {
+        let step: UndoStep?
+        switch request {
+        case .undo(let owner): step = try reader.step(at: reader.heads(of: owner).undo, of: owner)
+        case .redo(let owner): step = try reader.step(at: reader.heads(of: owner).redo, of: owner)
+        case .revert(let revision):
+            guard revision > .zero, revision <= (try reader.head().revision) else {
+                throw StoreError(
+                    .notFound, path: reader.file.path, message: "There is no commit \(revision).",
+                    advice: "The last one is \(try reader.head().revision).")
+            }
+            step = UndoStep(revisions: [revision], rest: .zero)
+        }
+        guard let step else { return nil }
+        try refuseErased(step)
+        return PreparedUndo(
+            request: request, inverse: try inverse(of: step.revisions, policy, into: &net),
+            rest: step.rest)
+    }
+
+    private func refuseErased(_ step: UndoStep) throws {
+        guard let erased = try erasedCommit(of: step) else { return }
+        throw StoreError(
+            .erased, path: reader.file.path,
+            message: "Commit \(erased) can't be taken back: values of it were redacted.",
+            advice: "Nothing was written; what it changed stays as it is.")
+    }
+
+    private func erasedCommit(of step: UndoStep) throws -> Revision? {
+        try step.revisions.first { try reader.description(of: $0).envelope.isRedacted }
+    }
+
+    /// What discards the step on top of an owner's stack without taking anything back; nil when the
+    /// stack is empty; with `onlyErased` also when the step can still be taken back.
+    package func prepareDiscard(
+        _ request: UndoRequest, onlyErased: Bool = false
+    ) throws -> PreparedUndo? {
+        guard let step = try stepToDiscard(request),
+            try !onlyErased || erasedCommit(of: step) != nil
+        else { return nil }
+        let isThere = try step.top > reader.floor()
+        return PreparedUndo(
+            request: request,
+            inverse: Inverse(
+                base: try reader.head().revision, subjects: step.revisions,
+                label: isThere ? try reader.description(of: step.top).attributes.label : nil,
+                conflicts: [], skipped: []),
+            rest: step.rest)
+    }
+
+    /// Where commits of the step were trimmed, all that is on the stack.
+    private func stepToDiscard(_ request: UndoRequest) throws -> UndoStep? {
+        let top: Revision
+        let owner: UndoOwner
+        switch request {
+        case .undo(let whose): (top, owner) = (try reader.heads(of: whose).undo, whose)
+        case .redo(let whose): (top, owner) = (try reader.heads(of: whose).redo, whose)
+        case .revert: return nil
+        }
+        do {
+            return try reader.step(at: top, of: owner)
+        } catch let error as StoreError where error.code == .historyTrimmed {
+            return UndoStep(revisions: [top], rest: .zero)
+        }
+    }
+
+    /// Prepares the inverse of commits, of which the last one comes first, and appends its changes.
+    ///
+    /// - Throws: `StoreError`; what the policy's closure throws.
+    /// - Complexity: O(changes of the commits + what refers to what they delete).
+    private func inverse(
+        of subjects: [Revision], _ policy: UndoPolicy, into net: inout NetChanges
+    ) throws -> Inverse {
+        var inversion = try Inversion(reader.file, reader.transaction, policy)
+        var label: String?
+        for revision in subjects {
+            let commit = try reader.commit(revision)
+            if revision == subjects.first { label = commit.label }
+            try inversion.invert(commit)
+        }
+        try inversion.settle()
+        try inversion.state.appendObjects(to: &net)
+        inversion.state.appendLinks(to: &net)
+        net.sort()
+        try net.collectIndexChanges()
+        return Inverse(
+            base: try reader.head().revision, subjects: subjects, label: label,
+            conflicts: inversion.conflicts.failed, skipped: inversion.conflicts.skipped)
+    }
+}

@@ -1,0 +1,72 @@
+/// What is to be taken back.
+package enum UndoRequest: Sendable, Hashable {
+    /// The last step of an author in a scope.
+    case undo(UndoOwner)
+    /// The last undo of an author in a scope.
+    case redo(UndoOwner)
+    /// One commit, whoever made it.
+    case revert(Revision)
+
+    /// Whether a commit with a cause may have been made for the request.
+    func isMade(as cause: Cause) -> Bool {
+        switch (self, cause) {
+        case (.undo, .undo), (.redo, .redo), (.undo, .discard), (.redo, .discard): true
+        case (.revert(let commit), .revert(let subject)): commit == subject
+        default: false
+        }
+    }
+}
+
+/// What takes commits back, and what the commit that does it is to say.
+package struct PreparedUndo: Sendable {
+    package let request: UndoRequest
+    package let inverse: Inverse
+    /// What is on top of the stack afterwards.
+    package let rest: Revision
+
+    /// The name under which a commit tells what it has left as it was.
+    package static let skippedKey = "stet.skipped"
+    private static let skippedByteLimit = 1_024
+
+    /// What the commit says of itself.
+    package func attributes(author: String?, scope: String?) -> CommitAttributes {
+        var attributes = CommitAttributes(author: author, scope: scope, label: inverse.label)
+        if case .undo(let owner) = request {
+            attributes = CommitAttributes(
+                author: owner.author, scope: owner.scope, label: inverse.label)
+        } else if case .redo(let owner) = request {
+            attributes = CommitAttributes(
+                author: owner.author, scope: owner.scope, label: inverse.label)
+        }
+        if !inverse.skipped.isEmpty { attributes.metadata[Self.skippedKey] = skippedText }
+        return attributes
+    }
+
+    /// As many of what was skipped as have room, and how many there are.
+    private var skippedText: String {
+        var text = "\(inverse.skipped.count)"
+        for conflict in inverse.skipped {
+            let next =
+                "; \(conflict.kind.rawValue) \(conflict.entity) \(conflict.object)"
+                + (conflict.property.map { ".\($0)" } ?? "")
+            if text.utf8.count + next.utf8.count > Self.skippedByteLimit { break }
+            text += next
+        }
+        return text
+    }
+
+    /// What the commit is for; nil when there is nothing to write.
+    ///
+    /// Where nothing is left to be taken back the step is discarded, so that the next can follow.
+    package func purpose(isEmpty: Bool) -> CommitPurpose? {
+        guard let top = inverse.subjects.first else { return nil }
+        switch request {
+        case .undo where !isEmpty: return CommitPurpose(cause: .undo(of: top), rest: rest)
+        case .redo where !isEmpty: return CommitPurpose(cause: .redo(of: top), rest: rest)
+        case .revert:
+            return isEmpty ? nil : CommitPurpose(cause: .revert(of: top))
+        case .undo, .redo:
+            return CommitPurpose(cause: .discard(of: top), isUndoable: false, rest: rest)
+        }
+    }
+}
