@@ -78,7 +78,8 @@ struct ModelMembers {
 
     var all: [DeclSyntax] {
         registrar + [
-            "\(raw: access)final var _$state = Stet.ModelState()",
+            // Each access is a single field, and runs no code of users.
+            "@exclusivity(unchecked) \(raw: access)final var _$state = Stet.ModelState()",
             snapshotType, fields, snapshotProperty, assignment, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
             "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",

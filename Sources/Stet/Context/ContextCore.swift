@@ -392,7 +392,10 @@ extension ContextCore {
                 index += 1
                 next.didFetch()
             }
+            let fetched = hooks.fetched
             hooks.fetched = []
+            // Objects that nobody else holds die when the list can be reached again.
+            withExtendedLifetime(fetched) {}
         }
     }
 

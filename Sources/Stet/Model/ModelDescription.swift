@@ -4,7 +4,7 @@ public import StetStore
 /// What `@Model` tells of a class: its properties in the order of their slots.
 ///
 /// Used by the code that `@Model` writes.
-public struct ModelDescription<M: Model>: Sendable {
+public final class ModelDescription<M: Model>: Sendable {
     let entity: Entity
     /// Slots by the key path of the snapshot's field.
     private let slots: [AnySendableKeyPath: Slot]
@@ -25,7 +25,7 @@ public struct ModelDescription<M: Model>: Sendable {
 
     /// A description of these properties and relationships, and of indexes beyond those that the
     /// properties' options ask for.
-    public init(
+    public convenience init(
         name: String, originalName: String? = nil, properties: [ModelProperty<M>],
         indexes: [ModelIndex] = [], relationships: [ModelRelationship] = []
     ) {
