@@ -21,12 +21,15 @@ extension Environment {
         mdb_txn_abort(try beginWrite())
         endWrite()
     }
+}
 
+/// A commit that is on the disk and was reported as failed.
+enum AbandonedCommit {
     /// Gives the meta page of an abandoned commit back the number that it had before.
     ///
     /// Called by each writer, who has the lock, before it writes anything.
-    func withdrawAbandonedCommit(
-        _ handle: OpaquePointer, _ transaction: OpaquePointer
+    static func withdraw(
+        _ handle: OpaquePointer, _ transaction: OpaquePointer, _ path: String
     ) throws(LMDBError) {
         var information = MDB_envinfo()
         try check(mdb_env_info(handle, &information), .begin, path)

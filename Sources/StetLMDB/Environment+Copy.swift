@@ -17,8 +17,8 @@ extension Environment {
             let code: Int32
             do {
                 defer { endUse(keeping: use.idleRead) }
-                code = try Self.copy(use.handle, receive)
-            } catch let error as PipeFailure {
+                code = try CopyPipe.copy(use.handle, receive)
+            } catch let error as CopyPipe.Failure {
                 throw LMDBError(.copy, code: error.code, path: path)
             }
             // Another process has enlarged the map; nothing was received yet.
@@ -29,20 +29,24 @@ extension Environment {
             return try check(code, .copy, path)
         }
     }
+}
 
+/// The pipe through which LMDB's copy of a file goes to its receiver.
+private enum CopyPipe {
     /// The pipe failed on the side of the receiver.
-    private struct PipeFailure: Error {
+    struct Failure: Error {
         let code: Int32
     }
 
-    private static func copy(
+    /// Hands the copy to `receive`; LMDB's code for how it ended.
+    static func copy(
         _ handle: OpaquePointer, _ receive: (UnsafeRawBufferPointer) throws -> Void
     ) throws -> Int32 {
         var ends: (input: Int32, output: Int32) = (-1, -1)
         let code = withUnsafeMutableBytes(of: &ends) { bytes in
             pipe2(bytes.bindMemory(to: Int32.self).baseAddress, O_CLOEXEC) == 0 ? 0 : errno
         }
-        if code != 0 { throw PipeFailure(code: code) }
+        if code != 0 { throw Failure(code: code) }
         let work = UnsafeMutablePointer<CopyThread>.allocate(capacity: 1)
         defer { work.deallocate() }
         work.initialize(
@@ -66,7 +70,7 @@ extension Environment {
     private static func start(_ work: UnsafeMutablePointer<CopyThread>) throws -> pthread_t {
         var thread = pthread_t()
         let code = pthread_create(&thread, nil, runCopy, work)
-        guard code == 0 else { throw PipeFailure(code: code) }
+        guard code == 0 else { throw Failure(code: code) }
         return thread
     }
 
@@ -82,7 +86,7 @@ extension Environment {
             } else if count == 0 {
                 return
             } else if errno != EINTR {
-                throw PipeFailure(code: errno)
+                throw Failure(code: errno)
             }
         }
     }

@@ -322,7 +322,7 @@ package final class Environment: Sendable {
             #if STET_FAULTS
                 try check(faults.code(for: .begin), .begin, path)
             #endif
-            try withdrawAbandonedCommit(handle, transaction)
+            try AbandonedCommit.withdraw(handle, transaction, path)
             return transaction
         } catch {
             // Without this its thread would end with LMDB's lock, which the next who writes would

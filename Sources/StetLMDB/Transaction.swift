@@ -268,7 +268,7 @@ extension Environment {
         }
         // The transaction goes on counting as open until it is known whether LMDB can go on.
         let isOutcomeOpen = code != 0 && isOutcomeOpen(after: code)
-        let cause = code == 0 ? 0 : causeOfFailure(code)
+        let cause = code == 0 ? 0 : ShortWrite.cause(of: code, state.withLock { $0.handle })
         // Until the file was opened again nobody else may write.
         endUse()
         defer { endWriting() }

@@ -109,7 +109,7 @@ package final class StoreFile: Sendable {
         _ environment: Environment, _ declared: DeclaredModels?, _ configuration: Configuration
     ) throws -> StoreFile {
         let identity = try environment.read { try StoreTables.identity(in: $0) }
-        let history = try history(of: environment, migratedTo: declared, configuration)
+        let history = try SchemaUpdate(environment, declared, configuration).run()
         let tables = try StoreTables.open(history.current, in: environment)
         let head = try environment.read { transaction in
             let head = try Head.read(in: transaction)

@@ -33,6 +33,28 @@ struct SourceFile {
         }
     }
 
+    /// The lines of code in the braces of each type, by name; those of an extension are the type's.
+    var codeLineCountsOfTypes: [String: Int] {
+        let keywords: Set<Substring> = ["struct", "class", "enum", "extension", "actor", "protocol"]
+        var counts: [String: Int] = [:]
+        var open: [(name: String, end: String)] = []
+        for line in codeLines {
+            let margin = line.prefix { $0 == " " }
+            let words = line.split { " :<{(".contains($0) }
+            if line == open.last?.end ?? "" {
+                open.removeLast()
+            } else if line.hasSuffix("{"), let index = words.firstIndex(where: keywords.contains),
+                index + 1 < words.count, !["func", "var", "let"].contains(words[index + 1])
+            {
+                let outer = open.last.map { "\($0.name)." } ?? ""
+                open.append(("\(outer)\(words[index + 1])", "\(margin)}"))
+            } else if let name = open.last?.name {
+                counts[name, default: 0] += 1
+            }
+        }
+        return counts
+    }
+
     /// The modules that it imports.
     var imports: Set<String> {
         Set(

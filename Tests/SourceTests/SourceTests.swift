@@ -51,6 +51,16 @@ import Testing
         }
     }
 
+    /// Over its declaration and its extensions; nested types count for themselves.
+    @Test func noTypeIsLargerThan600Lines() throws {
+        var counts: [String: Int] = [:]
+        for file in try SourceFile.all(in: "Sources") {
+            counts.merge(file.codeLineCountsOfTypes) { $0 + $1 }
+        }
+        #expect(counts["StoreReader"] ?? 0 > 300)
+        #expect(counts.filter { $0.value > 600 } == [:])
+    }
+
     /// `precondition` says nothing in optimised builds: `trap` of StetStore does.
     @Test(arguments: [
         "print(", "try!", "fatalError(", "precondition(", "preconditionFailure(", " assert(",

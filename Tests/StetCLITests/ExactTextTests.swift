@@ -51,9 +51,9 @@ struct ExactTextTests {
     @Test func everyValueIsReadAsItWasWritten() {
         for (type, elements, value) in Self.values {
             let json = JSON(text: value.exactJSON.text)
-            #expect(json.flatMap { Value(json: $0, type, elements: elements) } == value)
-            #expect(Value(text: value.exactText, type, elements: elements) == value)
-            #expect(Value(json: .null, type, elements: elements) == .null)
+            #expect(json.flatMap { ValueReader(type, elements: elements).value(json: $0) } == value)
+            #expect(ValueReader(type, elements: elements).value(text: value.exactText) == value)
+            #expect(ValueReader(type, elements: elements).value(json: .null) == .null)
         }
     }
 
@@ -71,8 +71,10 @@ struct ExactTextTests {
                 (.date, .date(Date(timeIntervalSinceReferenceDate: seconds.rounded() / 1_000))),
             ]
             for (type, value) in values {
-                #expect(Value(text: value.exactText, type) == value)
-                #expect(JSON(text: value.exactJSON.text).flatMap { Value(json: $0, type) } == value)
+                #expect(ValueReader(type).value(text: value.exactText) == value)
+                #expect(
+                    JSON(text: value.exactJSON.text).flatMap { ValueReader(type).value(json: $0) }
+                        == value)
             }
             #expect(values[3].1.exactText.hasSuffix("Z"))
         }

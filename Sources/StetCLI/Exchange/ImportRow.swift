@@ -265,10 +265,10 @@ extension Property {
     /// The value that a field stands for; nil when it is none of the property's type.
     fileprivate func value(_ field: ImportRecord.Field) -> Value? {
         switch field {
-        case .json(let json): return Value(json: json, type, elements: elements)
+        case .json(let json): return ValueReader(type, elements: elements).value(json: json)
         case .text(let field):
             if field.text.isEmpty, !field.isQuoted, isOptional { return .null }
-            return Value(text: field.text, type, elements: elements)
+            return ValueReader(type, elements: elements).value(text: field.text)
         }
     }
 

@@ -31,11 +31,11 @@ enum PredicateLiteral {
             case (.number(let text), .int), (.number(let text), .uint),
                 (.number(let text), .float), (.number(let text), .double),
                 (.number(let text), .decimal):
-                Value(text: text, type)
+                ValueReader(type).value(text: text)
             case (.text(let text), .string): .string(text)
             case (.text(let text), .date), (.text(let text), .uuid), (.text(let text), .url),
                 (.text(let text), .data):
-                Value(text: text, type)
+                ValueReader(type).value(text: text)
             case (.text(let text), .reference): ObjectID(text).map { .reference($0) }
             default: nil
             }

@@ -10,33 +10,45 @@ struct DeclaredModels {
     }
 }
 
-extension StoreFile {
-    /// The schemas of a store, the last of which is that of the declared models: if it is not, the
-    /// store is migrated, durably.
-    static func history(
-        of environment: Environment, migratedTo declared: DeclaredModels?,
-        _ configuration: Configuration
-    ) throws -> SchemaHistory {
+/// Brings a store that is being opened to the schema of the declared models.
+struct SchemaUpdate {
+    private let environment: Environment
+    private let journal: Journal
+    private let declared: DeclaredModels?
+    private let configuration: StoreFile.Configuration
+
+    init(
+        _ environment: Environment, _ declared: DeclaredModels?,
+        _ configuration: StoreFile.Configuration
+    ) throws {
         guard let table = try environment.tables([Journal.tableName])[0] else {
             throw DecodingFailure("a table is missing")
         }
-        let journal = Journal(table: table)
+        self.environment = environment
+        self.declared = declared
+        self.configuration = configuration
+        journal = Journal(table: table)
+    }
+
+    /// Returns the schemas of the store, the last of which is that of the declared models: if it is
+    /// not, the store is migrated first, durably.
+    func run() throws -> SchemaHistory {
         while true {
             let history = try environment.read { try journal.schemaHistory(in: $0) }
             guard let declared else { return history }
             let comparison = try declared.comparison(with: history.current)
-            try refuseMismatch(comparison, environment.path)
-            try refuseEarlier(declared, history, environment.path)
+            try StoreFile.refuseMismatch(comparison, environment.path)
+            try Self.refuseEarlier(declared, history, environment.path)
             guard let migration = try comparison.migration() else {
-                return try renew(comparison.schema, history, environment)
+                return try renew(comparison.schema, history)
             }
-            try migrate(environment, journal, history, migration, configuration)
+            try migrate(history, migration)
         }
     }
 
     /// Stores what has changed in a schema beside the meaning of its bytes: rules, stamps.
-    private static func renew(
-        _ schema: Schema, _ history: SchemaHistory, _ environment: Environment
+    private func renew(
+        _ schema: Schema, _ history: SchemaHistory
     ) throws -> SchemaHistory {
         if schema.encoded() != history.current.encoded() {
             try environment.write { transaction in
@@ -63,7 +75,7 @@ extension StoreFile {
     }
 
     /// Why models that the store has had cannot be had again; nil when it has not had them.
-    private static func problem(
+    fileprivate static func problem(
         ofEarlier declared: DeclaredModels, _ history: SchemaHistory
     ) throws -> String? {
         if try declared.comparison(with: history.current).steps.isEmpty { return nil }
@@ -76,6 +88,22 @@ extension StoreFile {
         return nil
     }
 
+    /// Migrates the store in one commit, unless somebody else has done so meanwhile.
+    private func migrate(_ history: SchemaHistory, _ migration: Migration) throws {
+        let build = IndexBuild(migration, after: history, journal, configuration.progress)
+        try build.run(in: environment)
+        try environment.writeGrowing { transaction in
+            var head = try Head.read(in: transaction.reading)
+            guard head.schemaRevision == UInt32(migration.from.revision) else { return }
+            let writer = try MigrationWriter(migration, after: history, journal, in: transaction)
+            let isBuilt = try build.finish(head, in: transaction)
+            try writer.write(
+                &head, time: configuration.time(), isBuilt: isBuilt, in: transaction)
+        }
+    }
+}
+
+extension StoreFile {
     /// What leads from the store's schema to a declared one.
     package func comparison(with schema: Schema) throws -> SchemaComparison {
         try SchemaComparison(of: self.schema, with: schema)
@@ -97,25 +125,8 @@ extension StoreFile {
         try read { _ in }
         let declared = DeclaredModels(schema: schema, origins: origins)
         let comparison = try declared.comparison(with: history.current)
-        let earlier = try Self.problem(ofEarlier: declared, history)
+        let earlier = try SchemaUpdate.problem(ofEarlier: declared, history)
         return (comparison.steps, comparison.problems + (earlier.map { [$0] } ?? []))
-    }
-
-    /// Migrates the store in one commit, unless somebody else has done so meanwhile.
-    private static func migrate(
-        _ environment: Environment, _ journal: Journal, _ history: SchemaHistory,
-        _ migration: Migration, _ configuration: Configuration
-    ) throws {
-        let build = IndexBuild(migration, after: history, journal, configuration.progress)
-        try build.run(in: environment)
-        try environment.writeGrowing { transaction in
-            var head = try Head.read(in: transaction.reading)
-            guard head.schemaRevision == UInt32(migration.from.revision) else { return }
-            let writer = try MigrationWriter(migration, after: history, journal, in: transaction)
-            let isBuilt = try build.finish(head, in: transaction)
-            try writer.write(
-                &head, time: configuration.time(), isBuilt: isBuilt, in: transaction)
-        }
     }
 
     /// The number of entities that a store has, as far as can be seen before it is opened.
