@@ -1,3 +1,4 @@
+import CLMDB
 import Glibc
 
 /// A value that one thread at a time can reach, and a way to wait until it changes.

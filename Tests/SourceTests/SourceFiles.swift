@@ -33,9 +33,11 @@ struct SourceFile {
         }
     }
 
-    /// The lines of code in the braces of each type, by name; those of an extension are the type's.
+    /// The lines of code of each type, by name; those of an extension are the type's.
     var codeLineCountsOfTypes: [String: Int] {
-        let keywords: Set<Substring> = ["struct", "class", "enum", "extension", "actor", "protocol"]
+        let keywords: Set<Substring> = [
+            "struct", "class", "enum", "extension", "actor", "protocol",
+        ]
         var counts: [String: Int] = [:]
         var open: [(name: String, end: String)] = []
         for line in codeLines {
