@@ -126,7 +126,7 @@ import Testing
         let desk = try Desk()
         let (store, context, article) = (desk.store, desk.context, desk.article)
 
-        let id = context.makeCommitID()
+        let id = try context.makeCommitID()
         article.rating = 4
         let commit = try context.save("rate", id: id)
         article.rating = 4

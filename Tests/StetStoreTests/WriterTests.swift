@@ -164,6 +164,35 @@ struct WriterTests {
         #expect(try file.verify().problems == [])
     }
 
+    /// Code of users runs where a clock or a log handler is asked by the thread that commits.
+    @Test func aCommitInsideAnotherIsRefused() throws {
+        file.close()
+        let inside = Monitor<(EncodedChangeSet, StoreFile)?>(nil)
+        let codes = Monitor<[StoreError.Code?]>([])
+        var configuration = StoreFile.Configuration.small()
+        configuration.uptime = {
+            if let (set, file) = inside.withLock({ inside in
+                defer { inside = nil }
+                return inside
+            }) {
+                let error = thrown(StoreError.self) { try file.commit(set) }
+                codes.withLock { $0.append(error?.code) }
+            }
+            return systemUptime()
+        }
+        let file = try StoreFile.open(at: directory.file(), schema: .library, configuration)
+        for number in 1...100 {
+            let (outer, inner) = (
+                try file.encode([.insertTag(number)]), try file.encode([.insertTag(number + 100)])
+            )
+            let submission = try file.submit(outer)
+            inside.withLock { $0 = (inner, file) }
+            _ = try submission.wait()
+        }
+        #expect(codes.withLock { $0 } == Array(repeating: .storeBusy, count: 100))
+        #expect(try file.head().revision == 100)
+    }
+
     @Test func whatComesMeanwhileIsLeftToTheWriter() async throws {
         let threads = Monitor<Set<pthread_t>>([])
         let file = try open(noting: threads)

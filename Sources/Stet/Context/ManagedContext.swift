@@ -126,15 +126,15 @@ public final class ManagedContext {
         }.sorted { $0.id < $1.id }
     }
 
-    /// An identity for the commit of a save that may have to be tried again.
+    /// Creates an identity for the commit of a save that may have to be tried again.
     ///
     /// Keep it (it is `Codable`) before you save with it: after a crash, or a failure whose outcome
     /// is unknown, the same edits saved with the same id make no second commit.
-    public func makeCommitID() -> CommitID {
-        // Where the store cannot be read, a save with the id fails anyway.
-        (try? store.file.makeCommitID(at: revision))
-            ?? CommitID(
-                store: store.file.storeID, base: revision, token: .random(in: .min ... .max))
+    ///
+    /// - Throws: `StoreError` when the store is closed or cannot be read.
+    /// - Complexity: O(1); a read where the context is not at the last commit.
+    public func makeCommitID() throws -> CommitID {
+        try store.file.makeCommitID(at: revision)
     }
 
     /// Moves the context to the last commit, and with it every live object.

@@ -11,7 +11,7 @@ import Testing
     @Test("`CommitID` is store id, base revision, 64 random bits; a retry is idempotent")
     func aCommitIDMakesARetryIdempotent() async throws {
         let desk = try Desk()
-        let ids = (0..<100).map { _ in desk.context.makeCommitID() }
+        let ids = try (0..<100).map { _ in try desk.context.makeCommitID() }
         #expect(Set(ids.map(\.token)).count == 100)
         #expect(Set(ids.map(\.store)).count == 1 && Set(ids.map(\.base)) == [1])
         desk.notebook.name = "once"

@@ -257,7 +257,7 @@ import Testing
                 let faults = desk.store.file.environment.faults
                 faults.failNext(isThere ? .reportOfCommit : .commit, code: LMDBError.inputOutput)
                 if !isReopened { faults.failNext(.openEnvironment, code: LMDBError.inputOutput) }
-                let id = desk.context.makeCommitID()
+                let id = try desk.context.makeCommitID()
                 desk.notebook.name = "saved"
                 var commit: Commit?
                 var error: (any Error)?

@@ -213,4 +213,24 @@ import Testing
         set(2_000)
         #expect(try trimmed(store) == 1_100)
     }
+
+    // MARK: Several retentions
+
+    @Test func theShortestOfSeveralRetentionsDecides() throws {
+        let keeping = try open()
+        try save(keeping, at: 1_000, 2_000, 3_000, 4_000, 5_000, 6_000)
+        #expect(try trimmed(keeping) == 0)
+        keeping.close()
+        let trimming = try open(retention: .count(2))
+        // Within a process it is that of the first who opened the store.
+        let later = try open(retention: .count(1))
+        #expect(try trimmed(later) == 4)
+        #expect(log.lines.count { $0.contains("another retention") } == 1)
+        later.close()
+        trimming.close()
+        let last = try open()
+        #expect(try trimmed(last) == 4)
+        #expect(try times(last) == [5_000, 6_000])
+        #expect(try last.verify().problems == [])
+    }
 }

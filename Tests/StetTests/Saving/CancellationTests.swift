@@ -24,7 +24,7 @@ import Testing
     @Test func whatWaitsIsWithdrawnAtOnce() async throws {
         let desk = try Desk()
         desk.notebook.name = "withdrawn"
-        let id = desk.context.makeCommitID()
+        let id = try desk.context.makeCommitID()
         await desk.holdQueue()
         let save = await desk.send("withdrawn", id: id)
         #expect(desk.store.outcome(of: id) == .unknown)

@@ -48,7 +48,7 @@ import Testing
     @Test func aClosedStoreThrowsFromEveryCall() async throws {
         let desk = try Desk()
         let (store, context, notebook) = (desk.store, desk.context, desk.notebook)
-        let id = context.makeCommitID()
+        let id = try context.makeCommitID()
         store.close()
         store.close()
         notebook.name = "late"
@@ -96,7 +96,7 @@ import Testing
                 }
             }
             // The writer has the first in its hands, and the others wait.
-            let first = store.context().makeCommitID()
+            let first = try store.context().makeCommitID()
             let plug = Task {
                 let context = store.context()
                 context.insert(Notebook(name: "0"))

@@ -36,7 +36,7 @@
                 atPath: directory.file("original.stet"), toPath: directory.file("restored.stet"))
             let later = try open("original.stet")
             for name in ["two", "three"] { try insert(name, later.context()) }
-            let id = later.context().makeCommitID()
+            let id = try later.context().makeCommitID()
             later.close()
             return (try open("restored.stet"), id)
         }
@@ -86,7 +86,7 @@
         @Test func anIDOfTheCommonHistoryIsTakenInTheCopyToo() async throws {
             let original = try open("original.stet")
             try insert("one", original.context())
-            let id = original.context().makeCommitID()
+            let id = try original.context().makeCommitID()
             original.close()
             try FileManager.default.copyItem(
                 atPath: directory.file("original.stet"), toPath: directory.file("copy.stet"))
@@ -104,7 +104,7 @@
             let store = try open("trimmed.stet")
             let context = store.context()
             for name in ["one", "two"] { try insert(name, context) }
-            let id = context.makeCommitID()
+            let id = try context.makeCommitID()
             try store.requestTrim(before: .last).confirm()
             try store.file.trim(through: 2)
             #expect(store.outcome(of: id) == .notCommitted)
@@ -117,7 +117,7 @@
         @Test func theOutcomeOfASaveThatWaitsForItsTurnIsUnknown() async throws {
             let desk = try Desk()
             let (context, store) = (desk.context, desk.store)
-            let id = context.makeCommitID()
+            let id = try context.makeCommitID()
             desk.notebook.name = "first"
             desk.hold()
             let first = await desk.send("first")
@@ -134,7 +134,7 @@
         @Test func theOutcomeOfASaveThatIsBeingPreparedIsUnknown() async throws {
             let desk = try Desk()
             let (context, store) = (desk.context, desk.store)
-            let id = context.makeCommitID()
+            let id = try context.makeCommitID()
             var seen: [Outcome] = []
             let observer = context.willCommit { _ in seen.append(store.outcome(of: id)) }
             defer { observer.cancel() }
@@ -152,7 +152,7 @@
         @Test func aSaveThatHasFailedIsNotUnderWayAnyMore() async throws {
             let desk = try Desk()
             let (context, store) = (desk.context, desk.store)
-            let id = context.makeCommitID()
+            let id = try context.makeCommitID()
             desk.notebook.name = ""
             await #expect(throws: ValidationError.self) { try await context.save(id: id) }
             #expect(store.outcome(of: id) == .notCommitted)
@@ -165,7 +165,7 @@
         @Test func theOutcomeOfAnUndoThatIsBeingPreparedIsUnknown() async throws {
             let desk = try Desk()
             let store = desk.store
-            let id = desk.context.makeCommitID()
+            let id = try desk.context.makeCommitID()
             var seen: [Outcome] = []
             let policy = UndoPolicy.resolve { _ in
                 seen.append(store.outcome(of: id))
@@ -184,7 +184,7 @@
         @Test func anIDIsOfOneKindOfCommit() async throws {
             let desk = try Desk()
             let (context, store) = (desk.context, desk.store)
-            let (first, second) = (context.makeCommitID(), context.makeCommitID())
+            let (first, second) = try (context.makeCommitID(), context.makeCommitID())
             desk.notebook.name = "saved"
             try await context.save(id: first)
             try await store.undo(author: "lala", id: second)
@@ -201,6 +201,13 @@
             #expect(try store.revision() == 3)
             #expect(try await store.undo(author: "lala", id: second)?.revision == 3)
             #expect(try await store.redo(author: "lala")?.revision == 4)
+        }
+
+        @Test func aStoreThatCannotBeReadMakesNoID() throws {
+            let desk = try Desk()
+            desk.store.close()
+            let error = #expect(throws: StoreError.self) { try desk.context.makeCommitID() }
+            #expect(error?.code == .storeClosed)
         }
 
         @Test func anUndoWithAnIDOfAnotherStoreIsRefused() async throws {

@@ -89,7 +89,7 @@ import Testing
     @Test func theyGoWithAFlightThatAnotherHasMadeMeanwhile() async throws {
         let desk = try Desk()
         desk.context.mergePolicy = .mergeStoreWins
-        let id = desk.context.makeCommitID()
+        let id = try desk.context.makeCommitID()
         try desk.renameElsewhere()
         let inserted = Article(title: "flight", notebook: desk.notebook)
         desk.context.insert(inserted)

@@ -25,7 +25,7 @@
             let desk = try Desk()
             let (context, notebook) = (desk.context, desk.notebook)
             notebook.name = "flight"
-            let id = context.makeCommitID()
+            let id = try context.makeCommitID()
             fail(desk, .reportOfCommit)
             let commit = try #require(try await context.save("flight", id: id))
             #expect(commit.id == id && commit.revision == 2 && context.revision == 2)
@@ -43,7 +43,7 @@
             let (context, notebook) = (desk.context, desk.notebook)
             let initial = try desk.dump()
             notebook.name = "flight"
-            let id = context.makeCommitID()
+            let id = try context.makeCommitID()
             fail(desk, .commit)
             let error = await #expect(throws: StoreError.self) {
                 try await context.save("flight", id: id)
@@ -58,7 +58,7 @@
         @Test func outcomesBeforeDuringAndAfter() async throws {
             let desk = try Desk()
             let (context, store) = (desk.context, desk.store)
-            let id = context.makeCommitID()
+            let id = try context.makeCommitID()
             #expect(store.outcome(of: id) == .notCommitted)
             desk.notebook.name = "flight"
             desk.hold()
@@ -79,7 +79,7 @@
         @Test func theSameIDTwiceMakesOneCommit() async throws {
             let desk = try Desk()
             let (context, notebook, article) = (desk.context, desk.notebook, desk.article)
-            let id = context.makeCommitID()
+            let id = try context.makeCommitID()
             notebook.name = "once"
             let commit = try await context.save("once", id: id)
             try desk.elsewhere { other in
@@ -101,7 +101,7 @@
 
         @Test func aRetryInAnotherContextAndInTheStoreOpenedAgainIsTheSameCommit() async throws {
             let desk = try Desk()
-            let id = desk.context.makeCommitID()
+            let id = try desk.context.makeCommitID()
             desk.notebook.name = "once"
             let commit = try await desk.context.save(id: id)
             for store in [desk.store, try reopen(desk)] {
@@ -121,7 +121,7 @@
         func twoContextsWithTheSameIDAtOnceMakeOneCommit(hasLaterEdits: Bool) async throws {
             let desk = try Desk()
             let (context, notebook) = (desk.context, desk.notebook)
-            let id = context.makeCommitID()
+            let id = try context.makeCommitID()
             let other = desk.store.context()
             let theirs = try #require(try other.object(Notebook.self, id: notebook.id))
             desk.hold()
@@ -172,7 +172,7 @@
         @Test func aRetriedSaveThatIsRefusedIsPreparedAgainUnderItsID() async throws {
             let desk = try Desk()
             let (context, notebook) = (desk.context, desk.notebook)
-            let id = context.makeCommitID()
+            let id = try context.makeCommitID()
             try desk.elsewhere { other in
                 let theirs = try other.object(Notebook.self, id: notebook.id)
                 other.insert(Article(title: "theirs", notebook: theirs))
@@ -191,7 +191,7 @@
         ) async throws {
             let desk = try Desk()
             let (context, notebook, article) = (desk.context, desk.notebook, desk.article)
-            let id = context.makeCommitID()
+            let id = try context.makeCommitID()
             let inserted = Article(title: "flight")
             context.insert(inserted)
             notebook.name = "flight"

@@ -54,4 +54,38 @@ import Testing
             error.violations.map(\.message)
                 == Array(repeating: "title must be at least 1 character", count: 3))
     }
+
+    // MARK: Two versions at once
+
+    @Test func eachStoreJudgesByItsOwnValidatorsAndNotWhatOthersHaveSaved() throws {
+        var strict = StoreConfiguration()
+        strict.changeSetValidators = [
+            { save in
+                for change in save.changes.changes where change["title"]?.new == .string("old") {
+                    save.report("the title is of the old version", on: change)
+                }
+            }
+        ]
+        let before = try Store.open(at: directory.file(), for: Notebook.self, Article.self)
+        let after = try Store.open(
+            at: directory.file(), for: Notebook.self, Article.self, configuration: strict)
+        let old = before.context()
+        let article = Article(title: "old")
+        old.insert(article)
+        try old.save()
+        // What the earlier version has saved can be edited by the later one,
+        let new = after.context()
+        let same = try #require(try new.object(Article.self, id: article.id))
+        same.rating = 3
+        #expect(try new.save() != nil)
+        // which does not write it again.
+        new.insert(Article(title: "old"))
+        let error = try #require(throws: ValidationError.self) { try new.save() }
+        #expect(error.violations.map(\.message) == ["the title is of the old version"])
+        try old.refresh()
+        #expect(article.rating == 3)
+        old.insert(Article(title: "old"))
+        #expect(try old.save() != nil)
+        #expect(try after.verify().problems == [])
+    }
 }
