@@ -3,14 +3,17 @@ import StetStore
 /// Finds everything that is wrong with net changes: those of a save, or of an undo.
 struct ChangeSetCheck {
     let store: Store
-    /// The store with the changes on top.
-    let state: WorkingState
+    /// The revision that the changes were made at.
+    let revision: Revision
+    /// The objects that will not exist, beside those that the changes delete.
+    var deleted: Set<ObjectKey> = []
     /// Of stored objects with values that must be unique, those that were changed after it are let
     /// through: what cannot be seen yet is left to the writer, whose refusal makes the save follow.
     let horizon: Revision?
     /// The deletions that were confirmed.
     let confirmed: Set<ObjectKey>
 
+    private var schema: Schema { store.file.schema }
     private var messages: MessageTable { store.configuration.messages }
 
     /// What is wrong with the changes, besides what is known already; what validators look up is
@@ -43,10 +46,10 @@ struct ChangeSetCheck {
     /// The deletions of protected objects that nobody has confirmed.
     private func unconfirmedDeletions(_ net: borrowing NetChanges) -> [Violation] {
         net.items.filter { item in
-            item.kind == .delete && state.schema.isProtected(item.entity)
+            item.kind == .delete && schema.isProtected(item.entity)
                 && !confirmed.contains(ObjectKey(item.entity, item.id))
         }.map { item in
-            .unconfirmedDeletion(of: item.id, state.schema.entities[item.entity], messages)
+            .unconfirmedDeletion(of: item.id, schema.entities[item.entity], messages)
         }
     }
 
@@ -65,7 +68,7 @@ struct ChangeSetCheck {
         let miscounts = try store.file.read { reader in
             // As with unique values.
             let isAhead = try horizon.map { try reader.head().revision > $0 } ?? false
-            return isAhead ? [] : try reader.miscounts(of: net, deleted: state.pending.deleted)
+            return isAhead ? [] : try reader.miscounts(of: net, deleted: deleted)
         }
         if miscounts.isEmpty { return [] }
         return net.schema.violations(miscounts, messages) { net.item($0)?.kind }
@@ -87,7 +90,7 @@ struct ChangeSetCheck {
     private func validate(
         _ net: borrowing NetChanges, failed: Set<ObjectID>
     ) throws -> ([Violation], Lookups) {
-        try PendingStore.withStore(store, state.revision, net) { view in
+        try PendingStore.withStore(store, revision, net) { view in
             var violations: [Violation] = []
             var start = 0
             while start < net.items.count {
@@ -120,7 +123,7 @@ struct ChangeSetCheck {
                 item.kind, item.id, old: old, new: new, isInvalid: failed.contains(item.id), view,
                 messages
             ) { slot in
-                let entity = state.schema.entities[item.entity]
+                let entity = schema.entities[item.entity]
                 return item.kind == .delete
                     ? nil : try RecordBody(net.body(item.after), of: entity).value(slot)
             }
@@ -130,7 +133,7 @@ struct ChangeSetCheck {
 
     private func validateChangeSet(_ net: inout NetChanges) throws -> [Violation] {
         let changes = try net.changeSet()
-        let (violations, lookups) = try PendingStore.withStore(store, state.revision, net) {
+        let (violations, lookups) = try PendingStore.withStore(store, revision, net) {
             view -> [Violation] in
             var validation = ChangeSetValidation(changes: changes, store: view)
             for validator in store.configuration.changeSetValidators { validator(&validation) }

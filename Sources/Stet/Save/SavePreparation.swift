@@ -55,7 +55,8 @@ struct SavePreparation {
         try prepared.changes.collectIndexChanges()
         let confirmed = Set(pending.objects.filter(\.isDeletionConfirmed).map(\.key))
         var check = ChangeSetCheck(
-            store: core.store, state: core.state, horizon: horizon, confirmed: confirmed)
+            store: core.store, revision: core.revision, deleted: core.state.pending.deleted,
+            horizon: horizon, confirmed: confirmed)
         var violations = try pending.misuse + deniedDeletions()
         violations += try check.violations(of: &prepared.changes, besides: violations)
         // A hook may have met a read that failed: what it did, and what is wrong, came of nil.

@@ -77,8 +77,7 @@ extension Store {
     ) throws -> [Violation] {
         if net.isEmpty { return [] }
         var check = ChangeSetCheck(
-            store: self, state: try WorkingState(file.schema, at: revision, with: net),
-            horizon: revision, confirmed: [])
+            store: self, revision: revision, horizon: revision, confirmed: [])
         return try check.violations(of: &net).inTotalOrder()
     }
 }
