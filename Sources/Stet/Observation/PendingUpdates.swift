@@ -102,6 +102,14 @@ extension ContextCore {
     }
 }
 
+extension PendingChanges {
+    /// Has the next edit of each pending object noticed.
+    fileprivate func watchNextEdits() {
+        func watch<M: Model>(_ object: M) { object._$state.flags.insert(.watched) }
+        for entry in objects { watch(entry.object) }
+    }
+}
+
 /// Tells observers of a context that something pending has changed.
 ///
 /// State: the version and the observers, guarded by the mutex.

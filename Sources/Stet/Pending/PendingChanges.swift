@@ -57,12 +57,6 @@ final class PendingChanges {
 
     private func noteChange() { core.pendingSignal?.note() }
 
-    /// Has the next edit of each pending object noticed.
-    func watchNextEdits() {
-        func watch<M: Model>(_ object: M) { object._$state.flags.insert(.watched) }
-        for entry in objects { watch(entry.object) }
-    }
-
     /// Begins to notice edits, or ends it; the objects that were edited since.
     @discardableResult
     func watch(_ isWatching: Bool) -> [any Model] {

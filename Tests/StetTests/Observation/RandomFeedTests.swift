@@ -97,11 +97,13 @@ private final class FeedRun {
         generator = SeededGenerator(seed: seed)
         let store = desk.store
         contexts = ["a", "b"].map { store.context(author: $0) }
-        for index in 0..<4 {
-            contexts[0].insert(Notebook(name: "n\(index)"))
-            contexts[0].insert(Tag(name: "t\(index)"))
+        // Nobody undoes it.
+        try desk.edit(nil) { context in
+            for index in 0..<4 {
+                context.insert(Notebook(name: "n\(index)"))
+                context.insert(Tag(name: "t\(index)"))
+            }
         }
-        try contexts[0].save()
     }
 
     // MARK: Commits
