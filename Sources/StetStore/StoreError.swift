@@ -178,6 +178,16 @@ extension StoreError {
             advice: "Ask for what came after \(floor), or look into a backup.")
     }
 
+    /// A revision that no commit has yet.
+    package static func noSuchRevision(
+        _ revision: Revision, head: Revision, path: String?
+    ) -> StoreError {
+        StoreError(
+            .noSuchRevision, path: path,
+            message: "The last commit is \(head); there is no \(revision).",
+            advice: "Ask for a revision up to the last one.")
+    }
+
     /// A commit id that another store has made.
     static func otherStore(path: String) -> StoreError {
         StoreError(

@@ -19,6 +19,7 @@ package final class StoreFile: Sendable {
     let cause: Cause
     package let storeID: ObjectID
     package let feed: CommitFeed
+    package let refusals = RefusalFeed()
     let writer: WriterThread
     let metrics: StoreMetrics
     let logger: Logger
@@ -133,6 +134,7 @@ package final class StoreFile: Sendable {
         if environment.isForked { return }
         writer.finish()
         feed.end()
+        refusals.end()
     }
 
     package var isClosed: Bool { environment.isClosed }

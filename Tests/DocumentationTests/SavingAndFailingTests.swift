@@ -99,7 +99,7 @@ import Testing
         tag.source = Source(site: "swift.org", pages: [1, 2])
         context.insert(tag)
         let commit = try #require(try context.save())
-        let snapshot = try #require(commit.changes(of: Tag.self).first?.snapshot)
+        let snapshot = try #require(commit.changes(of: Tag.self).first?.new.snapshot)
         #expect(snapshot.slug == "macros" && snapshot.visibility == .everyone)
         #expect(snapshot.source == Source(site: "swift.org", pages: [1, 2]))
     }

@@ -32,7 +32,7 @@ struct CommitFeedTests {
         let library = try Library()
         let file = library.file
         let observers = (0..<4).map { _ in
-            Task { try await take(30, of: Commits(file: file, after: .zero)) }
+            Task { try await take(30, of: Commits(file: file, after: 0)) }
         }
         await untilWaiting(4, file.feed)
         try commit(library, 30)
@@ -45,10 +45,10 @@ struct CommitFeedTests {
         let library = try Library()
         try commit(library, 10)
         for start in 0...9 {
-            let commits = Commits(file: library.file, after: Revision(UInt64(start)))
+            let commits = Commits(file: library.file, after: .revision(Revision(UInt64(start))))
             #expect(try await take(10 - start, of: commits) == Array(library.commits[start...]))
         }
-        let late = Commits(file: library.file, after: library.file.feed.head)
+        let late = Commits(file: library.file, after: .revision(library.file.feed.head))
         try commit(library, 3)
         #expect(try await take(3, of: late) == Array(library.commits[10...]))
         // Each iterator is an observer of its own.
@@ -61,13 +61,13 @@ struct CommitFeedTests {
         try library.reopen()
         #expect(library.file.feed.head == 5)
         try commit(library, 2)
-        let commits = Commits(file: library.file, after: .zero)
+        let commits = Commits(file: library.file, after: 0)
         #expect(try await take(7, of: commits) == library.commits)
     }
 
     @Test func anObserverThatFellBehindTheRingMissesNothing() async throws {
         let library = try Library()
-        let commits = Commits(file: library.file, after: .zero)
+        let commits = Commits(file: library.file, after: 0)
         var iterator = commits.makeAsyncIterator()
         try commit(library, 2)
         #expect(try await iterator.next() == library.commits[0])
@@ -84,7 +84,7 @@ struct CommitFeedTests {
         try commit(library, 1)
         try commit(library, 1, byteCount: 17 << 20)
         try commit(library, 1)
-        let commits = Commits(file: library.file, after: .zero)
+        let commits = Commits(file: library.file, after: 0)
         #expect(try await take(3, of: commits) == library.commits)
     }
 
@@ -92,7 +92,7 @@ struct CommitFeedTests {
         let library = try Library()
         let file = library.file
         let observers = (0..<3).map { _ in
-            Task { try await take(200, of: Commits(file: file, after: .zero)) }
+            Task { try await take(200, of: Commits(file: file, after: 0)) }
         }
         await untilWaiting(3, file.feed)
         try await withThrowingTaskGroup { group in
@@ -120,7 +120,7 @@ struct CommitFeedTests {
         let file = library.file
         for _ in 0..<50 {
             let observers = (0..<3).map { _ in
-                Task { try await take(1, of: Commits(file: file, after: .zero)) }
+                Task { try await take(1, of: Commits(file: file, after: 0)) }
             }
             // Some are cancelled before they wait, some while they do.
             observers[0].cancel()
@@ -131,7 +131,7 @@ struct CommitFeedTests {
             #expect(file.feed.waiterCount == 0)
         }
         try commit(library, 1)
-        #expect(try await take(1, of: Commits(file: file, after: .zero)) == library.commits)
+        #expect(try await take(1, of: Commits(file: file, after: 0)) == library.commits)
     }
 
     @Test func closingEndsTheObserversThatWait() async throws {
@@ -139,7 +139,7 @@ struct CommitFeedTests {
         let file = library.file
         try commit(library, 2)
         let observers = (0..<3).map { _ in
-            Task { try await take(.max, of: Commits(file: file, after: .zero)) }
+            Task { try await take(.max, of: Commits(file: file, after: 0)) }
         }
         await untilWaiting(3, file.feed)
         file.close()
@@ -151,14 +151,14 @@ struct CommitFeedTests {
         let library = try Library()
         try commit(library, 2)
         library.file.close()
-        let commits = Commits(file: library.file, after: library.file.feed.head)
+        let commits = Commits(file: library.file, after: .revision(library.file.feed.head))
         #expect(try await take(1, of: commits) == [])
     }
 
     /// What was acknowledged before the store was closed is still told.
     @Test func anObserverThatIsBehindSeesWhatThereIsBeforeItEnds() async throws {
         let library = try Library()
-        var iterator = Commits(file: library.file, after: .zero).makeAsyncIterator()
+        var iterator = Commits(file: library.file, after: 0).makeAsyncIterator()
         try commit(library, 3)
         #expect(try await iterator.next() == library.commits[0])
         library.file.close()
@@ -170,7 +170,7 @@ struct CommitFeedTests {
 
     @Test func anObserverBehindTheRingOfAClosedStoreIsToldThatItIsClosed() async throws {
         let library = try Library()
-        var iterator = Commits(file: library.file, after: .zero).makeAsyncIterator()
+        var iterator = Commits(file: library.file, after: 0).makeAsyncIterator()
         try commit(library, 1, byteCount: 17 << 20)
         library.file.close()
         await #expect { try await iterator.next() } throws: { error in
@@ -184,7 +184,7 @@ struct CommitFeedTests {
         @Test func nothingIsHeardOfACommitThatFailed() async throws {
             let library = try Library()
             let file = library.file
-            let observer = Task { try await take(2, of: Commits(file: file, after: .zero)) }
+            let observer = Task { try await take(2, of: Commits(file: file, after: 0)) }
             await untilWaiting(1, file.feed)
             file.environment.faults.failNext(.commit, code: LMDBError.inputOutput)
             let error = thrown(StoreError.self) { try library.commit([edit(library)]) }
@@ -214,7 +214,7 @@ struct CommitFeedTests {
                 return chunk
             }
         }
-        var iterator = Commits(file: library.file, after: .zero).makeAsyncIterator()
+        var iterator = Commits(file: library.file, after: 0).makeAsyncIterator()
         await #expect {
             try await iterator.next()
         } throws: { error in

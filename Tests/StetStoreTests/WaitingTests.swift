@@ -132,7 +132,7 @@ struct WaitingTests {
 
     @Test func theRingOfCommitsIsBoundedInMemory() throws {
         let library = try Library()
-        let observer = Commits(file: library.file, after: .zero).makeAsyncIterator()
+        let observer = Commits(file: library.file, after: 0).makeAsyncIterator()
         for number in 1...100 { try library.commit([.insertTag(number)]) }
         // A commit takes about 900 bytes besides those of the journal.
         #expect(library.file.feed.byteCount > 100 * 1_000)

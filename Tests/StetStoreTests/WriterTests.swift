@@ -271,7 +271,7 @@ struct WriterTests {
         let file = file
         let observer = Task {
             var seen: [UInt64] = []
-            for try await commit in Commits(file: file, after: .zero) {
+            for try await commit in Commits(file: file, after: 0) {
                 seen.append(commit.revision.number)
             }
             return seen

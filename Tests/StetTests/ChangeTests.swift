@@ -15,11 +15,11 @@ import Testing
         try await context.save("delete")
 
         let insert = try #require(try await commits.next()?.changes(of: Article.self).first)
-        #expect(insert.kind == .insert && insert.snapshot?.title == "Macros")
+        #expect(insert.kind == .insert && insert.new.snapshot?.title == "Macros")
         #expect(insert.new[\.notebook] == .some(notebook.id) && insert.old[\.title] == nil)
 
         let update = try #require(try await commits.next()?.changes(of: Article.self).first)
-        #expect(update.kind == .update && update.id == article.id && update.snapshot == nil)
+        #expect(update.kind == .update && update.id == article.id && update.new.snapshot == nil)
         #expect(update.changedProperties == ["rating", "notebook"])
         #expect(update.old[\.rating] == 0 && update.new[\.rating] == 3)
         #expect(update.old[\.notebook] == .some(notebook.id))
@@ -30,7 +30,7 @@ import Testing
         #expect(commit.changes(of: Article.self).isEmpty)
         let delete = try #require(commit.changes(of: Notebook.self).first)
         #expect(delete.kind == .delete && delete.old[\.name] == "Swift")
-        #expect(delete.snapshot?.name == "Swift")
+        #expect(delete.old.snapshot?.name == "Swift")
     }
 
     @Test func theCommitIsTheSameFromTheSaveTheFeedAndTheJournal() async throws {

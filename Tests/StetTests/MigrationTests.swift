@@ -150,7 +150,7 @@ private enum Version2 {
         let changes = commits[1].changes(of: Version2.Article.self)
         #expect(changes.count == 1 && changes[0].changedProperties == ["title"])
         #expect(changes[0].old[\.title] == "note 1" && changes[0].new[\.title] == "changed")
-        let inserted = commits[0].changes(of: Version2.Article.self).compactMap(\.snapshot)
+        let inserted = commits[0].changes(of: Version2.Article.self).compactMap(\.new.snapshot)
         #expect(Set(inserted.map(\.title)) == ["note 1", "note 2", "note 3"])
         #expect(inserted.allSatisfy { $0.mood == .merry && $0.words == ["new"] })
         // As it was written.

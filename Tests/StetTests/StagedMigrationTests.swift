@@ -130,7 +130,7 @@ private struct Interruption: Error {}
         #expect(commits.map(\.cause) == [.edit] + Array(repeating: .migration, count: 5))
         #expect(commits.map(\.changeCount) == [3, 0, 3, 0, 1, 2])
         // The models of now show what was.
-        let then = commits[0].changes(of: Person.self).compactMap(\.snapshot)
+        let then = commits[0].changes(of: Person.self).compactMap(\.new.snapshot)
         #expect(then.map(\.fullName) == ["", "", ""])
         #expect(
             commits[2].changes(of: Person.self).map { $0.new[\.fullName] } == people.map(\.fullName)

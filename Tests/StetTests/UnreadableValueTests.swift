@@ -98,8 +98,8 @@ private struct Refusing: CodableAttribute {
         #expect(try older.verify().problems == [])
         let changes = try #require(try older.journal().first).changes(of: Older.Task.self)
         #expect(changes.map(\.id) == [task.id, other.id].sorted())
-        #expect(changes.first { $0.id == task.id }?.snapshot == nil)
-        #expect(changes.first { $0.id == other.id }?.snapshot?.status == .draft)
+        #expect(changes.first { $0.id == task.id }?.new.snapshot == nil)
+        #expect(changes.first { $0.id == other.id }?.new.snapshot?.status == .draft)
     }
 
     @Test(arguments: [

@@ -79,7 +79,7 @@ extension Report {
     private static func lines(
         of change: Change<Package>, _ names: Names
     ) -> [(property: String, change: String)] {
-        if let package = change.snapshot {
+        if let package = change.new.snapshot ?? change.old.snapshot {
             let facts =
                 "\(package.version), section \(names[package.section]), "
                 + "maintainer \(names[package.maintainer])"

@@ -93,7 +93,7 @@ extension Report {
         table(rows)
         line("The first of the packages in it:")
         table(
-            commit.changes(of: Package.self).prefix(3).compactMap(\.snapshot).map { package in
+            commit.changes(of: Package.self).prefix(3).compactMap(\.new.snapshot).map { package in
                 [
                     package.name.shortened(to: 24), package.version.shortened(to: 20),
                     package.installedSize.map { "\($0) KiB" } ?? "", names[package.section],

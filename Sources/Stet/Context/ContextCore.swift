@@ -38,6 +38,10 @@ final class ContextCore {
     private(set) var editDepth = 0
     /// True in the closure of `Store.edit`, which saves when it has returned.
     private(set) var isOfStoreEdit = false
+    /// Tells of pending changes; nil while nobody has observed them.
+    var pendingSignal: PendingSignal?
+    /// The commits that the context has made; created by the first save or feed.
+    private(set) lazy var ownCommits = OwnCommits()
     /// What the last fetch with `prefetch` has read ahead: held so that it stays in memory.
     private var prefetched: [AnyObject] = []
 
@@ -61,6 +65,7 @@ final class ContextCore {
         for case let table? in tables { table.detachAll() }
         tables.deinitialize()
         tables.deallocate()
+        pendingSignal?.end()
     }
 
     var schema: Schema { store.file.schema }

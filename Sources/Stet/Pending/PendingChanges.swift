@@ -48,12 +48,14 @@ final class PendingChanges {
         holders.append(isHeldElsewhere ? nil : entry.object)
     }
 
-    /// Notes an edit while a save settles.
+    /// Notes an edit, for a save that settles and for observers.
     func touch<M: Model>(_ object: M) {
-        guard touched != nil else { return }
+        noteChange()
         object._$state.flags.remove(.watched)
         touched?.append(object)
     }
+
+    private func noteChange() { core.pendingSignal?.note() }
 
     /// Begins to notice edits, or ends it; the objects that were edited since.
     @discardableResult
@@ -84,6 +86,7 @@ final class PendingChanges {
     /// Changes what an object begins with and shows, with what the lists of members are told of it.
     func change(_ object: some Model, _ body: (inout PendingObject) -> Void) {
         let index = Int(object._$pendingIndex)
+        noteChange()
         override(object, objects[index], isTaken: true)
         var entry = objects[index]
         let before = entry
@@ -125,6 +128,7 @@ final class PendingChanges {
 
     private func put(_ key: LinkKey, _ membership: Membership, below: Membership) {
         guard let ends = state.schema.ends(ofLink: key.link) else { return }
+        noteChange()
         let isChanged = membership != below
         links[key] = isChanged ? PendingLink(below: below, now: membership) : nil
         let override = isChanged ? membership : nil
@@ -165,6 +169,7 @@ final class PendingChanges {
     func rollBack<M: Model>(_ object: M) {
         let index = Int(object._$state.pendingIndex)
         guard objects.indices.contains(index) else { return }
+        noteChange()
         let entry = objects[index]
         let wasNew = object._$isNew
         let referrers = wasNew ? try? referrersInMemory(of: object) : nil
@@ -203,6 +208,7 @@ final class PendingChanges {
     /// Goes back to the last saved state: nothing is pending.
     func rollBackEverything() {
         core.voidSnapshots()
+        noteChange()
         let (before, held) = (objects, holders)
         objects = []
         holders = []
@@ -262,6 +268,7 @@ final class PendingChanges {
     ///   - isRewinding: true when the context goes back to the revision of the capture.
     func restore(_ capture: Capture, isRewinding: Bool = false) {
         mayReferToUninserted = true
+        noteChange()
         let before = (objects, holders)
         let isPrefix =
             capture.entries.count <= objects.count
@@ -331,6 +338,7 @@ final class PendingChanges {
         let sent = Sent(
             objects: objects, holders: holders, flags: objects.map { $0.object._$flags },
             links: links, snapshots: core.takeSnapshots(), layer: state.pending)
+        noteChange()
         for entry in objects { entry.object._$becomeSaved() }
         objects = []
         holders = []
@@ -345,6 +353,7 @@ final class PendingChanges {
     ///
     /// - Precondition: nothing is pending.
     func takeBack(_ sent: Sent) {
+        noteChange()
         objects = sent.objects
         holders = sent.holders
         links = sent.links
@@ -403,6 +412,7 @@ final class PendingChanges {
     ///   - base: what it begins with; nil for what it began with before.
     func resume(_ entry: Capture.Entry, showing current: AnyObject, onto base: AnyObject? = nil) {
         let object = entry.object
+        noteChange()
         core.takeBack(object)
         let index = objects.count
         var pending = entry.pending

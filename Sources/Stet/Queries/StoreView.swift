@@ -82,9 +82,7 @@ extension Store {
     public func view(asOf revision: Revision) throws -> StoreView {
         let head = try self.revision()
         guard revision <= head else {
-            throw StoreError(
-                .noSuchRevision, message: "The last commit is \(head); there is no \(revision).",
-                advice: "Ask for a revision up to the last one.")
+            throw StoreError.noSuchRevision(revision, head: head, path: path)
         }
         let floor = try floor()
         if revision < floor {

@@ -26,6 +26,8 @@ final class SaveInProgress: CommitWork {
     /// The commit that a retry has found in the journal.
     private(set) var repeated: Commit?
 
+    /// The id of the commit that the last preparation asks for.
+    private(set) var sentID: CommitID?
     /// What was sent off, while the writer has it.
     var sent: PendingChanges.Sent?
     private(set) var submission: Submission?
@@ -52,6 +54,7 @@ final class SaveInProgress: CommitWork {
     }
 
     var isRetry: Bool { id != nil }
+    var label: String? { attributes.label }
 
     /// The save was overtaken, and cannot be prepared again.
     var contention: any Error {
@@ -88,12 +91,21 @@ final class SaveInProgress: CommitWork {
             stamped = prepared.stamped
             if prepared.changes.isEmpty { return nil }
             try notifyWillCommit(prepared)
+            let base = id?.base ?? core.revision
+            let token = try id?.token ?? core.store.file.token(at: core.revision)
             encoded = try prepared.encoded(
-                attributes: attributes, base: id?.base ?? core.revision,
-                token: try id?.token ?? core.store.file.token(at: core.revision),
+                attributes: attributes, base: base, token: token,
                 time: time.timeIntervalSinceReferenceDate, for: purpose)
+            noteSent(CommitID(store: core.store.file.storeID, base: base, token: token))
             return encoded
         }
+    }
+
+    /// Notes the commit that is asked for, instead of one that was refused.
+    func noteSent(_ id: CommitID?) {
+        if let sentID { core.ownCommits.refuse(sentID) }
+        if let id { core.ownCommits.send(id) }
+        sentID = id
     }
 
     private func notifyWillCommit(_ prepared: borrowing PreparedSave) throws {

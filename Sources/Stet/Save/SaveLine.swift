@@ -154,6 +154,7 @@ final class SaveLine {
         }
         core.state.sent = nil
         save.committed = commit.revision
+        core.ownCommits.land(commit.id, commit.revision)
         last = commit.revision
         StoreFollower(core).show(commit)
         withExtendedLifetime(sent) {}
@@ -197,6 +198,10 @@ final class SaveLine {
             core.fail(error)
             return error
         }
+        save.noteSent(nil)
+        core.store.report(
+            error, author: core.author, scope: core.scope, label: save.label,
+            rejected: core.changes())
         if let start = save.start {
             // What it was refused for can be looked at, where nothing has to be merged for that.
             let hasMoved = core.revision != start.revision

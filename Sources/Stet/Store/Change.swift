@@ -3,33 +3,37 @@ public import StetStore
 /// The effect of a commit on one object of a model: the same value whether it comes from a save, an
 /// observer or the journal.
 public struct Change<M: Model>: Sendable, Equatable {
-    /// What happened to the object.
+    /// What happened to the object; a change of its links alone is an update.
     public let kind: ChangeKind
     /// The object.
     public let id: ObjectID
     /// The values before: for an update those of the changed properties, for a delete all, for an
     /// insert none.
-    public let old: ChangedValues<M>
+    public internal(set) var old: ChangedValues<M>
     /// The values after: for an update those of the changed properties, for an insert all, for a
     /// delete none.
-    public let new: ChangedValues<M>
+    public internal(set) var new: ChangedValues<M>
 
     /// For an update the names of the changed properties, for an insert and a delete of all.
     public let changedProperties: [String]
+
+    /// The changes of relationships between many and many, and of those without an inverse: by
+    /// whichever end they were changed, they are told of the objects at both.
+    public let relationships: [RelationshipChange]
 
     /// The names of the properties with values that were redacted, which are in neither `old` nor
     /// `new`.
     public let redactedProperties: [String]
 
-    /// All values of an inserted or deleted object; nil for an update, and when a value means
-    /// nothing to its type or was redacted.
-    public let snapshot: M.Snapshot?
-
-    init(_ change: JournalChange, _ history: SchemaHistory, from revision: Int) throws {
+    init(
+        _ change: JournalChange, _ history: SchemaHistory, from revision: Int,
+        sources: [RelationshipChange] = []
+    ) throws {
         let plain = try ObjectChange(change, history, from: revision)
         kind = change.kind
         id = change.id
         changedProperties = plain.properties.map(\.name)
+        relationships = plain.relationships + sources
         redactedProperties = plain.properties.filter { $0.redacted != RedactedSides() }.map(\.name)
         old = ChangedValues(
             kind == .insert
@@ -37,13 +41,35 @@ public struct Change<M: Model>: Sendable, Equatable {
         new = ChangedValues(
             kind == .delete
                 ? [] : plain.properties.filter { !$0.redacted.new }.map { ($0.name, $0.new) })
-        if change.kind == .update || !redactedProperties.isEmpty {
-            snapshot = nil
-        } else {
-            let upcast = try history.upcast(ofEntity: change.entity, from: revision)
-            snapshot = try? (try upcast?.apply(to: change.payload) ?? Array(change.payload))
-                .withUnsafeBytes { try M._$decode(change.id, $0) }
-        }
+        if kind == .update || !redactedProperties.isEmpty { return }
+        let upcast = try history.upcast(ofEntity: change.entity, from: revision)
+        let snapshot = try? (try upcast?.apply(to: change.payload) ?? Array(change.payload))
+            .withUnsafeBytes { try M._$decode(change.id, $0) }
+        if kind == .insert { new.snapshot = snapshot } else { old.snapshot = snapshot }
+    }
+
+    /// The change of an object whose record stays as it is, while sources are linked to it or
+    /// unlinked from it.
+    init(_ id: ObjectID, sources: [RelationshipChange]) {
+        kind = .update
+        self.id = id
+        old = ChangedValues([])
+        new = ChangedValues([])
+        changedProperties = []
+        relationships = sources
+        redactedProperties = []
+    }
+
+    /// Returns the change of the members of a relationship, as in `change.members(of: \.tags)`, or
+    /// nil when it is not among `relationships`.
+    ///
+    /// Members that refer to the object with a reference of their own are changes of theirs.
+    public func members<Member: Model>(
+        of relationship: (M.Fields) -> ToManyField<Member>
+    ) -> RelationshipChange? {
+        let field = relationship(M.fields)
+        let name = M._$description.relationships[field.relationship].name
+        return relationships.first { $0.name == name }
     }
 }
 
@@ -51,6 +77,12 @@ public struct Change<M: Model>: Sendable, Equatable {
 /// `change.old[\.title]`.
 public struct ChangedValues<M: Model>: Sendable, Equatable {
     private let values: [String: Value]
+
+    /// All values of the object: after an insert and before a delete; before and after an update
+    /// where the observer has asked for them.
+    ///
+    /// Nil otherwise, and when a value means nothing to its type or was redacted.
+    public internal(set) var snapshot: M.Snapshot?
 
     init(_ values: [(String, Value)]) {
         self.values = Dictionary(uniqueKeysWithValues: values)
@@ -71,15 +103,30 @@ extension Commit {
     ///
     /// - Complexity: O(changes of the commit).
     public func changes<M: Model>(of type: M.Type) -> [Change<M>] {
+        // Cannot throw: the bytes were encoded by this process, or validated when they were read.
+        (try? changes(of: type) { _ in true }) ?? []
+    }
+
+    /// The changes of those objects of a model that are wanted, in ascending order of id; others
+    /// are not decoded.
+    ///
+    /// `isWanted` says it by the header of a change; it is not asked about objects that are targets
+    /// of changed links.
+    func changes<M: Model>(
+        of type: M.Type, where isWanted: (JournalChange) throws -> Bool
+    ) throws -> [Change<M>] {
         guard let entity = history.current.number(ofEntity: M._$name) else { return [] }
         let revision = schema.revision
+        var sources = try changesOfSources(ofEntity: entity)
         var changes: [Change<M>] = []
-        // Cannot throw: the bytes were encoded by this process, or validated when they were read.
-        try? forEachChange { change in
-            if change.entity == entity {
-                changes.append(try Change(change, history, from: revision))
-            }
+        try forEachChange { change in
+            guard change.entity == entity else { return }
+            let linked = sources.removeValue(forKey: change.id) ?? []
+            guard try !linked.isEmpty || isWanted(change) else { return }
+            changes.append(try Change(change, history, from: revision, sources: linked))
         }
-        return changes
+        if sources.isEmpty { return changes }
+        changes += sources.map { Change($0.key, sources: $0.value) }
+        return changes.sorted { $0.id < $1.id }
     }
 }

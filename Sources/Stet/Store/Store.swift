@@ -121,14 +121,6 @@ public final class Store: Sendable {
         try file.head().revision
     }
 
-    /// The commits made from now on, as they are made: every one, in order, once.
-    ///
-    /// Nothing waits for observers. The sequence ends when the store is closed.
-    public var commits: Commits {
-        // Without a head to read, the observer meets the failure when it begins.
-        Commits(file: file, after: (try? revision()) ?? file.feed.head)
-    }
-
     /// The outcome of the commit with an id, in this process or another: after a crash, or after
     /// `UnknownOutcomeError`.
     ///

@@ -22,8 +22,8 @@ extension Store {
     func takeBack(_ work: inout UndoWork) throws -> Commit? {
         do {
             return Self.written(try file.commit(&work))
-        } catch let refusal as UndoWork.Refusal {
-            throw Self.error(of: refusal)
+        } catch {
+            throw refused(work, error)
         }
     }
 
@@ -32,14 +32,21 @@ extension Store {
         var work = work
         do {
             return Self.written(try await file.commit(&work))
-        } catch let refusal as UndoWork.Refusal {
-            throw Self.error(of: refusal)
+        } catch {
+            throw refused(work, error)
         }
     }
 
     /// A commit that changes nothing but a stack is none for those who undo.
     private static func written(_ commit: Commit?) -> Commit? {
         commit.flatMap { $0.changeCount == 0 ? nil : $0 }
+    }
+
+    /// Tells observers of work that was refused; the error that its caller is thrown.
+    private func refused(_ work: UndoWork, _ error: any Error) -> any Error {
+        let error = (error as? UndoWork.Refusal).map(Self.error) ?? error
+        report(error, of: work)
+        return error
     }
 
     private static func error(of refusal: UndoWork.Refusal) -> any Error {

@@ -105,7 +105,7 @@ struct RetentionTests {
         try title("three")
         try store.requestRedaction(of: Article.self, id: article, \.title).confirm()
         let changes = try store.journal().map { try #require($0.changes(of: Article.self).first) }
-        #expect(changes[0].snapshot == nil && changes[0].new[\.title] == nil)
+        #expect(changes[0].new.snapshot == nil && changes[0].new[\.title] == nil)
         #expect(changes[0].new[\.rating] == 0 && changes[0].redactedProperties == ["title"])
         #expect(changes[2].old[\.title] == nil && changes[2].new[\.title] == "three")
         #expect(changes.map(\.redactedProperties) == [["title"], ["title"], ["title"]])

@@ -1,0 +1,48 @@
+import StetStore
+import Synchronization
+
+/// The commits that a context has made, for observers that leave them out.
+///
+/// A commit is known from before it is written, so that an observer that is faster than the context
+/// knows it, too.
+///
+/// State: the commits, guarded by the mutex.
+final class OwnCommits: Sendable {
+    private struct State {
+        /// The ids of commits that may have been made.
+        var sent: Set<CommitID> = []
+        /// The revisions of those that were made, in ascending order, without gaps in each.
+        var ranges: [ClosedRange<UInt64>] = []
+    }
+    private let state = Mutex(State())
+
+    init() {}
+
+    /// Notes a commit that is about to be made.
+    func send(_ id: CommitID) { state.withLock { _ = $0.sent.insert(id) } }
+
+    /// Notes that a commit was refused.
+    func refuse(_ id: CommitID) { state.withLock { _ = $0.sent.remove(id) } }
+
+    /// Notes that a commit was made.
+    func land(_ id: CommitID, _ revision: Revision) {
+        state.withLock { state in
+            state.sent.remove(id)
+            let number = revision.number
+            if let last = state.ranges.last, last.upperBound + 1 == number {
+                state.ranges[state.ranges.count - 1] = last.lowerBound...number
+            } else if state.ranges.last.map({ $0.upperBound < number }) ?? true {
+                state.ranges.append(number...number)
+            }
+        }
+    }
+
+    func contains(_ commit: Commit) -> Bool {
+        state.withLock { state in
+            if state.sent.contains(commit.id) { return true }
+            let number = commit.revision.number
+            let index = state.ranges.partitionPoint { $0.upperBound < number }
+            return state.ranges.element(at: index)?.contains(number) ?? false
+        }
+    }
+}

@@ -1,0 +1,96 @@
+public import StetStore
+
+// What happens in a store, for those who follow it.
+
+extension Store {
+    /// The commits made from now on, as they are made: every one, in order, once.
+    ///
+    /// These are `commits(after: .now)`. Nothing waits for observers.
+    public var commits: Commits { commits(after: .now) }
+
+    /// Returns the commits after a revision, from the journal and then as they are made: every one,
+    /// in order, once, whichever process makes them.
+    ///
+    /// ```swift
+    /// for try await commit in store.commits(after: .revision(lastSeen)) { … }
+    /// ```
+    ///
+    /// An observer that keeps the revision of the last commit it has dealt with, and begins after
+    /// it the next time, misses none and gets none twice.
+    ///
+    /// - Parameter start: a revision, `.beginning` for all that the journal still has, or `.now`.
+    /// - Returns: a sequence that ends when the store is closed. It throws `StoreError`
+    ///   (`.historyTrimmed`), which names the revision that the journal begins after, when a commit
+    ///   that comes next was trimmed.
+    public func commits(after start: FeedStart) -> Commits {
+        Commits(file: file, after: resolved(start))
+    }
+
+    /// Returns the changes of the objects of one model, commit by commit, as they are made.
+    ///
+    /// ```swift
+    /// for try await event in store.changes(of: Article.self) {
+    ///     for change in event.changes { … }
+    /// }
+    /// ```
+    ///
+    /// Methods of `Changes` narrow it down: to some objects, properties, authors or causes.
+    /// Observers that a commit does not concern are not woken, and nothing is decoded for them.
+    ///
+    /// - Parameters:
+    ///   - type: the model.
+    ///   - start: a revision, `.beginning` for all that the journal still has, or `.now`.
+    /// - Returns: a sequence that ends when the store is closed.
+    public func changes<M: Model>(of type: M.Type, after start: FeedStart = .now) -> Changes<M> {
+        Changes(store: self, after: resolved(start))
+    }
+
+    /// Returns the changes of those objects of one model that satisfy a condition before or after
+    /// the change.
+    ///
+    /// ```swift
+    /// let good = store.changes(of: Article.self, when: .entering) { $0.rating >= 3 }
+    /// for try await event in good { … }
+    /// ```
+    ///
+    /// The condition is one of the query language. It sees the store at the revision of the commit
+    /// and at the one before, so that references and members in it are those of then; but only a
+    /// change of the object itself is looked at.
+    ///
+    /// - Parameters:
+    ///   - type: the model.
+    ///   - start: a revision, `.beginning` for all that the journal still has, or `.now`.
+    ///   - side: which of the states of the object must satisfy the condition. Defaults to
+    ///     `.either`.
+    ///   - condition: the condition.
+    /// - Returns: a sequence that ends when the store is closed.
+    public func changes<M: Model>(
+        of type: M.Type, after start: FeedStart = .now, when side: ConditionSide = .either,
+        @QueryBuilder where condition: (M.Fields) -> QueryExpression<Bool>
+    ) -> Changes<M> {
+        var changes = changes(of: type, after: start)
+        changes.filter.condition = condition(M.fields).node
+        changes.filter.side = side
+        return changes
+    }
+
+    /// The revisions that the store moves to from now on, for those who only want to know that it
+    /// has moved: one for all commits since the one before.
+    ///
+    /// No commit is read, decoded or kept for it.
+    public var signals: Signals {
+        Signals(file: file, after: (try? revision()) ?? file.feed.head)
+    }
+
+    /// The saves and undos of this process that are refused or rolled back from now on.
+    ///
+    /// They are no commits, and no journal keeps them.
+    public var refusals: Refusals { Refusals(file.refusals) }
+
+    /// Names the present as a revision.
+    private func resolved(_ start: FeedStart) -> FeedStart {
+        guard start == .now else { return start }
+        // Without a head to read, the observer meets the failure when it begins.
+        return .revision((try? revision()) ?? file.feed.head)
+    }
+}

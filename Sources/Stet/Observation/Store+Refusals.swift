@@ -1,0 +1,33 @@
+import StetStore
+
+extension Store {
+    /// Tells observers of a save or an undo that was refused; what was rejected is looked at only
+    /// when somebody observes.
+    func report(
+        _ error: any Error, author: String?, scope: String?, label: String?,
+        rejected: @autoclosure () -> ChangeSet
+    ) {
+        guard file.refusals.isObserved, !(error is UnknownOutcomeError) else { return }
+        let violations = (error as? ValidationError)?.violations ?? []
+        let known: ChangeSet? =
+            switch error {
+            case let error as ValidationError: error.rejected
+            case let error as ConflictError: error.rejected
+            default: nil
+            }
+        file.refusals.publish(
+            Refusal(
+                time: configuration.clock(), author: author, scope: scope, label: label,
+                error: error, violations: violations, rejected: known ?? rejected()))
+    }
+
+    /// The same for work that takes commits back.
+    func report(_ error: any Error, of work: UndoWork) {
+        var (author, scope) = (work.author, work.scope)
+        switch work.request {
+        case .undo(let owner), .redo(let owner): (author, scope) = (owner.author, owner.scope)
+        case .revert: break
+        }
+        report(error, author: author, scope: scope, label: nil, rejected: ChangeSet())
+    }
+}

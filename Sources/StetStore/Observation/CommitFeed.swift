@@ -1,0 +1,250 @@
+import DequeModule
+import StetLMDB
+
+/// Tells observers in this process of commits, in order.
+///
+/// Nobody's slowness holds up a commit: recent commits are kept in a ring that is bounded in bytes,
+/// and who has fallen behind it reads the journal. Without observers nothing is kept, and an
+/// observer whom a commit does not concern is not woken.
+///
+/// State: the ring, the observers and the counts, guarded by the monitor.
+package final class CommitFeed: Sendable {
+    /// The bytes of memory that the ring holds at most, about.
+    static let ringByteCount = 16 << 20
+    /// The waiting observers that are woken by the one who publishes; more are woken by a task.
+    private static let wakeLimit = 2
+
+    /// The work that a feed has done for its observers since the store was opened.
+    package struct Counts: Hashable, Sendable {
+        /// Waiting observers that were woken.
+        package var wakes = 0
+        /// Journal entries that observers have looked at.
+        package var entries = 0
+        /// Changes that were decoded into values of a model.
+        package var decodedChanges = 0
+
+        package init(wakes: Int = 0, entries: Int = 0, decodedChanges: Int = 0) {
+            self.wakes = wakes
+            self.entries = entries
+            self.decodedChanges = decodedChanges
+        }
+    }
+
+    private struct State {
+        /// Without gaps, up to the head.
+        var ring: Deque<Commit> = []
+        var byteCount = 0
+        var head: Revision
+        var routes = FeedRoutes()
+        var nextWaiter: UInt64 = 0
+        var isEnded = false
+        var counts = Counts()
+    }
+    private let state: Monitor<State>
+
+    init(head: Revision) {
+        state = Monitor(State(head: head))
+    }
+
+    /// The last revision that was published.
+    package var head: Revision { state.withLock { $0.head } }
+
+    /// The number of observers.
+    package var observerCount: Int { state.withLock { $0.routes.count } }
+
+    /// The number of observers that commits are kept for.
+    var keeperCount: Int { state.withLock { $0.routes.keeperCount } }
+
+    /// The number of observers that are waiting now.
+    package var waiterCount: Int { state.withLock { $0.routes.waiterCount } }
+
+    /// The bytes of memory that the ring holds, about.
+    package var byteCount: Int { state.withLock { $0.byteCount } }
+
+    /// The work that was done for observers.
+    package var counts: Counts { state.withLock { $0.counts } }
+
+    /// Counts work that was done for an observer.
+    package func count(_ change: (inout Counts) -> Void) { state.withLock { change(&$0.counts) } }
+
+    // MARK: Publishing
+
+    /// Makes commits known.
+    ///
+    /// They follow each other; what is known already is left out. Where they do not follow the
+    /// head, those between are left to the journal.
+    func publish(_ commits: [Commit]) {
+        let wakes = state.withLock { state in
+            var wakes: [FeedRoutes.Wake] = []
+            for commit in commits where commit.revision > state.head {
+                let before = state.head
+                state.head = commit.revision
+                if commit.revision == before.next {
+                    wakes += state.routes.take(for: commit, seen: before)
+                } else {
+                    Self.clear(&state)
+                    wakes += state.routes.takeAll(seen: before)
+                }
+                if state.routes.keeperCount == 0 { continue }
+                state.ring.append(commit)
+                state.byteCount += commit.memoryByteCount
+            }
+            while state.byteCount > Self.ringByteCount, let first = state.ring.popFirst() {
+                state.byteCount -= first.memoryByteCount
+            }
+            state.counts.wakes += wakes.count
+            return wakes
+        }
+        Self.wake(wakes)
+    }
+
+    /// Makes known that there are commits up to `head`; observers read them from the journal.
+    func advance(to head: Revision) {
+        let wakes = state.withLock { state in
+            guard head > state.head else { return [FeedRoutes.Wake]() }
+            Self.clear(&state)
+            defer { state.head = head }
+            let wakes = state.routes.takeAll(seen: state.head)
+            state.counts.wakes += wakes.count
+            return wakes
+        }
+        Self.wake(wakes)
+    }
+
+    /// Lets observers read what they have not seen from the journal, as it is by now.
+    package func forgetRing() { state.withLock { Self.clear(&$0) } }
+
+    private static func clear(_ state: inout State) {
+        state.ring = []
+        state.byteCount = 0
+    }
+
+    /// Waking one takes about a microsecond, which the writer must not spend on each of a hundred.
+    private static func wake(_ wakes: [FeedRoutes.Wake]) {
+        if wakes.count <= wakeLimit {
+            for wake in wakes { wake.waiter.resume(returning: wake.seen) }
+        } else {
+            Task.detached { for wake in wakes { wake.waiter.resume(returning: wake.seen) } }
+        }
+    }
+
+    /// Lets every observer end once it has seen what there is.
+    func end() {
+        let wakes = state.withLock { state in
+            state.isEnded = true
+            return state.routes.takeAll(seen: state.head)
+        }
+        Self.wake(wakes)
+    }
+
+    // MARK: Observers
+
+    /// Stands for one observer; when it goes, nothing of the observer is left.
+    package final class Observer: Sendable {
+        fileprivate let feed: CommitFeed
+        fileprivate let number: UInt64
+        /// The changes that the observer wants; nil for all of them.
+        let interest: FeedInterest?
+
+        /// An observer of everything, or of what may concern an interest.
+        ///
+        /// With `keepsCommits` false it asks for no commit, and none is kept for it.
+        package init(
+            _ feed: CommitFeed, _ interest: FeedInterest? = nil, keepsCommits: Bool = true
+        ) {
+            self.feed = feed
+            self.interest = interest
+            number = feed.state.withLock { state in
+                state.routes.add(interest, keepsCommits: keepsCommits)
+            }
+        }
+
+        deinit {
+            feed.state.withLock { state in
+                state.routes.remove(number)
+                if state.routes.keeperCount == 0 { CommitFeed.clear(&state) }
+            }
+        }
+
+        /// Waits until something after `seen` may concern the observer, the feed has ended, or the
+        /// task is cancelled.
+        ///
+        /// - Returns: the revision up to which nothing concerns the observer.
+        package func wait(after seen: Revision) async -> Revision {
+            await feed.wait(after: seen, number)
+        }
+    }
+
+    /// What an observer that has seen everything up to a revision does next.
+    package enum Step {
+        case deliver(Commit)
+        /// What comes next is only in the journal; the last commit that is known to be there.
+        case readJournal(through: Revision)
+        case wait
+        case end
+    }
+
+    package func step(after seen: Revision) -> Step {
+        state.withLock { state in
+            guard state.head > seen else { return state.isEnded ? .end : .wait }
+            guard let first = state.ring.first?.revision, first <= seen.next else {
+                return .readJournal(
+                    through: state.ring.first?.revision.previous ?? state.head)
+            }
+            return .deliver(state.ring[Int(seen.next.number - first.number)])
+        }
+    }
+
+    private func wait(after seen: Revision, _ observer: UInt64) async -> Revision {
+        let number = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let resumesNow = state.withLock { state in
+                    if state.isEnded || state.head > seen || Task.isCancelled { return true }
+                    state.routes.wait(continuation, numbered: number, of: observer)
+                    return false
+                }
+                if resumesNow { continuation.resume(returning: seen) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { $0.routes.takeWaiter(numbered: number, of: observer) }
+            waiter?.resume(returning: seen)
+        }
+    }
+}
+
+// MARK: - Commits of other processes
+
+extension StoreFile {
+    /// Foreign commits that are read ahead for the observers at most; more are left to each of
+    /// them.
+    private static let readAheadLimit = 10_000
+
+    /// Makes known what other processes have committed, up to `last` or to the head.
+    ///
+    /// A failure is left to the observers, who meet it when they read the journal.
+    func catchUp(through last: Revision? = nil) {
+        if let last, feed.head >= last { return }
+        do {
+            try read { reader in
+                let head = min(try reader.head().revision, last ?? Revision(.max))
+                var revision = feed.head
+                guard head > revision else { return }
+                if feed.keeperCount > 0, head.number - revision.number <= Self.readAheadLimit {
+                    while revision < head {
+                        revision = revision.next
+                        feed.publish([try reader.commit(revision)])
+                    }
+                }
+                feed.advance(to: head)
+            }
+        } catch {
+            // Where the schema is another the head can still be read, so that they wake.
+            let head = try? environment.read { try Head.read(in: $0).revision }
+            if let reached = last ?? head { feed.advance(to: reached) }
+        }
+    }
+}

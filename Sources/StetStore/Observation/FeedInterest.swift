@@ -1,0 +1,88 @@
+/// The changes that an observer wants, as far as the headers of journal entries show them.
+///
+/// A commit that it excludes concerns the observer in no way; one that it includes may still turn
+/// out not to. It is data, so that the thread that commits runs no code of users.
+package struct FeedInterest: Sendable, Hashable {
+    /// One end of a type of links, as a relationship of the objects of interest.
+    package struct LinkEnd: Sendable, Hashable {
+        package let link: Int
+        /// True when the objects of interest are the sources of the links.
+        package let isOfSources: Bool
+
+        package init(link: Int, isOfSources: Bool) {
+            self.link = link
+            self.isOfSources = isOfSources
+        }
+    }
+
+    /// The entity of the objects.
+    package let entity: EntityNumber
+    /// The objects; nil for all of the entity.
+    package var objects: Set<ObjectID>?
+    /// The properties, all of which an insert and a delete change; nil for all of them.
+    package var slots: Set<Slot>?
+    /// The relationships between many and many, by their links.
+    package var links: Set<LinkEnd>
+    /// The authors of the commits; nil for all of them.
+    package var authors: Set<String>?
+
+    /// An interest in everything that happens to the objects of an entity.
+    package init(inEntity entity: EntityNumber, of schema: Schema) {
+        self.entity = entity
+        links = Set(
+            schema.ends(ofOwner: entity).compactMap { end in
+                switch end.source {
+                case .reference: nil
+                case .targets(let link): LinkEnd(link: link, isOfSources: true)
+                case .sources(let link): LinkEnd(link: link, isOfSources: false)
+                }
+            })
+    }
+
+    /// True when a commit may change what the observer wants.
+    ///
+    /// - Complexity: O(changes of the commit); values are not decoded.
+    func includes(_ commit: Commit) throws -> Bool {
+        guard includesAuthor(of: commit) else { return false }
+        // Slots of an earlier schema are others.
+        let comparesSlots = commit.isOfPresentSchema
+        var isIncluded = false
+        try commit.forEachChange { change in
+            isIncluded = try isIncluded || includes(change, comparesSlots: comparesSlots)
+        }
+        return isIncluded
+    }
+
+    func includesAuthor(of commit: Commit) -> Bool {
+        guard let authors else { return true }
+        return commit.author.map(authors.contains) ?? false
+    }
+
+    /// True when a change of an object, or of its links, may be one that the observer wants.
+    package func includes(_ change: JournalChange, comparesSlots: Bool) throws -> Bool {
+        if change.entity == entity, objects?.contains(change.id) ?? true,
+            try includesValues(of: change, comparesSlots)
+        {
+            return true
+        }
+        guard change.changesLinks, !links.isEmpty else { return false }
+        return try change.links().contains { includes($0.key) }
+    }
+
+    private func includesValues(of change: JournalChange, _ comparesSlots: Bool) throws -> Bool {
+        guard let slots, change.kind == .update, comparesSlots else { return change.changesRecord }
+        return try change.changedCells().contains { slots.contains($0.slot) }
+    }
+
+    private func includes(_ key: LinkKey) -> Bool {
+        (links.contains(LinkEnd(link: key.link, isOfSources: true))
+            && objects?.contains(key.source) ?? true)
+            || (links.contains(LinkEnd(link: key.link, isOfSources: false))
+                && objects?.contains(key.target) ?? true)
+    }
+}
+
+extension Commit {
+    /// True when its changes were written with the schema that the store has now.
+    package var isOfPresentSchema: Bool { schema.revision == history.current.revision }
+}

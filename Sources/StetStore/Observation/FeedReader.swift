@@ -1,0 +1,117 @@
+import Metrics
+
+/// Where an observer begins.
+public enum FeedStart: Hashable, Sendable, ExpressibleByIntegerLiteral {
+    /// After the commit with this number, which need not be in the journal any more; 0 for all
+    /// commits that were ever made.
+    case revision(Revision)
+    /// With the first commit that the journal still has when the observer begins.
+    case beginning
+    /// After the commit that is the last one when the sequence is made.
+    case now
+
+    /// The revision with this number.
+    public init(integerLiteral value: UInt64) { self = .revision(Revision(value)) }
+}
+
+/// The position of one observer: the loop by which every feed of commits is read, from the ring or,
+/// where that does not reach back, from the journal.
+package struct FeedReader: Sendable {
+    /// Journal entries that are looked at in one read.
+    private static let batchCount = 256
+
+    private let file: StoreFile
+    private let observer: CommitFeed.Observer
+    private let start: FeedStart
+    /// The revision up to which everything was delivered or does not concern the observer; nil
+    /// until the observer begins.
+    private var seen: Revision?
+
+    /// A position of an observer of everything, or of what may concern an interest.
+    package init(file: StoreFile, after start: FeedStart, _ interest: FeedInterest? = nil) {
+        self.file = file
+        self.start = start
+        observer = CommitFeed.Observer(file.feed, interest)
+        // The thread begins to look for the commits of other processes.
+        try? file.writer.attend()
+    }
+
+    /// The next commit that may concern the observer; nil when the store was closed or the task
+    /// cancelled.
+    ///
+    /// Where it throws the position has not moved.
+    ///
+    /// - Throws: `StoreError`.
+    package mutating func next(
+        isolation actor: isolated (any Actor)? = #isolation
+    ) async throws -> Commit? {
+        var seen = try seen ?? begin()
+        while !Task.isCancelled {
+            self.seen = seen
+            switch file.feed.step(after: seen) {
+            case .end: return nil
+            case .wait:
+                try file.writer.begin()
+                seen = max(seen, await observer.wait(after: seen))
+            case .deliver(let commit):
+                seen = commit.revision
+                if try observer.interest?.includes(commit) ?? true { return deliver(commit) }
+            case .readJournal(let last):
+                let found = try read(after: seen, through: last)
+                seen = found.reached
+                if let commit = found.commit { return deliver(commit) }
+                // A long way without a commit of interest is no reason to keep others waiting.
+                await Task.yield()
+            }
+        }
+        self.seen = seen
+        return nil
+    }
+
+    /// Moves back to where a commit that was delivered comes next.
+    package mutating func giveBack(_ commit: Commit) { seen = commit.revision.previous }
+
+    private func begin() throws -> Revision {
+        switch start {
+        case .beginning: return try file.read { try $0.floor() }
+        case .now: return file.feed.head
+        case .revision(let revision):
+            // What is known here need not be asked of a store that may be closed.
+            if revision <= file.feed.head { return revision }
+            let head = try file.read { try $0.head().revision }
+            guard revision <= head else {
+                throw StoreError.noSuchRevision(revision, head: head, path: file.path)
+            }
+            return revision
+        }
+    }
+
+    /// The next entry of the journal that may concern the observer, and the last that was looked
+    /// at.
+    private func read(
+        after seen: Revision, through last: Revision
+    ) throws -> (commit: Commit?, reached: Revision) {
+        try file.read { reader in
+            var revision = seen
+            for _ in 0..<Self.batchCount where revision < last {
+                let next = revision.next
+                file.feed.count { $0.entries += 1 }
+                guard let interest = observer.interest else {
+                    return (try reader.commit(next), next)
+                }
+                if try interest.includes(try reader.unverifiedCommit(next)) {
+                    return (try reader.commit(next), next)
+                }
+                revision = next
+            }
+            return (nil, revision)
+        }
+    }
+
+    private mutating func deliver(_ commit: Commit) -> Commit {
+        seen = commit.revision
+        let head = max(file.feed.head, commit.revision)
+        file.metrics.observerLag.record(Int64(clamping: head.number - commit.revision.number))
+        return commit
+    }
+}

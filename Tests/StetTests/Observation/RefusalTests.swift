@@ -1,0 +1,97 @@
+import Foundation
+import Stet
+import StetLMDB
+import StetStore
+import StetTestModels
+import Testing
+
+/// `store.refusals`: saves that came to nothing, for an audit.
+@Suite struct RefusalTests {
+    @Test("A7 saves that are refused are told of with violations, author and label")
+    func refusedSavesAreToldOf() async throws {
+        let scratch = try Scratch()
+        let (context, notebook, article) = try scratch.saved()
+        var refusals = scratch.store.refusals.makeAsyncIterator()
+        notebook.name = ""
+        let error = await #expect(throws: ValidationError.self) { try await context.save("rename") }
+        let refusal = try #require(await refusals.next())
+        #expect(refusal.author == "lala" && refusal.label == "rename" && refusal.scope == nil)
+        #expect(refusal.violations == error?.violations && !refusal.violations.isEmpty)
+        #expect(refusal.rejected == error?.rejected && refusal.missedCount == 0)
+        #expect(refusal.time == scratch.now)
+
+        // A conflict, and a save that awaits.
+        let other = scratch.store.context(author: "other", scope: "import")
+        let theirs = try #require(try other.object(Article.self, id: article.id))
+        article.rating = 1
+        try await context.save()
+        theirs.rating = 2
+        await #expect(throws: ConflictError.self) { try await other.save("late") }
+        let conflict = try #require(await refusals.next())
+        #expect(conflict.error is ConflictError && conflict.violations.isEmpty)
+        #expect(conflict.author == "other" && conflict.scope == "import")
+        #expect(conflict.label == "late")
+        #expect(conflict.rejected.changes.map(\.id) == [article.id])
+    }
+
+    @Test func aCommitIsNoRefusal() async throws {
+        let scratch = try Scratch()
+        let (context, notebook, _) = try scratch.saved()
+        var refusals = scratch.store.refusals.makeAsyncIterator()
+        notebook.name = "good"
+        try await context.save("good")
+        notebook.name = ""
+        #expect(throws: ValidationError.self) { try context.edit("bad") { notebook.name = "" } }
+        #expect(await refusals.next()?.label == "bad")
+    }
+
+    @Test func anUndoThatIsRefusedIsToldOf() async throws {
+        let scratch = try Scratch()
+        let (context, _, article) = try scratch.saved()
+        article.rating = 1
+        try await context.save()
+        let other = scratch.store.context(author: "other")
+        try #require(try other.object(Article.self, id: article.id)).rating = 2
+        try await other.save()
+        var refusals = scratch.store.refusals.makeAsyncIterator()
+        await #expect(throws: UndoConflictError.self) {
+            try await scratch.store.undo(author: "lala")
+        }
+        let refusal = try #require(await refusals.next())
+        #expect(refusal.error is UndoConflictError && refusal.author == "lala")
+    }
+
+    @Test func aSlowObserverIsToldHowManyItHasMissed() async throws {
+        let scratch = try Scratch()
+        let (context, notebook, _) = try scratch.saved()
+        var refusals = scratch.store.refusals.makeAsyncIterator()
+        for number in 0..<RefusalFeed.limit + 5 {
+            notebook.name = ""
+            await #expect(throws: ValidationError.self) { try await context.save("\(number)") }
+        }
+        let first = try #require(await refusals.next())
+        #expect(first.label == "5" && first.missedCount == 5)
+        let second = try #require(await refusals.next())
+        #expect(second.label == "6" && second.missedCount == 0)
+    }
+
+    @Test func observersEndWhenTheyAreCancelledAndWhenTheStoreIsClosed() async throws {
+        let scratch = try Scratch()
+        let store = scratch.store
+        func observe() -> Task<Int, Never> {
+            let refusals = store.refusals
+            return Task {
+                var count = 0
+                for await _ in refusals { count += 1 }
+                return count
+            }
+        }
+        let (cancelled, open) = (observe(), observe())
+        while store.file.refusals.waiterCount < 2 { await Task.yield() }
+        cancelled.cancel()
+        #expect(await cancelled.value == 0 && store.file.refusals.waiterCount == 1)
+        store.close()
+        #expect(await open.value == 0)
+        #expect(store.file.refusals.waiterCount == 0 && !store.file.refusals.isObserved)
+    }
+}
