@@ -199,9 +199,9 @@ final class SaveLine {
             return error
         }
         save.noteSent(nil)
-        core.store.report(
+        core.store.file.refusals.report(
             error, author: core.author, scope: core.scope, label: save.label,
-            rejected: core.changes())
+            clock: core.store.configuration.clock, rejected: core.changes())
         if let start = save.start {
             // What it was refused for can be looked at, where nothing has to be merged for that.
             let hasMoved = core.revision != start.revision

@@ -45,7 +45,7 @@ extension Store {
     /// Tells observers of work that was refused; the error that its caller is thrown.
     private func refused(_ work: UndoWork, _ error: any Error) -> any Error {
         let error = (error as? UndoWork.Refusal).map(Self.error) ?? error
-        report(error, of: work)
+        file.refusals.report(error, of: work, clock: configuration.clock)
         return error
     }
 

@@ -1,13 +1,14 @@
+import FoundationEssentials
 import StetStore
 
-extension Store {
-    /// Tells observers of a save or an undo that was refused; what was rejected is looked at only
-    /// when somebody observes.
+extension RefusalFeed {
+    /// Tells observers of a save or an undo that was refused; the clock and what was rejected are
+    /// asked only when somebody observes.
     func report(
-        _ error: any Error, author: String?, scope: String?, label: String?,
+        _ error: any Error, author: String?, scope: String?, label: String?, clock: () -> Date,
         rejected: @autoclosure () -> ChangeSet
     ) {
-        guard file.refusals.isObserved, !(error is UnknownOutcomeError) else { return }
+        guard isObserved, !(error is UnknownOutcomeError) else { return }
         let violations = (error as? ValidationError)?.violations ?? []
         let known: ChangeSet? =
             switch error {
@@ -15,19 +16,20 @@ extension Store {
             case let error as ConflictError: error.rejected
             default: nil
             }
-        file.refusals.publish(
+        publish(
             Refusal(
-                time: configuration.clock(), author: author, scope: scope, label: label,
+                time: clock(), author: author, scope: scope, label: label,
                 error: error, violations: violations, rejected: known ?? rejected()))
     }
 
     /// The same for work that takes commits back.
-    func report(_ error: any Error, of work: UndoWork) {
+    func report(_ error: any Error, of work: UndoWork, clock: () -> Date) {
         var (author, scope) = (work.author, work.scope)
         switch work.request {
         case .undo(let owner), .redo(let owner): (author, scope) = (owner.author, owner.scope)
         case .revert: break
         }
-        report(error, author: author, scope: scope, label: nil, rejected: ChangeSet())
+        report(
+            error, author: author, scope: scope, label: nil, clock: clock, rejected: ChangeSet())
     }
 }
