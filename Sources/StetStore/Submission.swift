@@ -70,7 +70,8 @@ package final class Submission: Sendable {
     /// - Throws: `CommitRefusal`, `StoreError`, `UnknownOutcomeError`, `CancellationError` when it
     ///   was withdrawn.
     package func wait() throws -> Commit {
-        file.writer.commitQueue()
+        // An outcome that is known is fetched without committing for others.
+        if !isDecided { file.writer.commitQueue() }
         return try progress.wait { progress in
             if case .decided(let result) = progress { result } else { nil }
         }.get()

@@ -46,6 +46,25 @@
             #expect(try file.verify().problems == [])
         }
 
+        /// A disk that fails may drop what was written and read: the number of a commit then comes
+        /// again, with another one.
+        @Test func theHeadOfACommitThatTheDiskHasLostIsForgotten() throws {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: file.path))
+            let lost = try file.submitInserts([2])[0].wait()
+            let head = try file.head()
+            #expect(head.revision == lost.revision)
+            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file.path))
+            try handle.write(contentsOf: bytes)
+            try handle.close()
+            fail(.commit)
+            _ = thrown(StoreError.self) { try file.submitInserts([3])[0].wait() }
+            let other = try file.submitInserts([4])[0].wait()
+            #expect(other.revision == lost.revision)
+            #expect(try file.head().hash != head.hash)
+            #expect(try file.head() == file.read { try $0.head() })
+            #expect(try file.verify().problems == [])
+        }
+
         @Test(arguments: [LMDBError.Operation.commit, .reportOfCommit], [2, 3])
         func everyMemberOfABatchIsToldTheTruth(_ failing: LMDBError.Operation, at number: Int)
             throws

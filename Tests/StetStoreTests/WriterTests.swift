@@ -164,6 +164,19 @@ struct WriterTests {
         #expect(try file.verify().problems == [])
     }
 
+    /// A task that fetches its outcome must not block its thread for others.
+    @Test func whoeverKnowsTheOutcomeCommitsNothingForOthers() throws {
+        let threads = Monitor<Set<pthread_t>>([])
+        let file = try open(noting: threads)
+        try untilCommittedHere(file, threads)
+        let decided = try file.submitInserts([1])[0]
+        let commit = try decided.wait()
+        let waiting = try file.submitInserts([2])[0]
+        #expect(try decided.wait() == commit)
+        #expect(!waiting.isDecided)
+        #expect(try waiting.wait().revision == commit.revision.next)
+    }
+
     /// Code of users runs where a clock or a log handler is asked by the thread that commits.
     @Test func aCommitInsideAnotherIsRefused() throws {
         file.close()
