@@ -259,8 +259,14 @@ struct UndoExistenceTests {
             #expect(conflicts.kinds == ["notUnique"] && conflicts.first?.others == [holder.id])
             #expect(conflicts.first?.object == notebook && conflicts.first?.property == "name")
         }
-        // The article comes along by the cascade, and goes with the notebook.
-        #expect(try desk.store.previewUndo(author: "a", policy: .skip)?.skipped.isEmpty == false)
+        // The article that the cascade deleted is restored without the notebook.
+        let rest = try #require(try desk.store.previewUndo(author: "a", policy: .skip))
+        #expect(rest.skipped.map(\.kind).contains(.notUnique))
+        #expect(rest.changes.changes.map(\.id) == [article])
+        let restored = rest.changes.changes.first?.properties ?? []
+        #expect(restored.first { $0.name == "notebook" }?.new == .null)
+        #expect(rest.conflicts == [])
+        #expect(rest.violations == [])
         let taken = UndoPolicy.resolve { _ in .set(["name": .string("Swift")]) }
         #expect(try desk.conflicts("a", taken).kinds == ["notUnique"])
         try desk.store.undo(
