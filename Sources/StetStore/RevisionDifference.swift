@@ -1,4 +1,4 @@
-/// What leads from the state at one revision to that at another, earlier or later.
+/// The difference between the states at two revisions, of which either may be the earlier.
 struct RevisionDifference: ~Copyable {
     private let reader: StoreReader
     private let first: Revision

@@ -29,7 +29,7 @@ package final class StoreFile: Sendable {
     let time: @Sendable () -> Double
     /// LMDB's number of the last commit whose schema was compared with this one's.
     private let checkedTransaction = Atomic(-1)
-    /// The same commit, and the head that it made.
+    /// The last commit whose head was read, by LMDB's number, and that head.
     private let checkedHead = Monitor((transaction: -1, head: Head()))
     /// The commit after the last pause that the log was told of; 0 for none.
     let lastUncountedPause = Atomic<UInt64>(0)

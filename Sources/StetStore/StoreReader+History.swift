@@ -79,7 +79,8 @@ extension StoreReader {
         try file.projection.records.numbers.first { try stored($0, id) != nil }
     }
 
-    /// What leads from the state at one revision to that at another, earlier or later.
+    /// Returns the changes that lead from the state at one revision to the state at another,
+    /// earlier or later.
     ///
     /// - Complexity: O(changes between them), each with the reads of its object at both.
     package func difference(from first: Revision, to last: Revision) throws -> ChangeSet {

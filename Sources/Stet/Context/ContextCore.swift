@@ -38,8 +38,8 @@ final class ContextCore {
     private(set) var editDepth = 0
     /// True in the closure of `Store.edit`, which saves when it has returned.
     private(set) var isOfStoreEdit = false
-    /// Tells of pending changes; nil while nobody has observed them.
-    var pendingSignal: PendingSignal?
+    /// Counts changes of what is pending; nil until somebody observes them.
+    var pendingSignal: ChangeSignal?
     /// The commits that the context has made; created by the first save or feed.
     private(set) lazy var ownCommits = OwnCommits()
     /// What the last fetch with `prefetch` has read ahead: held so that it stays in memory.

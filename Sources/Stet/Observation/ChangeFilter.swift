@@ -2,7 +2,7 @@ import StetStore
 
 /// The changes of a model that an observer asks for.
 struct ChangeFilter<M: Model>: Sendable {
-    /// What is seen by the headers of changes, and routed by.
+    /// The part of the filter that the headers of changes answer, by which feeds are routed.
     var interest: FeedInterest
     /// The names of the properties and relationships; nil for all.
     private var names: Set<String>?

@@ -111,7 +111,7 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
 
     /// Returns the changes without those that a context saves.
     ///
-    /// What is undone or redone of its commits later is a commit of the store, and not left out.
+    /// Undos and redos of its commits are commits of the store, and are delivered.
     public func excluding(_ context: ManagedContext) -> Changes {
         changed { $0.excluded.append(context.core.ownCommits) }
     }
@@ -137,20 +137,6 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
         fileprivate let store: Store
         fileprivate let filter: ChangeFilter<M>
         fileprivate var reader: FeedReader
-
-        /// Returns the next commit with changes that are asked for, or nil when the store was
-        /// closed or the task cancelled.
-        ///
-        /// When it throws, the position has not moved.
-        ///
-        /// - Throws: `StoreError` when the journal cannot be read: `.historyTrimmed`, with the
-        ///   revision that the journal begins after, when a commit that comes next was trimmed, or
-        ///   the state that the condition asks for; `.noSuchRevision` for a start beyond the last
-        ///   commit; `.noThread`. `SnapshotTooOldError` when the condition asks for members, and
-        ///   too much has changed since the commit.
-        public mutating func next() async throws -> ChangeEvent<M>? {
-            try await next(isolation: nil)
-        }
 
         /// Returns the next commit with changes that are asked for, or nil when the store was
         /// closed or the task cancelled.

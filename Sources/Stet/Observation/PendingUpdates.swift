@@ -1,7 +1,6 @@
 public import StetStore
-import Synchronization
 
-/// What is pending in a context after something of it has changed.
+/// The pending changes of a context after a turn that has changed them.
 public struct PendingUpdate: Sendable, Equatable {
     /// All pending changes, as `ManagedContext.changes` gives them: what a save would record,
     /// before normalisation, delete rules and stamps.
@@ -22,7 +21,7 @@ public struct PendingUpdate: Sendable, Equatable {
 public struct PendingUpdates: AsyncSequence {
     /// An update.
     public typealias Element = PendingUpdate
-    /// What `next` throws.
+    /// The error type of `next`: it throws nothing.
     public typealias Failure = Never
 
     private weak var core: ContextCore?
@@ -35,14 +34,14 @@ public struct PendingUpdates: AsyncSequence {
     /// The position of one observer.
     public struct Iterator: AsyncIteratorProtocol {
         private weak var core: ContextCore?
-        private let observer: PendingSignal.Observer?
+        private let signal: ChangeSignal?
         private var seen: UInt64
         private var last: [ObjectID: ObjectChange]
 
         fileprivate init(_ core: ContextCore?) {
             self.core = core
-            observer = core?.observePending()
-            seen = observer?.version ?? 0
+            signal = core?.observePending()
+            seen = signal?.count ?? 0
             last = core?.changes().byObject ?? [:]
         }
 
@@ -53,13 +52,14 @@ public struct PendingUpdates: AsyncSequence {
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async -> PendingUpdate? {
-            while !Task.isCancelled, let observer {
-                let version = observer.version
-                if version == seen {
-                    guard await observer.wait(after: seen) else { return nil }
+            while !Task.isCancelled, let signal {
+                let count = signal.count
+                if count == seen {
+                    // Resumed when the isolation of the context is free: after the turn.
+                    guard await signal.wait(after: seen) else { return nil }
                     continue
                 }
-                seen = version
+                seen = count
                 guard let core else { return nil }
                 if let update = update(core) { return update }
             }
@@ -93,12 +93,11 @@ extension ManagedContext {
 
 extension ContextCore {
     /// Begins to notice edits for an observer.
-    fileprivate func observePending() -> PendingSignal.Observer {
-        let signal = pendingSignal ?? PendingSignal()
+    fileprivate func observePending() -> ChangeSignal {
+        let signal = pendingSignal ?? ChangeSignal()
         pendingSignal = signal
-        let observer = PendingSignal.Observer(signal)
         pending.watchNextEdits()
-        return observer
+        return signal
     }
 }
 
@@ -107,87 +106,5 @@ extension PendingChanges {
     fileprivate func watchNextEdits() {
         func watch<M: Model>(_ object: M) { object._$state.flags.insert(.watched) }
         for entry in objects { watch(entry.object) }
-    }
-}
-
-/// Tells observers of a context that something pending has changed.
-///
-/// State: the version and the observers, guarded by the mutex.
-final class PendingSignal: Sendable {
-    private struct State {
-        /// Counts the changes that were noticed.
-        var version: UInt64 = 0
-        var observerCount = 0
-        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        var nextWaiter: UInt64 = 0
-        var isEnded = false
-
-        mutating func takeWaiters() -> [CheckedContinuation<Void, Never>] {
-            defer { waiters = [:] }
-            return Array(waiters.values)
-        }
-    }
-    private let state = Mutex(State())
-
-    init() {}
-
-    /// The number of observers.
-    var observerCount: Int { state.withLock { $0.observerCount } }
-
-    /// Notices a change.
-    ///
-    /// Who waits goes on when the isolation of the context is free: after the turn.
-    func note() {
-        let waiters = state.withLock { state in
-            state.version += 1
-            return state.takeWaiters()
-        }
-        for waiter in waiters { waiter.resume() }
-    }
-
-    /// Lets every observer end.
-    func end() {
-        let waiters = state.withLock { state in
-            state.isEnded = true
-            return state.takeWaiters()
-        }
-        for waiter in waiters { waiter.resume() }
-    }
-
-    /// Stands for one observer; when it goes, nothing of the observer is left.
-    final class Observer: Sendable {
-        private let signal: PendingSignal
-
-        init(_ signal: PendingSignal) {
-            self.signal = signal
-            signal.state.withLock { $0.observerCount += 1 }
-        }
-
-        deinit { signal.state.withLock { $0.observerCount -= 1 } }
-
-        var version: UInt64 { signal.state.withLock { $0.version } }
-
-        /// Waits for a change after a version; false when there will be none.
-        func wait(after version: UInt64) async -> Bool {
-            let number = signal.state.withLock { state in
-                state.nextWaiter += 1
-                return state.nextWaiter
-            }
-            await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    let resumesNow = signal.state.withLock { state in
-                        if state.isEnded || state.version > version || Task.isCancelled {
-                            return true
-                        }
-                        state.waiters[number] = continuation
-                        return false
-                    }
-                    if resumesNow { continuation.resume() }
-                }
-            } onCancel: {
-                signal.state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
-            }
-            return signal.state.withLock { !$0.isEnded || $0.version > version }
-        }
     }
 }

@@ -22,7 +22,7 @@ extension RefusalFeed {
                 error: error, violations: violations, rejected: known ?? rejected()))
     }
 
-    /// The same for work that takes commits back.
+    /// Tells observers of an undo, a redo or a revert that was refused.
     func report(_ error: any Error, of work: UndoWork, clock: () -> Date) {
         var (author, scope) = (work.author, work.scope)
         switch work.request {

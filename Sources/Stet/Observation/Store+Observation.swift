@@ -1,6 +1,6 @@
 public import StetStore
 
-// What happens in a store, for those who follow it.
+// The feeds of a store.
 
 extension Store {
     /// The commits made from now on, as they are made: every one, in order, once.

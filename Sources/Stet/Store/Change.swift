@@ -3,7 +3,7 @@ public import StetStore
 /// The effect of a commit on one object of a model: the same value whether it comes from a save, an
 /// observer or the journal.
 public struct Change<M: Model>: Sendable, Equatable {
-    /// What happened to the object; a change of its links alone is an update.
+    /// The kind of the change; a change of links alone is an update.
     public let kind: ChangeKind
     /// The object.
     public let id: ObjectID

@@ -139,7 +139,7 @@ package final class CommitFeed: Sendable {
 
     // MARK: Observers
 
-    /// Stands for one observer; when it goes, nothing of the observer is left.
+    /// Registers an observer for as long as it lives.
     package final class Observer: Sendable {
         fileprivate let feed: CommitFeed
         fileprivate let number: UInt64
@@ -175,10 +175,10 @@ package final class CommitFeed: Sendable {
         }
     }
 
-    /// What an observer that has seen everything up to a revision does next.
+    /// The next step of an observer that has seen everything up to a revision.
     package enum Step {
         case deliver(Commit)
-        /// What comes next is only in the journal; the last commit that is known to be there.
+        /// The next commits are only in the journal, up to this one.
         case readJournal(through: Revision)
         case wait
         case end

@@ -1,7 +1,7 @@
 /// The commits of a store, as they are made: every one, in order, once.
 ///
-/// What was committed before comes from the journal, what is committed meanwhile as it happens, by
-/// whichever process: one sequence, without a gap and without a repeat. A slow observer is served
+/// Earlier commits come from the journal and later ones as they are made, by whichever process: one
+/// sequence, without a gap and without a repeat. A slow observer is served
 /// from the journal without noticing. The sequence ends when the store is closed, once the observer
 /// has seen what there was, or when the task that iterates is cancelled. An observer that was so
 /// slow that the rest is only in the journal, which is closed then, gets the error `storeClosed`.
@@ -22,17 +22,6 @@ public struct Commits: AsyncSequence, Sendable {
     /// The position of one observer.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var reader: FeedReader
-
-        /// Returns the next commit, or nil when the store was closed or the task cancelled.
-        ///
-        /// When it throws, the position has not moved.
-        ///
-        /// - Throws: `StoreError` when the journal cannot be read: `.historyTrimmed`, with the
-        ///   revision that the journal begins after, when a commit that comes next was trimmed;
-        ///   `.noSuchRevision` for a start beyond the last commit; `.noThread`.
-        public mutating func next() async throws -> Commit? {
-            try await next(isolation: nil)
-        }
 
         /// Returns the next commit, or nil when the store was closed or the task cancelled.
         ///

@@ -39,7 +39,7 @@ package struct FeedReader: Sendable {
     /// The next commit that may concern the observer; nil when the store was closed or the task
     /// cancelled.
     ///
-    /// Where it throws the position has not moved.
+    /// When it throws, the position has not moved.
     ///
     /// - Throws: `StoreError`.
     package mutating func next(
@@ -76,7 +76,7 @@ package struct FeedReader: Sendable {
         case .beginning: return try file.read { try $0.floor() }
         case .now: return file.feed.head
         case .revision(let revision):
-            // What is known here need not be asked of a store that may be closed.
+            // A revision that is known needs no read, which a closed store would refuse.
             if revision <= file.feed.head { return revision }
             let head = try file.read { try $0.head().revision }
             guard revision <= head else {

@@ -19,9 +19,9 @@ struct FeedRoutes {
 
     /// The observers with an interest in an entity.
     private struct EntityRoutes {
-        /// Those who want every change.
+        /// The observers of every change.
         var all: Set<UInt64> = []
-        /// Those who want every insert and delete, and updates of some properties.
+        /// The observers of every insert and delete, and of updates of some properties.
         var some: Set<UInt64> = []
         var bySlot: [Slot: Set<UInt64>] = [:]
         var byObject: [ObjectID: Set<UInt64>] = [:]

@@ -6,17 +6,17 @@ import StetLMDB
 public struct Refusal: Sendable {
     /// When it was refused, by the store's clock.
     public let time: Date
-    /// Who wanted to save; nil when nobody was named.
+    /// The author of the save; nil when nobody was named.
     public let author: String?
     /// The part of the author's work.
     public let scope: String?
-    /// What the commit would have been called.
+    /// The label of the save.
     public let label: String?
-    /// What the one who saved was thrown.
+    /// The error that the save threw.
     public let error: any Error
-    /// What was wrong with the changes; empty when they were refused for something else.
+    /// The violations, if the changes were invalid; empty if another reason refused them.
     public let violations: [Violation]
-    /// What would have been saved, as far as it is known; empty otherwise.
+    /// The changes that were not saved, as far as they are known; empty otherwise.
     public let rejected: ChangeSet
     /// The refusals before this one that the observer was too slow for, and that it does not get.
     public internal(set) var missedCount = 0
@@ -40,7 +40,7 @@ public struct Refusal: Sendable {
 /// The last ones are held as long as there are observers; one that is slower misses some, and is
 /// told how many.
 ///
-/// State: the last refusals and the observers, guarded by the monitor.
+/// State: the last refusals and the number of observers, guarded by the monitor.
 package final class RefusalFeed: Sendable {
     /// The refusals that are held at most.
     package static let limit = 256
@@ -48,13 +48,11 @@ package final class RefusalFeed: Sendable {
     private struct State {
         /// Without gaps, up to number `count`.
         var last: Deque<Refusal> = []
-        var count = 0
+        var count: UInt64 = 0
         var observerCount = 0
-        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        var nextWaiter: UInt64 = 0
-        var isEnded = false
     }
     private let state = Monitor(State())
+    private let signal = ChangeSignal()
 
     init() {}
 
@@ -62,38 +60,26 @@ package final class RefusalFeed: Sendable {
     package var isObserved: Bool { state.withLock { $0.observerCount > 0 } }
 
     /// The number of observers that are waiting now.
-    package var waiterCount: Int { state.withLock { $0.waiters.count } }
+    package var waiterCount: Int { signal.waiterCount }
 
     /// The number of refusals that were published.
-    var count: Int { state.withLock { $0.count } }
+    var count: UInt64 { state.withLock { $0.count } }
 
     /// Makes a refusal known.
     package func publish(_ refusal: Refusal) {
-        let waiters = state.withLock { state in
+        state.withLock { state in
             state.count += 1
-            if state.observerCount == 0 { return [CheckedContinuation<Void, Never>]() }
+            if state.observerCount == 0 { return }
             state.last.append(refusal)
             if state.last.count > Self.limit { state.last.removeFirst() }
-            return Self.takeWaiters(&state)
         }
-        for waiter in waiters { waiter.resume() }
+        signal.note()
     }
 
     /// Lets every observer end once it has seen what there is.
-    func end() {
-        let waiters = state.withLock { state in
-            state.isEnded = true
-            return Self.takeWaiters(&state)
-        }
-        for waiter in waiters { waiter.resume() }
-    }
+    func end() { signal.end() }
 
-    private static func takeWaiters(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
-        defer { state.waiters = [:] }
-        return Array(state.waiters.values)
-    }
-
-    /// Stands for one observer; when it goes, nothing of the observer is left.
+    /// Registers an observer for as long as it lives.
     final class Observer: Sendable {
         private let feed: RefusalFeed
 
@@ -109,50 +95,29 @@ package final class RefusalFeed: Sendable {
             }
         }
 
-        /// The next refusal after the first `seen`, waiting for it; nil when the feed has ended or
-        /// the task is cancelled.
-        func next(after seen: inout Int) async -> Refusal? {
+        /// Waits for the refusal after the first `seen`, and returns it; nil when the feed has
+        /// ended or the task is cancelled.
+        func next(after seen: inout UInt64) async -> Refusal? {
             while !Task.isCancelled {
                 if let (refusal, number) = feed.refusal(after: seen) {
                     var refusal = refusal
-                    refusal.missedCount = number - seen - 1
+                    refusal.missedCount = Int(number - seen) - 1
                     seen = number
                     return refusal
                 }
-                guard await feed.wait(after: seen) else { return nil }
+                guard await feed.signal.wait(after: seen) else { return nil }
             }
             return nil
         }
     }
 
-    private func refusal(after seen: Int) -> (Refusal, number: Int)? {
+    private func refusal(after seen: UInt64) -> (Refusal, number: UInt64)? {
         state.withLock { state in
             guard seen < state.count, !state.last.isEmpty else { return nil }
-            let first = state.count - state.last.count + 1
+            let first = state.count - UInt64(state.last.count) + 1
             let number = max(first, seen + 1)
-            return (state.last[number - first], number)
+            return (state.last[Int(number - first)], number)
         }
-    }
-
-    /// Returns true when there may be more, false when there is no more.
-    private func wait(after seen: Int) async -> Bool {
-        let number = state.withLock { state in
-            state.nextWaiter += 1
-            return state.nextWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let resumesNow = state.withLock { state in
-                    if state.isEnded || state.count > seen || Task.isCancelled { return true }
-                    state.waiters[number] = continuation
-                    return false
-                }
-                if resumesNow { continuation.resume() }
-            }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: number) }?.resume()
-        }
-        return state.withLock { !$0.isEnded || $0.count > seen }
     }
 }
 
@@ -163,7 +128,7 @@ package final class RefusalFeed: Sendable {
 /// the store is closed, or when the task that iterates is cancelled.
 public struct Refusals: AsyncSequence, Sendable {
     private let observer: RefusalFeed.Observer
-    private let start: Int
+    private let start: UInt64
 
     package init(_ feed: RefusalFeed) {
         observer = RefusalFeed.Observer(feed)
@@ -177,10 +142,7 @@ public struct Refusals: AsyncSequence, Sendable {
     /// The position of one observer.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let observer: RefusalFeed.Observer
-        fileprivate var seen: Int
-
-        /// Returns the next refusal, or nil when the store was closed or the task cancelled.
-        public mutating func next() async -> Refusal? { await observer.next(after: &seen) }
+        fileprivate var seen: UInt64
 
         /// Returns the next refusal, or nil when the store was closed or the task cancelled.
         public mutating func next(

@@ -31,14 +31,6 @@ public struct Signals: AsyncSequence, Sendable {
         /// task cancelled.
         ///
         /// - Throws: `StoreError` (`.noThread`).
-        public mutating func next() async throws -> Revision? {
-            try await next(isolation: nil)
-        }
-
-        /// Returns the last revision once the store has moved, or nil when it was closed or the
-        /// task cancelled.
-        ///
-        /// - Throws: `StoreError` (`.noThread`).
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> Revision? {

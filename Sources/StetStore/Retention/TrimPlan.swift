@@ -1,6 +1,6 @@
 import StetLMDB
 
-/// What a trim would take away.
+/// The effect of a trim.
 package struct TrimPlan: Hashable, Sendable {
     /// Steps on the stacks of an author that could not be undone or redone any more.
     package struct LostSteps: Hashable, Sendable {
@@ -27,7 +27,7 @@ package struct TrimPlan: Hashable, Sendable {
 }
 
 extension TrimPlan {
-    /// What removing the commits up to a revision would take away.
+    /// Computes the effect of removing the commits up to a revision.
     ///
     /// - Complexity: O(entries to be removed + commits on stacks) reads, none of them of values.
     package init(through last: Revision, _ reader: borrowing StoreReader) throws {

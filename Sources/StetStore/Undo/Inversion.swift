@@ -8,7 +8,7 @@ struct Inversion: ~Copyable {
     let file: StoreFile
     /// The commits that are taken back, the last one first.
     var subjects: [Revision] = []
-    /// What has become of the store so far.
+    /// The store with the commits taken back so far.
     var state: UndoneState
     var conflicts: UndoConflicts
     /// Objects whose insertion the policy keeps.

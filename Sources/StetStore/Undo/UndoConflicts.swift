@@ -1,4 +1,4 @@
-/// The conflicts that the taking back of commits meets, and what the policy says of each.
+/// The conflicts of an undo, and the policy's decision about each.
 struct UndoConflicts {
     private let policy: UndoPolicy
     private let schema: Schema
@@ -7,13 +7,13 @@ struct UndoConflicts {
     /// The conflicts that the policy was asked about.
     private var answers: [Question: Decision] = [:]
 
-    /// What has been decided about a conflict.
+    /// The decision about a conflict.
     enum Decision {
         case failed, keep, restore
         case set([Slot: Value])
     }
 
-    /// What a conflict can be answered with beside `.fail`.
+    /// An answer to a conflict beside `.fail`.
     enum Answer { case keep, restore, set }
 
     private struct Question: Hashable {
@@ -67,7 +67,7 @@ struct UndoConflicts {
         guard let entity = schema.entity(named: name) else { return nil }
         var slots: [Slot: Value] = [:]
         for (name, value) in values {
-            // Who answers knows owners, and need not know positions.
+            // An answer names an owner, and need not name a position.
             guard let slot = entity.slot(of: name),
                 entity.properties[slot].accepts(value)
                     || entity.properties[slot].withPosition(false).accepts(value),

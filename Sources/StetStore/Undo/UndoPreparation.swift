@@ -46,8 +46,8 @@ package struct UndoPreparation: ~Copyable {
         try step.revisions.first { try reader.description(of: $0).envelope.isRedacted }
     }
 
-    /// What discards the step on top of an owner's stack without taking anything back; nil when the
-    /// stack is empty; with `onlyErased` also when the step can still be taken back.
+    /// Prepares a discard of the step on top of an owner's stack, which takes nothing back; nil
+    /// when the stack is empty; with `onlyErased` also when the step can still be taken back.
     package func prepareDiscard(
         _ request: UndoRequest, onlyErased: Bool = false
     ) throws -> PreparedUndo? {
@@ -64,7 +64,7 @@ package struct UndoPreparation: ~Copyable {
             rest: step.rest)
     }
 
-    /// Where commits of the step were trimmed, all that is on the stack.
+    /// The step on top; all that is on the stack when commits of the step were trimmed.
     private func stepToDiscard(_ request: UndoRequest) throws -> UndoStep? {
         let top: Revision
         let owner: UndoOwner

@@ -1,4 +1,4 @@
-/// What is to be taken back.
+/// A request to take commits back.
 package enum UndoRequest: Sendable, Hashable {
     /// The last step of an author in a scope.
     case undo(UndoOwner)
@@ -17,18 +17,18 @@ package enum UndoRequest: Sendable, Hashable {
     }
 }
 
-/// What takes commits back, and what the commit that does it is to say.
+/// The inverse of commits, and the attributes of the commit that applies it.
 package struct PreparedUndo: Sendable {
     package let request: UndoRequest
     package let inverse: Inverse
-    /// What is on top of the stack afterwards.
+    /// The top of the stack afterwards.
     package let rest: Revision
 
     /// The name under which a commit tells what it has left as it was.
     package static let skippedKey = "stet.skipped"
     private static let skippedByteLimit = 1_024
 
-    /// What the commit says of itself.
+    /// Returns the attributes of the commit.
     package func attributes(author: String?, scope: String?) -> CommitAttributes {
         var attributes = CommitAttributes(author: author, scope: scope, label: inverse.label)
         if case .undo(let owner) = request {
@@ -55,7 +55,7 @@ package struct PreparedUndo: Sendable {
         return text
     }
 
-    /// What the commit is for; nil when there is nothing to write.
+    /// Returns the purpose of the commit, or nil when there is nothing to write.
     ///
     /// Where nothing is left to be taken back the step is discarded, so that the next can follow.
     package func purpose(isEmpty: Bool) -> CommitPurpose? {

@@ -19,7 +19,7 @@ struct FeedItem: Hashable, CustomStringConvertible {
     }
 }
 
-/// What a feed is asked for, in a form that plain Swift can answer from the journal.
+/// The filters of a feed, in a form that plain Swift can answer from the journal.
 struct FeedRequest {
     var objects: Set<ObjectID>?
     var properties: Set<String>?
@@ -129,7 +129,7 @@ struct FeedRequest {
     }
 }
 
-/// What a feed has delivered so far, read by a task of its own.
+/// The events that a feed has delivered so far, read by a task of its own.
 final class FeedTask<M: Model>: Sendable {
     private let seen = Monitor<[ChangeEvent<M>]>([])
     private let failure = Monitor<(any Error)?>(nil)

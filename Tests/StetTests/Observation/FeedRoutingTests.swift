@@ -3,7 +3,7 @@ import StetStore
 import StetTestSupport
 import Testing
 
-/// What a commit costs the observers that it does not concern, in wakes and decoded changes.
+/// The cost of a commit for observers that it does not concern, in wakes and decoded changes.
 @Suite struct FeedRoutingTests {
     private typealias Article = Ledger.Article
     private typealias Notebook = Ledger.Notebook
@@ -116,7 +116,7 @@ import Testing
         let task = FeedTask(changes)
         try await store.untilObserversWait(1)
         for number in 0..<100 { try rate(article, (number + 1) % 5) }
-        // What it has not asked for may go: it is not behind.
+        // Commits that it has not asked for may be trimmed: it is not behind.
         try store.requestTrim(before: 90).confirm()
         store.file.feed.forgetRing()
         try rate(other, 4)

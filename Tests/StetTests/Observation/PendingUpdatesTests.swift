@@ -20,7 +20,7 @@ import Testing
             for await update in context.pendingChanges { seen.updates.append(update) }
             seen.hasEnded = true
         }
-        while context.core.pendingSignal?.observerCount ?? 0 == 0 { await Task.yield() }
+        while context.core.pendingSignal?.waiterCount ?? 0 == 0 { await Task.yield() }
         return (task, seen)
     }
 
@@ -49,7 +49,7 @@ import Testing
         await seen.until(2)
         #expect(seen.updates[1].objects == [desk.article.id])
         #expect(seen.updates[1].changes.changes.count == 2)
-        // The same object again, and again.
+        // Further edits of one object are noticed, too.
         for rating in 0...3 {
             desk.article.rating = rating
             await seen.until(3 + rating)
@@ -96,7 +96,7 @@ import Testing
                 desk.notebook.name = "other"
             }
         }
-        // What was pending before is pending again: no update by itself.
+        // The earlier changes are pending again, which is no update by itself.
         desk.article.rating = 2
         await seen.until(2)
         #expect(seen.updates[1].objects == [desk.article.id])
@@ -118,7 +118,7 @@ import Testing
         #expect(seen.updates.count == 1)
         task.cancel()
         await task.value
-        #expect(seen.hasEnded && context.core.pendingSignal?.observerCount == 0)
+        #expect(seen.hasEnded && context.core.pendingSignal?.waiterCount == 0)
     }
 
     @Test func anObserverDoesNotKeepAContextAndEndsWithIt() async throws {

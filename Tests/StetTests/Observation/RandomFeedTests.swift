@@ -21,7 +21,7 @@ import Testing
         for _ in 0..<60 { try run.step() }
         try await run.store.untilObserversWait(9)
         let middle = try run.store.revision()
-        // What live observers have seen may go.
+        // Commits that live observers have seen may be trimmed.
         let floor = Revision(UInt64.random(in: 1...start.number, using: &run.generator))
         try run.store.requestTrim(before: floor).confirm()
         for _ in 0..<60 { try run.step() }
@@ -38,7 +38,7 @@ import Testing
             #expect(run.items(events, request) == expected, "\(request)")
             #expect(events.allSatisfy { !$0.changes.isEmpty })
             deliveredCount += expected.count
-            // The same from the journal, from where it begins and from a revision on.
+            // Feeds of the journal, from its beginning and from a revision on, deliver the same.
             let all = try await run.read(run.changes(request, after: .beginning))
             #expect(
                 run.items(all, request)
@@ -67,7 +67,7 @@ private final class FeedRun {
     typealias Notebook = Ledger.Notebook
     typealias Tag = Ledger.Tag
 
-    /// What is asked of a feed of articles.
+    /// The filters of a feed of articles.
     struct Request {
         var objects: [ObjectID]?
         var properties: [String]?
@@ -256,7 +256,7 @@ private final class FeedRun {
         return plain
     }
 
-    /// What a feed delivers of all that there is.
+    /// Returns the events that a feed delivers until it has caught up.
     func read(_ changes: Changes<Article>) async throws -> [ChangeEvent<Article>] {
         let count = store.file.feed.waiterCount
         let feed = FeedTask(changes)

@@ -73,7 +73,7 @@ import Testing
         let article = Article(title: "old")
         old.insert(article)
         try old.save()
-        // What the earlier version has saved can be edited by the later one,
+        // The later version can edit an object that the earlier one has saved,
         let new = after.context()
         let same = try #require(try new.object(Article.self, id: article.id))
         same.rating = 3
