@@ -101,7 +101,7 @@ SMALL_DOSES := \
   "queries --size 20000" \
   "simulate-retention --size 100" "trims --size 50000" \
   "namespaces --size 20" "moved-files --size 28" "forks --size 40" "clocks --size 30" \
-  "privacy --size 60"
+  "privacy --size 60" "subscriptions --size 100"
 
 simulate: campaign-build ## Compares undo histories with a reference model: SEEDS=2000 OPS=100 SEED=1
 	$(CAMPAIGN) simulate --size $(or $(SEEDS),2000) --operations $(or $(OPS),100) \

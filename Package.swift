@@ -79,7 +79,6 @@ let package = Package(
 
         // Records what a process writes and syncs, by interposition; see Tests/CStetRecorder.
         .target(name: "CStetRecorder", path: "Tests/CStetRecorder"),
-        // Without a dependency, so that the campaigns need not build swift-syntax.
         .target(name: "StetTestSupport", path: "Tests/StetTestSupport"),
         .target(
             name: "StetTestModels",
@@ -97,7 +96,7 @@ let package = Package(
         .executableTarget(
             name: "stet-campaign",
             dependencies: [
-                "StetStore", "StetLMDB", "StetTestSupport", "CStetFork",
+                "Stet", "StetStore", "StetLMDB", "StetTestSupport", "StetTestModels", "CStetFork",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],

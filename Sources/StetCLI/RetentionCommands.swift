@@ -37,10 +37,13 @@ struct TrimCommand: StoreCommand {
             text: ([
                 "\(plan.commitCount) commits (\(plan.byteCount) bytes) \(verb); "
                     + "the journal begins after \(plan.floor)"
-            ] + plan.lostSteps.map(\.line)).joined(separator: "\n"),
+            ] + plan.lostSteps.map(\.line) + plan.heldBy.map { "  held by \($0.visible)" })
+            .joined(separator: "\n"),
             json: .object([
                 "byteCount": .integer(plan.byteCount), "commitCount": .integer(plan.commitCount),
-                "floor": .number(plan.floor.number), "isDone": .bool(confirmation.yes),
+                "floor": .number(plan.floor.number),
+                "heldBy": .array(plan.heldBy.map { .string($0) }),
+                "isDone": .bool(confirmation.yes),
                 "lostSteps": .array(plan.lostSteps.map(\.json)),
             ]))
         if confirmation.yes { try store.trim(through: plan.floor) }

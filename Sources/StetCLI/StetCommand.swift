@@ -13,9 +13,9 @@ struct StetCommand: ParsableCommand {
         abstract: "Shows, queries, fills, verifies and copies Stet stores.",
         discussion: """
             Needs no models: a store holds the description of its own. A store may be in use by \
-            other processes meanwhile; only undo, redo, revert, import, trim and redact write to \
-            it, and none is made where there is none. Each command reads the store in a child \
-            process, so that a damaged file cannot end the tool itself.
+            other processes meanwhile; only undo, redo, revert, import, trim, redact and \
+            subscriptions write to it, and none is made where there is none. Each command reads \
+            the store in a child process, so that a damaged file cannot end the tool itself.
 
             With --json, results are JSON on standard output (one object, or one per line) and \
             errors are JSON objects on standard error. Keys are sorted; times are ISO 8601 to the \
@@ -40,7 +40,7 @@ struct StetCommand: ParsableCommand {
             QueryCommand.self, ExportCommand.self, ImportCommand.self,
             DiffCommand.self, BlameCommand.self, UndoCommand.self, RedoCommand.self,
             RevertCommand.self, VerifyCommand.self, BackupCommand.self, RestoreCommand.self,
-            CompactCommand.self, TrimCommand.self, RedactCommand.self,
+            CompactCommand.self, TrimCommand.self, RedactCommand.self, SubscriptionsCommand.self,
             InChildCommand.self,
         ])
 }

@@ -71,6 +71,20 @@ extension Environment {
     /// Whether the path still names the files that are open.
     package var isInPlace: Bool { locks.isInPlace }
 
+    /// Takes what one holder at a time has, in this process or another.
+    ///
+    /// - Parameter number: from 0 up to 2^48; each is a right of its own.
+    /// - Returns: the right; nil while another holds it.
+    /// - Throws: `LMDBError`.
+    package func lease(_ number: Int) throws(LMDBError) -> FileLease? {
+        try locks.lease(number)
+    }
+
+    /// Whether a lease is held, by this process or another.
+    package func isLeased(_ number: Int) throws(LMDBError) -> Bool {
+        try locks.isLeased(number)
+    }
+
     /// Puts a file that `body` makes in the place of this one, while nobody writes or opens it.
     ///
     /// It has the owner and the rights of this one. The lock file goes, so that who opens the new

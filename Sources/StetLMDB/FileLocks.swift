@@ -36,6 +36,8 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
 
     /// The byte that who works on a draft has a lock on.
     static let draftLock = 7 << 48
+    /// The bytes that leases are locks on.
+    private static let leaseBase = 8 << 48
 
     let path: String
     /// Those of the data file and of the lock file.
@@ -201,6 +203,25 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
         }
     }
 
+    // MARK: Leases
+
+    /// Takes what one holder at a time has, in this process or another.
+    ///
+    /// - Parameter number: from 0 up to 2^48.
+    /// - Returns: the right; nil while another holds it.
+    /// - Throws: `LMDBError`.
+    func lease(_ number: Int) throws(LMDBError) -> FileLease? {
+        // A lock excludes those of other descriptors only.
+        let descriptor = try SharedDescriptor(path, O_RDWR, naming: path)
+        guard descriptor.identity == identity else { throw LMDBError(movedAwayFrom: path) }
+        guard try descriptor.hold(Self.leaseBase + number, 1, path) else { return nil }
+        return FileLease(descriptor)
+    }
+
+    func isLeased(_ number: Int) throws(LMDBError) -> Bool {
+        try data.conflict(Self.leaseBase + number, 1, path) != nil
+    }
+
     // MARK: Readers
 
     /// Begins to look at LMDB's table of readers, which it has made by now, and frees the slots
@@ -241,6 +262,13 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
         if try data.conflict(Claim.process.base + Int(process), 1, path) != nil { return true }
         return try lock.conflict(Int(process), 1, path) != nil
     }
+}
+
+/// A right of which a file has one, until it goes or its process ends.
+package final class FileLease: Sendable {
+    private let descriptor: SharedDescriptor
+
+    fileprivate init(_ descriptor: SharedDescriptor) { self.descriptor = descriptor }
 }
 
 /// A descriptor whose locks belong to this process alone: a child that is forked closes it.

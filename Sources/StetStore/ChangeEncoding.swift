@@ -207,6 +207,8 @@ package struct EncodedChangeSet: Sendable {
     package let base: Revision
     package let token: UInt64
     package let time: Double
+    /// The change of a subscription that the commit is the effect of a delivery of.
+    package var subscription: SubscriptionUpdate?
 
     /// The bytes that it takes in memory, about.
     var byteCount: Int { bodies.bytes.count + journal.count + indexChanges.byteCount }
@@ -252,9 +254,7 @@ extension NetChanges {
             changes: changes, bodies: bodies.buffer.finish(), journal: journal.finish(),
             bodyDigest: digest, attributes: attributes, purpose: purpose,
             links: links, members: members, indexChanges: indexChanges, lookups: lookups,
-            schema: schema,
-            base: base, token: token,
-            time: time)
+            schema: schema, base: base, token: token, time: time)
     }
 
     private borrowing func checkLimits() throws {

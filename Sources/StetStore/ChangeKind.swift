@@ -110,6 +110,8 @@ package struct CommitAttributes: Hashable, Sendable {
     /// What the commit does to the schema, encoded.
     package var migration: [UInt8]?
     package var group: UndoGroup?
+    /// The subscription whose delivery it is the effect of.
+    package var subscription: String?
     package var metadata: [String: String] = [:]
 
     package init(author: String? = nil, scope: String? = nil, label: String? = nil) {

@@ -13,6 +13,8 @@ public struct Commit: Sendable, Identifiable {
 
     /// The group that it is undone with; nil when it is in none.
     public let group: UndoGroup?
+    /// The durable subscription whose delivery it is the effect of; nil for all other commits.
+    public let subscription: String?
     /// What else is known of it, by name.
     public let metadata: [String: String]
 
@@ -63,6 +65,7 @@ public struct Commit: Sendable, Identifiable {
         label = attributes.label
         migration = attributes.migration
         group = attributes.group
+        subscription = attributes.subscription
         metadata = attributes.metadata
     }
 

@@ -27,6 +27,8 @@ package struct CommitRefusal: Error, Sendable {
         case erased(Revision)
         /// Another process has migrated the store.
         case schemaChanged
+        /// The commit is the effect of a delivery of a subscription that has moved.
+        case subscriptionLost(name: String)
     }
 
     /// In the order of the change set.
@@ -49,6 +51,11 @@ struct CommitCheck: ~Copyable {
     func reasons(_ head: Head) throws -> [CommitRefusal.Reason] {
         guard head.schemaRevision == UInt32(set.schema.revision) else { return [.schemaChanged] }
         var reasons: [CommitRefusal.Reason] = []
+        if let update = set.subscription,
+            try update.refusal(after: head.revision, in: transaction) != nil
+        {
+            reasons.append(.subscriptionLost(name: update.name))
+        }
         if let heads = try movedHeads() { reasons.append(.stackMoved(heads)) }
         if let erased = try erasedSubject() { reasons.append(.erased(erased)) }
         try checkBases(into: &reasons)

@@ -21,7 +21,7 @@ struct CommitWriter {
     /// Runs on the writer thread; no user code runs in it. Each member is decided when this
     /// returns.
     func commit(_ batch: [Submission]) {
-        var results: [Result<Commit, any Error>] = []
+        var results: [Result<Submission.Made, any Error>] = []
         do {
             try write(batch, &results)
             publish(results)
@@ -67,16 +67,19 @@ struct CommitWriter {
 
     /// What became of a commit whose transaction has failed at its end: the file was opened again
     /// and synced, so that the journal tells.
-    private func settled(_ submission: Submission, _ error: LMDBError) -> Result<Commit, any Error>
-    {
+    private func settled(
+        _ submission: Submission, _ error: LMDBError
+    ) -> Result<Submission.Made, any Error> {
+        // Whoever changes a subscription reads what has become of it.
+        guard let id = submission.commitID else { return .failure(StoreError(error)) }
         do {
-            let found = try file.decidedCommit(with: submission.id)
+            let found = try file.decidedCommit(with: id)
             guard let found else { return .failure(StoreError(error)) }
-            publish([.success(found)])
-            return .success(found)
+            publish([.success(.commit(found))])
+            return .success(.commit(found))
         } catch {
             let cause = (error as? StoreError) ?? StoreError.damaged("\(error)", path: path)
-            return .failure(UnknownOutcomeError(commit: submission.id, cause: cause))
+            return .failure(UnknownOutcomeError(commit: id, cause: cause))
         }
     }
 
@@ -87,31 +90,46 @@ struct CommitWriter {
     ///
     /// - Throws: `LMDBError` or `DecodingFailure`: nothing was written, unless the outcome is open.
     private func write(
-        _ batch: [Submission], _ results: inout [Result<Commit, any Error>]
+        _ batch: [Submission], _ results: inout [Result<Submission.Made, any Error>]
     ) throws {
         try environment.write { transaction in
             let before = try Head.read(in: transaction.reading)
             var head = before
             for submission in batch {
-                results.append(try write(submission, &head, in: transaction))
+                switch submission.work {
+                case .commit(let set, let isRetry):
+                    let result = try write(set, submission, isRetry, &head, in: transaction)
+                    results.append(result.map { .commit($0) })
+                case .subscription(let update):
+                    results.append(try write(update, head, in: transaction))
+                }
             }
             if head != before { try head.write(in: transaction) }
         }
     }
 
     private func write(
-        _ submission: Submission, _ head: inout Head, in transaction: borrowing WriteTransaction
+        _ update: SubscriptionUpdate, _ head: Head, in transaction: borrowing WriteTransaction
+    ) throws -> Result<Submission.Made, any Error> {
+        if let refusal = try update.refusal(after: head.revision, in: transaction.reading) {
+            return .failure(refusal)
+        }
+        return .success(.subscription(try update.apply(in: transaction)))
+    }
+
+    private func write(
+        _ set: EncodedChangeSet, _ submission: Submission, _ isRetry: Bool, _ head: inout Head,
+        in transaction: borrowing WriteTransaction
     ) throws -> Result<Commit, any Error> {
-        let set = submission.set
         guard set.base <= head.revision else {
             return .failure(
                 StoreError.otherHistory(base: set.base, head: head.revision, path: path))
         }
-        if submission.isRetry {
+        if isRetry, let id = submission.commitID {
             let present: Revision?
             do {
                 present = try journal.revision(
-                    of: submission.id, through: head.revision, in: transaction.reading)
+                    of: id, through: head.revision, in: transaction.reading)
             } catch let error as StoreError {
                 // The id is refused, not those that are in the batch with it.
                 return .failure(error)
@@ -132,8 +150,10 @@ struct CommitWriter {
     }
 
     /// Tells observers, in order.
-    private func publish(_ results: [Result<Commit, any Error>]) {
-        let commits = results.compactMap { try? $0.get() }
+    private func publish(_ results: [Result<Submission.Made, any Error>]) {
+        let made = results.compactMap { try? $0.get() }
+        let commits = made.compactMap(\.commit)
+        if commits.count < made.count { feed.nudge() }
         guard let first = commits.first?.revision, let before = first.previous else { return }
         file.catchUp(through: before)
         feed.publish(commits)
@@ -153,6 +173,7 @@ struct CommitWriter {
         try moveStacks(set, &envelope, in: transaction)
         let hash = try journal.append(envelope, set, in: transaction)
         try projection.write(set, envelope, in: transaction)
+        _ = try set.subscription?.apply(in: transaction)
         head.follow(envelope, hash)
         return envelope
     }

@@ -168,6 +168,7 @@ extension CommitAttributes {
     private static let hasLabel: UInt8 = 4
     private static let hasMigration: UInt8 = 8
     private static let hasGroup: UInt8 = 16
+    private static let hasSubscription: UInt8 = 32
 
     /// Appends length, salt (16 random bytes, filled in later) and texts.
     package func append(to buffer: inout ByteBuffer) {
@@ -177,7 +178,8 @@ extension CommitAttributes {
         buffer.append(
             (author == nil ? 0 : Self.hasAuthor) | (scope == nil ? 0 : Self.hasScope)
                 | (label == nil ? 0 : Self.hasLabel) | (migration == nil ? 0 : Self.hasMigration)
-                | (group == nil ? 0 : Self.hasGroup))
+                | (group == nil ? 0 : Self.hasGroup)
+                | (subscription == nil ? 0 : Self.hasSubscription))
         for text in [author, scope, label] {
             if let text { buffer.append(shortString: text) }
         }
@@ -186,6 +188,7 @@ extension CommitAttributes {
             migration.withUnsafeBytes { buffer.append($0) }
         }
         if let group { buffer.append(group.id) }
+        if let subscription { buffer.append(shortString: subscription) }
         buffer.append(UInt16(metadata.count))
         for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
             buffer.append(shortString: key)
@@ -206,7 +209,8 @@ extension CommitAttributes {
             migration = Array(try reader.read(byteCount: count))
         }
         if flags & Self.hasGroup != 0 { group = UndoGroup(try reader.readObjectID()) }
-        guard flags < Self.hasGroup << 1 else {
+        if flags & Self.hasSubscription != 0 { subscription = try reader.readShortString() }
+        guard flags < Self.hasSubscription << 1 else {
             throw DecodingFailure("commit attributes of a later format")
         }
         for _ in 0..<(try reader.read(UInt16.self)) {

@@ -16,7 +16,7 @@ extension StoreFile {
     ///
     /// - Throws: `StoreError` (`.storeClosed`).
     package func submit(_ set: EncodedChangeSet, isRetry: Bool = false) throws -> Submission {
-        let submission = Submission(set, isRetry: isRetry, self)
+        let submission = Submission(.commit(set, isRetry: isRetry), self)
         try writer.submit(submission)
         return submission
     }

@@ -1,7 +1,7 @@
 import Metrics
 import StetLMDB
 
-/// A change set on its way through the writer.
+/// A change set, or a change of a durable subscription, on its way through the writer.
 ///
 /// State: where it stands, guarded by the monitor.
 package final class Submission: Sendable {
@@ -10,26 +10,51 @@ package final class Submission: Sendable {
         case queued(CheckedContinuation<Void, Never>?)
         /// In the hands of the writer.
         case taken(CheckedContinuation<Void, Never>?)
-        case decided(Result<Commit, any Error>)
+        case decided(Result<Made, any Error>)
     }
 
-    let set: EncodedChangeSet
-    /// True when the journal must be asked whether the commit is there already.
-    let isRetry: Bool
+    /// The work that the writer is asked to do.
+    enum Work {
+        /// With `isRetry` the journal must be asked whether the commit is there already.
+        case commit(EncodedChangeSet, isRetry: Bool)
+        case subscription(SubscriptionUpdate)
+    }
+
+    /// What the writer has made of it.
+    enum Made {
+        case commit(Commit)
+        case subscription(SubscriptionRecord)
+
+        /// The commit; nil for a change of a subscription.
+        var commit: Commit? { if case .commit(let commit) = self { commit } else { nil } }
+    }
+
+    let work: Work
     /// Holds the store open until the outcome is known.
     let file: StoreFile
     private let submitted = ContinuousClock.now
     private let progress = Monitor(Progress.queued(nil))
 
-    init(_ set: EncodedChangeSet, isRetry: Bool, _ file: StoreFile) {
-        self.set = set
-        self.isRetry = isRetry
+    init(_ work: Work, _ file: StoreFile) {
+        self.work = work
         self.file = file
     }
 
-    /// The id of the commit that it may become.
+    /// The id of the commit that a change set may become.
     package var id: CommitID {
-        CommitID(store: file.storeID, base: set.base, token: set.token)
+        guard let commitID else { trap("a change of a subscription is no commit") }
+        return commitID
+    }
+
+    /// The same; nil for a change of a subscription.
+    var commitID: CommitID? {
+        guard case .commit(let set, _) = work else { return nil }
+        return CommitID(store: file.storeID, base: set.base, token: set.token)
+    }
+
+    /// The bytes that it takes in memory, about.
+    var byteCount: Int {
+        if case .commit(let set, _) = work { set.byteCount } else { 256 }
     }
 
     // MARK: For the writer
@@ -44,7 +69,7 @@ package final class Submission: Sendable {
     }
 
     /// Makes the outcome known; the first one stands.
-    func decide(_ result: Result<Commit, any Error>) {
+    func decide(_ result: Result<Made, any Error>) {
         let waiter: CheckedContinuation<Void, Never>? = progress.withLock { progress in
             switch progress {
             case .decided: return nil
@@ -53,7 +78,9 @@ package final class Submission: Sendable {
                 return waiter
             }
         }
-        file.metrics.saveDuration.record(duration: submitted.duration(to: .now))
+        if case .commit = work {
+            file.metrics.saveDuration.record(duration: submitted.duration(to: .now))
+        }
         progress.notify()
         waiter?.resume()
     }
@@ -70,6 +97,24 @@ package final class Submission: Sendable {
     /// - Throws: `CommitRefusal`, `StoreError`, `UnknownOutcomeError`, `CancellationError` when it
     ///   was withdrawn.
     package func wait() throws -> Commit {
+        guard case .commit(let commit) = try waitForEnd() else {
+            trap("a change of a subscription is no commit")
+        }
+        return commit
+    }
+
+    /// The state of the subscription after the change, when it is durable; blocks the thread until
+    /// then.
+    ///
+    /// - Throws: `SubscriptionError`, `StoreError`.
+    func waitForRecord() throws -> SubscriptionRecord {
+        guard case .subscription(let record) = try waitForEnd() else {
+            trap("a commit is no change of a subscription")
+        }
+        return record
+    }
+
+    private func waitForEnd() throws -> Made {
         // An outcome that is known is fetched without committing for others.
         if !isDecided { file.writer.commitQueue() }
         return try progress.wait { progress in
@@ -79,9 +124,9 @@ package final class Submission: Sendable {
 
     /// Suspends the task until the outcome is known.
     ///
-    /// A cancelled task withdraws a change set that the writer has not taken; one that it has taken
-    /// comes to its end.
-    package nonisolated(nonsending) func decision() async {
+    /// A cancelled task withdraws a change set that the writer has not taken, where that is wanted;
+    /// one that it has taken comes to its end.
+    package nonisolated(nonsending) func decision(isWithdrawable: Bool = true) async {
         file.writer.wakeForQueue()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -99,7 +144,7 @@ package final class Submission: Sendable {
                 if isDecided { continuation.resume() }
             }
         } onCancel: {
-            withdraw()
+            if isWithdrawable { withdraw() }
         }
     }
 

@@ -129,7 +129,7 @@ final class WriterThread: Sendable {
     /// Whether a change set waits or is being written.
     func isWaiting(_ id: CommitID) -> Bool {
         state.withLock { state in
-            (state.queue + state.batch).contains { $0.id == id && !$0.isDecided }
+            (state.queue + state.batch).contains { $0.commitID == id && !$0.isDecided }
         }
     }
 
@@ -271,7 +271,7 @@ final class WriterThread: Sendable {
             var byteCount = 0
             var count = 0
             for submission in state.queue {
-                byteCount += submission.set.byteCount
+                byteCount += submission.byteCount
                 if count > 0, byteCount > Self.batchByteLimit || count == Self.batchLimit { break }
                 count += 1
             }
@@ -298,72 +298,5 @@ final class WriterThread: Sendable {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
-    }
-}
-
-/// What the writer thread does when there is nothing to commit.
-private struct WriterDuties {
-    private let watch: FileWatch
-    private var lastReaderCheck: Duration?
-    private var lastTrim: Duration?
-    /// How long to sleep before the next looks, in milliseconds.
-    private var nextLooks: [Int32] = []
-
-    init(_ watch: FileWatch) {
-        self.watch = watch
-    }
-
-    /// Frees the slots of processes that have died, gives back those of idle reads, and tells who
-    /// reads and whether the files are still there, every 30 seconds.
-    mutating func checkReaders(of file: StoreFile) {
-        let now = file.environment.configuration.uptime()
-        if let last = lastReaderCheck, now - last < WriterThread.readerCheckInterval { return }
-        lastReaderCheck = now
-        file.environment.keepIdleReads(true)
-        _ = try? file.environment.removeStaleReaders()
-        if !file.environment.isInPlace {
-            file.logger.error("The store's files were moved while it was open: nothing is saved.")
-        }
-        guard let statistics = try? file.statistics() else { return }
-        file.metrics.record(statistics)
-        if let oldest = statistics.readers.first, oldest.age >= WriterThread.readerCheckInterval {
-            file.logger.warning(
-                "A read has been open for long, and holds free pages back.",
-                metadata: [
-                    "process": "\(oldest.processID)", "seconds": "\(Int(oldest.age.seconds))",
-                    "pages": "\(statistics.heldBackPageCount)",
-                ])
-        }
-    }
-
-    /// Takes a few commits away that need not be kept, every 30 seconds and until none are left;
-    /// true when there may be more.
-    private mutating func trim(_ file: StoreFile) -> Bool {
-        guard file.retention != .forever else { return false }
-        let now = file.environment.configuration.uptime()
-        if let last = lastTrim, now - last < WriterThread.readerCheckInterval { return false }
-        let isDone = file.trimOutdated()
-        lastTrim = isDone ? now : nil
-        return !isDone
-    }
-
-    /// LMDB tells readers of a commit a moment after the write that wakes this thread.
-    mutating func noteWrite() { nextLooks = [25, 1] }
-
-    /// Looks after the store; how long the thread may then sleep, in milliseconds.
-    mutating func perform(for file: StoreFile?) -> Int32 {
-        guard let file else { return -1 }
-        let isObserved = file.feed.observerCount > 0
-        if isObserved {
-            watch.startWatching(file.environment)
-            file.catchUp()
-        } else {
-            watch.stopWatching()
-        }
-        checkReaders(of: file)
-        if trim(file) { return 0 }
-        guard isObserved else { return 30_000 }
-        // Without a watch, often enough for half of the delay that is promised.
-        return watch.isWatching ? nextLooks.popLast() ?? 1_000 : 25
     }
 }

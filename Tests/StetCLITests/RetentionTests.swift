@@ -29,7 +29,7 @@ struct RetentionTests {
         #expect(shown == Tool.Outcome(status: 0, output: plan))
         #expect(try fixture.file.read { try $0.floor() } == 0)
         let json = """
-            {"byteCount":\(bytes),"commitCount":2,"floor":2,"isDone":true,"lostSteps":\
+            {"byteCount":\(bytes),"commitCount":2,"floor":2,"heldBy":[],"isDone":true,"lostSteps":\
             [{"author":"a","redoCount":0,"scope":null,"undoCount":2}]}
 
             """

@@ -11,6 +11,7 @@ struct StetCampaign: ParsableCommand {
             Kills.self, SystemCalls.self, PowerCuts.self, Shutdowns.self, Failures.self, Full.self,
             Damage.self, Simulate.self, Queries.self, SimulateRetention.self, Trims.self,
             Namespaces.self, MovedFiles.self, Forks.self, Clocks.self, Privacy.self,
+            Subscriptions.self,
         ],
         groupedSubcommands: [
             CommandGroup(
@@ -18,6 +19,7 @@ struct StetCampaign: ParsableCommand {
                 subcommands: [
                     Write.self, Check.self, Hold.self, FailingSession.self, FullSession.self,
                     CarryOut.self, TrimStep.self, CompactInPlace.self,
+                    Post.self, Consume.self,
                 ])
         ])
 }

@@ -179,7 +179,7 @@ final class ContextCore {
             "save(_:) inside edit(_:_:): the edit saves when its closure has returned")
         trap(
             unless: !isOfStoreEdit,
-            "save(_:) inside Store.edit: the edit saves when its closure has returned")
+            "save(_:) inside Store.edit or Subscription.run, which save when the closure returns")
         checkNotSaving("save(_:)")
     }
 
@@ -202,6 +202,15 @@ final class ContextCore {
         isOfStoreEdit = true
         defer { isOfStoreEdit = false }
         return try body()
+    }
+
+    /// Runs the handler of a subscription.
+    nonisolated(nonsending) func inStoreEdit<Result>(
+        _ body: nonisolated(nonsending) () async throws -> Result
+    ) async rethrows -> Result {
+        isOfStoreEdit = true
+        defer { isOfStoreEdit = false }
+        return try await body()
     }
 
     // MARK: Tables
@@ -312,6 +321,8 @@ final class ContextCore {
 /// What the commits of a context are to be, and how it merges.
 struct ContextSettings {
     var undoGroup: UndoGroup?
+    /// The change of a subscription that is committed with the next save.
+    var subscription: SubscriptionUpdate?
     var isUndoable = true
     var metadata = CommitDefaults.metadata
     var mergePolicy = MergePolicy.fail

@@ -49,8 +49,8 @@ public enum ConditionSide: Hashable, Sendable, CaseIterable {
 /// A slow observer is served from the journal without noticing. The sequence ends when the store is
 /// closed, once the observer has seen what there was, or when the task that iterates is cancelled.
 public struct Changes<M: Model>: AsyncSequence, Sendable {
-    private let store: Store
-    private let start: FeedStart
+    let store: Store
+    let start: FeedStart
     var filter: ChangeFilter<M>
 
     init(store: Store, after start: FeedStart) {

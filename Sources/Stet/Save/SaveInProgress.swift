@@ -49,6 +49,7 @@ final class SaveInProgress: CommitWork {
         var attributes = CommitAttributes(author: core.author, scope: core.scope, label: label)
         attributes.group = settings.undoGroup
         attributes.metadata = settings.metadata
+        attributes.subscription = settings.subscription?.name
         self.attributes = attributes
         purpose.isUndoable = settings.isUndoable
     }
@@ -96,6 +97,7 @@ final class SaveInProgress: CommitWork {
             encoded = try prepared.encoded(
                 attributes: attributes, base: base, token: token,
                 time: time.timeIntervalSinceReferenceDate, for: purpose)
+            encoded?.subscription = core.settings.subscription
             noteSent(CommitID(store: core.store.file.storeID, base: base, token: token))
             return encoded
         }

@@ -142,6 +142,9 @@ final class SaveLine {
         if refusal.reasons.contains(.schemaChanged) {
             throw StoreError.migratedElsewhere(path: core.store.path)
         }
+        for case .subscriptionLost(let name) in refusal.reasons {
+            throw SubscriptionError.lost(name: name)
+        }
         try save.follow(refusal)
         return nil
     }

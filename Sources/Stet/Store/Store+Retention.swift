@@ -27,6 +27,8 @@ public struct HistoryLoss: Sendable, Hashable {
     public let valueCount: Int
     /// The undo that would be lost, by author and scope.
     public let lostSteps: [LostSteps]
+    /// The durable subscriptions for which commits that were to go would stay, in ascending order.
+    public let heldBy: [String]
 
     init(_ plan: TrimPlan) {
         floor = plan.floor
@@ -38,6 +40,7 @@ public struct HistoryLoss: Sendable, Hashable {
                 author: lost.author, scope: lost.scope, undoCount: lost.undoCount,
                 redoCount: lost.redoCount)
         }
+        heldBy = plan.heldBy
     }
 
     init(_ plan: RedactionPlan) {
@@ -46,6 +49,7 @@ public struct HistoryLoss: Sendable, Hashable {
         byteCount = 0
         valueCount = plan.valueCount
         lostSteps = []
+        heldBy = []
     }
 
     /// What would be lost, in words.

@@ -4,6 +4,8 @@ public import StetStore
 // caller's side, and checked as data by the writer.
 
 extension Store {
+    private var storeUndo: StoreUndo { StoreUndo(store: self) }
+
     /// Takes back the last commit of an author in a scope, or the last group of commits; blocks the
     /// thread until the disk has it.
     ///
@@ -31,8 +33,8 @@ extension Store {
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
     ) throws -> Commit? {
         let owner = UndoOwner(author: author, scope: scope)
-        var work = work(.undo(owner), policy, id)
-        return try takeBack(&work)
+        var work = storeUndo.work(.undo(owner), policy, id)
+        return try storeUndo.takeBack(&work)
     }
 
     /// The same without blocking the thread.
@@ -41,7 +43,7 @@ extension Store {
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
     ) async throws -> Commit? {
         let owner = UndoOwner(author: author, scope: scope)
-        return try await takeBack(work(.undo(owner), policy, id))
+        return try await storeUndo.takeBack(storeUndo.work(.undo(owner), policy, id))
     }
 
     /// Takes back the last undo of an author in a scope, as long as the author has committed
@@ -54,8 +56,8 @@ extension Store {
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
     ) throws -> Commit? {
         let owner = UndoOwner(author: author, scope: scope)
-        var work = work(.redo(owner), policy, id)
-        return try takeBack(&work)
+        var work = storeUndo.work(.redo(owner), policy, id)
+        return try storeUndo.takeBack(&work)
     }
 
     /// The same without blocking the thread.
@@ -64,7 +66,7 @@ extension Store {
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
     ) async throws -> Commit? {
         let owner = UndoOwner(author: author, scope: scope)
-        return try await takeBack(work(.redo(owner), policy, id))
+        return try await storeUndo.takeBack(storeUndo.work(.redo(owner), policy, id))
     }
 
     /// Takes back any commit, whoever made it and whatever came after it; blocks the thread until
@@ -80,8 +82,8 @@ extension Store {
         _ commit: Revision, author: String? = nil, scope: String? = nil,
         policy: UndoPolicy = .fail, id: CommitID? = nil
     ) throws -> Commit? {
-        var work = work(.revert(commit), policy, id, author: author, scope: scope)
-        return try takeBack(&work)
+        var work = storeUndo.work(.revert(commit), policy, id, author: author, scope: scope)
+        return try storeUndo.takeBack(&work)
     }
 
     /// The same without blocking the thread.
@@ -90,7 +92,8 @@ extension Store {
         _ commit: Revision, author: String? = nil, scope: String? = nil,
         policy: UndoPolicy = .fail, id: CommitID? = nil
     ) async throws -> Commit? {
-        try await takeBack(work(.revert(commit), policy, id, author: author, scope: scope))
+        try await storeUndo.takeBack(
+            storeUndo.work(.revert(commit), policy, id, author: author, scope: scope))
     }
 
     /// Takes the next step off a stack without undoing it: one that can never be undone again.
@@ -102,7 +105,7 @@ extension Store {
     /// - Throws: `ConflictError` when the stack moved 8 times; `StoreError`; `UnknownOutcomeError`.
     @discardableResult
     public func discardUndo(author: String, scope: String? = nil) throws -> [Revision] {
-        var work = work(.undo(UndoOwner(author: author, scope: scope)), .fail)
+        var work = storeUndo.work(.undo(UndoOwner(author: author, scope: scope)), .fail)
         work.isDiscard = true
         _ = try file.commit(&work)
         return work.subjects
@@ -116,7 +119,7 @@ extension Store {
     public func previewUndo(
         author: String, scope: String? = nil, policy: UndoPolicy = .fail
     ) throws -> UndoPlan? {
-        try plan(.undo(UndoOwner(author: author, scope: scope)), policy)
+        try storeUndo.plan(.undo(UndoOwner(author: author, scope: scope)), policy)
     }
 
     /// What `redo` would do; nil when there is nothing to redo.
@@ -125,7 +128,7 @@ extension Store {
     public func previewRedo(
         author: String, scope: String? = nil, policy: UndoPolicy = .fail
     ) throws -> UndoPlan? {
-        try plan(.redo(UndoOwner(author: author, scope: scope)), policy)
+        try storeUndo.plan(.redo(UndoOwner(author: author, scope: scope)), policy)
     }
 
     /// What `revert` would do.
@@ -134,7 +137,7 @@ extension Store {
     public func previewRevert(
         _ commit: Revision, policy: UndoPolicy = .fail
     ) throws -> UndoPlan {
-        guard let plan = try plan(.revert(commit), policy) else {
+        guard let plan = try storeUndo.plan(.revert(commit), policy) else {
             trap("a commit that there is can be looked at")
         }
         return plan

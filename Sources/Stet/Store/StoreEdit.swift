@@ -76,7 +76,7 @@ extension Store {
 
     /// True when an edit may come to another end on the last commit: it was in conflict, or is not
     /// valid since others have saved.
-    private func isOvertaken(_ error: any Error, since beginning: Revision) throws -> Bool {
+    func isOvertaken(_ error: any Error, since beginning: Revision) throws -> Bool {
         if error is ConflictError { return true }
         return try error is ValidationError && revision() > beginning
     }

@@ -128,6 +128,12 @@ package final class CommitFeed: Sendable {
         }
     }
 
+    /// Wakes the observers that look after something beside the commits.
+    package func nudge() {
+        let wakes = state.withLock { $0.routes.takeNudged(seen: $0.head) }
+        Self.wake(wakes)
+    }
+
     /// Lets every observer end once it has seen what there is.
     func end() {
         let wakes = state.withLock { state in
@@ -148,15 +154,22 @@ package final class CommitFeed: Sendable {
 
         /// An observer of everything, or of what may concern an interest.
         ///
-        /// With `keepsCommits` false it asks for no commit, and none is kept for it.
+        /// With `keepsCommits` false it asks for no commit, and none is kept for it. With
+        /// `isNudged` its waits also end when the state of a subscription may have changed.
         package init(
-            _ feed: CommitFeed, _ interest: FeedInterest? = nil, keepsCommits: Bool = true
+            _ feed: CommitFeed, _ interest: FeedInterest? = nil, keepsCommits: Bool = true,
+            isNudged: Bool = false
         ) {
             self.feed = feed
             self.interest = interest
             number = feed.state.withLock { state in
-                state.routes.add(interest, keepsCommits: keepsCommits)
+                state.routes.add(interest, keepsCommits: keepsCommits, isNudged: isNudged)
             }
+        }
+
+        /// An observer of no commit, which only waits to be nudged.
+        package convenience init(nudgesOf feed: CommitFeed) {
+            self.init(feed, .nothing, keepsCommits: false, isNudged: true)
         }
 
         deinit {

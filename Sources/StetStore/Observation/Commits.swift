@@ -7,7 +7,7 @@
 /// slow that the rest is only in the journal, which is closed then, gets the error `storeClosed`.
 public struct Commits: AsyncSequence, Sendable {
     private let file: StoreFile
-    private let start: FeedStart
+    package let start: FeedStart
 
     package init(file: StoreFile, after start: FeedStart) {
         self.file = file

@@ -39,6 +39,15 @@ package struct FeedInterest: Sendable, Hashable {
             })
     }
 
+    /// An interest in no change at all.
+    static let nothing = FeedInterest()
+
+    private init() {
+        entity = 0
+        objects = []
+        links = []
+    }
+
     /// True when a commit may change what the observer wants.
     ///
     /// - Complexity: O(changes of the commit); values are not decoded.

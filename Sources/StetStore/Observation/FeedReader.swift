@@ -23,15 +23,31 @@ package struct FeedReader: Sendable {
     private let file: StoreFile
     private let observer: CommitFeed.Observer
     private let start: FeedStart
+    /// Whether `read` returns now and then without a commit.
+    private let isNudged: Bool
     /// The revision up to which everything was delivered or does not concern the observer; nil
     /// until the observer begins.
     private var seen: Revision?
 
+    /// What a read has come to.
+    package enum Reading: Sendable {
+        /// The next commit that may concern the observer.
+        case commit(Commit)
+        /// Nothing, but something beside the commits may have changed.
+        case nudged
+        /// The store was closed or the task cancelled.
+        case end
+    }
+
     /// A position of an observer of everything, or of what may concern an interest.
-    package init(file: StoreFile, after start: FeedStart, _ interest: FeedInterest? = nil) {
+    package init(
+        file: StoreFile, after start: FeedStart, _ interest: FeedInterest? = nil,
+        isNudged: Bool = false
+    ) {
         self.file = file
         self.start = start
-        observer = CommitFeed.Observer(file.feed, interest)
+        self.isNudged = isNudged
+        observer = CommitFeed.Observer(file.feed, interest, isNudged: isNudged)
         // The thread begins to look for the commits of other processes.
         try? file.writer.attend()
     }
@@ -45,28 +61,55 @@ package struct FeedReader: Sendable {
     package mutating func next(
         isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> Commit? {
+        while true {
+            switch try await read(isolation: actor) {
+            case .commit(let commit): return commit
+            case .nudged: continue
+            case .end: return nil
+            }
+        }
+    }
+
+    /// The same, which also returns when it was nudged, or on a long way without such a commit.
+    package mutating func read(
+        isolation actor: isolated (any Actor)? = #isolation
+    ) async throws -> Reading {
         var seen = try seen ?? begin()
         while !Task.isCancelled {
             self.seen = seen
             switch file.feed.step(after: seen) {
-            case .end: return nil
+            case .end: return .end
             case .wait:
                 try file.writer.begin()
                 seen = max(seen, await observer.wait(after: seen))
+                if isNudged, case .wait = file.feed.step(after: seen) {
+                    self.seen = seen
+                    return .nudged
+                }
             case .deliver(let commit):
                 seen = commit.revision
-                if try observer.interest?.includes(commit) ?? true { return deliver(commit) }
+                if try observer.interest?.includes(commit) ?? true {
+                    return .commit(deliver(commit))
+                }
             case .readJournal(let last):
                 let found = try read(after: seen, through: last)
                 seen = found.reached
-                if let commit = found.commit { return deliver(commit) }
+                if let commit = found.commit { return .commit(deliver(commit)) }
                 // A long way without a commit of interest is no reason to keep others waiting.
                 await Task.yield()
+                if isNudged {
+                    self.seen = seen
+                    return .nudged
+                }
             }
         }
         self.seen = seen
-        return nil
+        return .end
     }
+
+    /// The revision up to which everything was delivered or does not concern the observer; nil
+    /// until it begins.
+    package var reached: Revision? { seen }
 
     /// Moves back to where a commit that was delivered comes next.
     package mutating func giveBack(_ commit: Commit) { seen = commit.revision.previous }

@@ -14,6 +14,7 @@ struct FeedRoutes {
     private struct Observer {
         let interest: FeedInterest?
         let keepsCommits: Bool
+        let isNudged: Bool
         var waiters: [UInt64: Waiter] = [:]
     }
 
@@ -37,6 +38,8 @@ struct FeedRoutes {
     private var waitingForAny: Set<UInt64> = []
     /// The other waiting observers.
     private var waitingForSome: Set<UInt64> = []
+    /// The observers that are woken now and then without a commit.
+    private var nudged: Set<UInt64> = []
     /// The observers that commits are kept for.
     private(set) var keeperCount = 0
 
@@ -46,10 +49,14 @@ struct FeedRoutes {
     // MARK: Observers
 
     /// Adds an observer; nil stands for an interest in everything.
-    mutating func add(_ interest: FeedInterest?, keepsCommits: Bool) -> UInt64 {
+    mutating func add(
+        _ interest: FeedInterest?, keepsCommits: Bool, isNudged: Bool
+    ) -> UInt64 {
         lastNumber += 1
         let number = lastNumber
-        observers[number] = Observer(interest: interest, keepsCommits: keepsCommits)
+        observers[number] = Observer(
+            interest: interest, keepsCommits: keepsCommits, isNudged: isNudged)
+        if isNudged { nudged.insert(number) }
         if keepsCommits { keeperCount += 1 }
         if let interest { route(interest) { $0.insert(number) } }
         return number
@@ -58,6 +65,7 @@ struct FeedRoutes {
     mutating func remove(_ number: UInt64) {
         guard let observer = observers.removeValue(forKey: number) else { return }
         if observer.keepsCommits { keeperCount -= 1 }
+        nudged.remove(number)
         if let interest = observer.interest { route(interest) { $0.remove(number) } }
     }
 
@@ -114,6 +122,9 @@ struct FeedRoutes {
         let numbers = waitingForAny.union(waitingForSome)
         return take(numbers, seen: seen)
     }
+
+    /// Takes those out who are woken now and then.
+    mutating func takeNudged(seen: Revision) -> [Wake] { take(nudged, seen: seen) }
 
     /// Takes those out whom a commit may concern; `seen` is the revision before it.
     mutating func take(for commit: Commit, seen: Revision) -> [Wake] {

@@ -17,6 +17,18 @@ extension OutdatedCommits {
     /// commits, does not count, as it may be a clock that has jumped ahead; commits that are dated
     /// in the future go with the one after them.
     init(_ retention: Retention, now: Double, _ reader: borrowing StoreReader) throws {
+        try self.init(unheld: retention, now: now, reader)
+        let held = try SubscriptionTable.historyLimit(in: reader.transaction)?.last
+        if let held, last >= held {
+            last = max(held, try reader.floor())
+            isComplete = true
+        }
+    }
+
+    /// The commits that need not be kept for the retention.
+    private init(
+        unheld retention: Retention, now: Double, _ reader: borrowing StoreReader
+    ) throws {
         let (head, floor) = (try reader.head(), try reader.floor())
         self.init(last: floor)
         switch retention {

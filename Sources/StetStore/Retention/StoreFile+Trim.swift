@@ -85,7 +85,8 @@ private struct JournalTrimmer {
         guard head.schemaRevision == UInt32(schema.revision) else {
             throw StoreError.migratedElsewhere(path: path)
         }
-        let last = min(last, head.revision)
+        let held = try SubscriptionTable.historyLimit(in: transaction.reading)?.last
+        let last = min(last, head.revision, held ?? head.revision)
         let oldest = history.migrations.first?.from.revision ?? schema.revision
         let present = try JournalFloor.read(in: transaction.reading)
         var floor = present ?? JournalFloor(schemaRevision: UInt32(oldest))

@@ -24,6 +24,8 @@ package struct TrimPlan: Hashable, Sendable {
     package let byteCount: Int
     /// By author and scope.
     package let lostSteps: [LostSteps]
+    /// The durable subscriptions that hold commits which were to go, in ascending order.
+    package let heldBy: [String]
 }
 
 extension TrimPlan {
@@ -32,7 +34,9 @@ extension TrimPlan {
     /// - Complexity: O(entries to be removed + commits on stacks) reads, none of them of values.
     package init(through last: Revision, _ reader: borrowing StoreReader) throws {
         let floor = try reader.floor()
-        let last = max(min(last, try reader.head().revision), floor)
+        let wanted = max(min(last, try reader.head().revision), floor)
+        let held = try SubscriptionTable.historyLimit(in: reader.transaction)
+        let last = max(min(wanted, held?.last ?? wanted), floor)
         var byteCount = 0
         let upper = withUnsafeBytes(of: last.next.number.bigEndian) { Array($0) }
         try reader.transaction.scan(reader.file.journal.table, KeyRange(upper: upper)) { _, value in
@@ -49,7 +53,8 @@ extension TrimPlan {
         }
         self.init(
             floor: last, commitCount: Int(last.number - floor.number), byteCount: byteCount,
-            lostSteps: lost.sorted { ($0.author, $0.scope ?? "") < ($1.author, $1.scope ?? "") })
+            lostSteps: lost.sorted { ($0.author, $0.scope ?? "") < ($1.author, $1.scope ?? "") },
+            heldBy: last < wanted ? held?.names ?? [] : [])
     }
 
     /// The steps of a stack that have commits up to a revision, and behind where the journal begins

@@ -55,6 +55,9 @@ package struct Preparation {
             if refusal.reasons.contains(.schemaChanged) {
                 throw StoreError.migratedElsewhere(path: file.path)
             }
+            for case .subscriptionLost(let name) in refusal.reasons {
+                throw SubscriptionError.lost(name: name)
+            }
             try work.follow(refusal)
             return nil
         }

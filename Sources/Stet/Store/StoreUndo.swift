@@ -1,15 +1,17 @@
 import FoundationEssentials
 import StetStore
 
-// Undo, redo, revert and discard as the store's models check them.
+/// Undo, redo, revert and discard as the models of a store check them.
+struct StoreUndo {
+    let store: Store
+    private var file: StoreFile { store.file }
 
-extension Store {
     /// The work that takes commits back.
     func work(
         _ request: UndoRequest, _ policy: UndoPolicy, _ id: CommitID? = nil,
         author: String? = nil, scope: String? = nil
     ) -> UndoWork {
-        let clock = configuration.clock
+        let clock = store.configuration.clock
         var work = UndoWork(
             file, request, policy, id: id, time: { clock().timeIntervalSinceReferenceDate },
             violations: { [self] in try violations(of: &$0, at: $1) })
@@ -45,7 +47,7 @@ extension Store {
     /// Tells observers of work that was refused; the error that its caller is thrown.
     private func refused(_ work: UndoWork, _ error: any Error) -> any Error {
         let error = (error as? UndoWork.Refusal).map(Self.error) ?? error
-        file.refusals.report(error, of: work, clock: configuration.clock)
+        file.refusals.report(error, of: work, clock: store.configuration.clock)
         return error
     }
 
@@ -84,7 +86,7 @@ extension Store {
     ) throws -> [Violation] {
         if net.isEmpty { return [] }
         var check = ChangeSetCheck(
-            store: self, revision: revision, horizon: revision, confirmed: [])
+            store: store, revision: revision, horizon: revision, confirmed: [])
         return try check.violations(of: &net).inTotalOrder()
     }
 }

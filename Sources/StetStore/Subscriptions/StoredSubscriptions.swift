@@ -1,0 +1,122 @@
+import StetLMDB
+
+/// The state of a durable subscription at a moment.
+public struct SubscriptionState: Hashable, Sendable {
+    /// The name.
+    public let name: String
+    /// Whether it delivers.
+    public let status: SubscriptionStatus
+    /// The last commit that was dealt with or parked, or does not concern the subscription.
+    public let position: Revision
+    /// The number of commits after the position, some of which may not concern the subscription.
+    public let lag: Int
+    /// The number of parked deliveries.
+    public let parkedCount: Int
+    /// The failures of the delivery that comes next; nil when it has not failed.
+    public let failure: SubscriptionFailure?
+    /// Whether commits that it has not dealt with stay in the journal.
+    public let holdsHistory: Bool
+    /// Whether a process that lives owns it, and delivers unless it is paused or stopped.
+    public let isOwned: Bool
+}
+
+/// The right to be the owner of a subscription, until it goes or its process ends.
+package final class SubscriptionLease: Sendable {
+    private let lease: FileLease
+
+    fileprivate init(_ lease: FileLease) { self.lease = lease }
+}
+
+/// The durable subscriptions of a store, as they are stored.
+package struct StoredSubscriptions: Sendable {
+    let file: StoreFile
+
+    /// Changes a subscription; blocks the thread until the disk has the change.
+    ///
+    /// - Throws: `SubscriptionError`, `StoreError`: nothing was changed.
+    @discardableResult
+    package func update(_ update: SubscriptionUpdate) throws -> SubscriptionRecord {
+        try submit(update).waitForRecord()
+    }
+
+    /// The same; only waiting for the disk suspends the task.
+    ///
+    /// A task that is cancelled meanwhile comes too late: the change is made, or refused.
+    @discardableResult
+    package nonisolated(nonsending) func update(
+        _ update: SubscriptionUpdate
+    ) async throws -> SubscriptionRecord {
+        let submission = try submit(update)
+        await submission.decision(isWithdrawable: false)
+        return try submission.waitForRecord()
+    }
+
+    private func submit(_ update: SubscriptionUpdate) throws -> Submission {
+        let submission = Submission(.subscription(update), file)
+        try file.writer.submit(submission)
+        return submission
+    }
+
+    /// The stored state of a subscription; nil when there is none.
+    package func record(named name: String) throws -> SubscriptionRecord? {
+        try file.read { try SubscriptionTable.record(named: name, in: $0.transaction) }
+    }
+
+    /// The parked deliveries of a subscription, in ascending order of their commits.
+    package func parkedDeliveries(of name: String) throws -> [ParkedDelivery] {
+        try file.read { try SubscriptionTable.parked(of: name, in: $0.transaction) }
+    }
+
+    /// The states of all subscriptions, in ascending order of their names.
+    package func states() throws -> [SubscriptionState] {
+        try file.read { reader in
+            let head = try reader.head().revision
+            return try SubscriptionTable.all(in: reader.transaction).map { record in
+                SubscriptionState(
+                    name: record.name, status: record.status, position: record.position,
+                    lag: Int(head.number - min(head.number, record.position.number)),
+                    parkedCount:
+                        try SubscriptionTable.parked(of: record.name, in: reader.transaction).count,
+                    failure: record.failure, holdsHistory: record.holdsHistory,
+                    isOwned: try file.environment.isLeased(Self.leaseNumber(of: record.name)))
+            }
+        }
+    }
+
+    // MARK: Lease
+
+    /// Takes the right to be the owner of a subscription; nil while another has it, in this process
+    /// or another.
+    ///
+    /// It ends with the process that holds it.
+    package func lease(of name: String) throws -> SubscriptionLease? {
+        try StoreError.wrapping(path: file.path) {
+            try file.environment.lease(Self.leaseNumber(of: name)).map { SubscriptionLease($0) }
+        }
+    }
+
+    /// A number below 2^48: two names that share one, which is unlikely, exclude each other.
+    private static func leaseNumber(of name: String) -> Int {
+        let digest = Array(name.utf8).withUnsafeBytes { Digest(of: $0) }
+        return Int(digest.words.0 >> 16)
+    }
+
+    // MARK: Waking
+
+    /// Waits until their state may have changed, the store is closed, or the task is
+    /// cancelled; at most about a second.
+    ///
+    /// - Returns: false when the store was closed.
+    package func wait(_ observer: CommitFeed.Observer) async throws -> Bool {
+        let head = file.feed.head
+        if case .end = file.feed.step(after: head) { return false }
+        try file.writer.begin()
+        _ = await observer.wait(after: head)
+        if case .end = file.feed.step(after: file.feed.head) { return false }
+        return true
+    }
+}
+
+extension StoreFile {
+    package var subscriptions: StoredSubscriptions { StoredSubscriptions(file: self) }
+}
