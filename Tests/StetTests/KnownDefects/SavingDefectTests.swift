@@ -248,7 +248,7 @@ import Testing
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(
             text.contains(
-                "save(_:) inside Store.edit or Subscription.run, which save when its closure has returned"))
+                "save(_:) inside Store.edit or Subscription.run, which save when the closure "))
     }
 }
 
