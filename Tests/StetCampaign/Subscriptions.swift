@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import Stet
 import StetStore
 import StetTestModels
@@ -159,10 +160,10 @@ struct Consume: ParsableCommand {
         Task {
             do {
                 try await consume(store, end)
-                exit(0)
+                Glibc.exit(0)
             } catch {
                 say("error: \(error)")
-                exit(1)
+                Glibc.exit(1)
             }
         }
         dispatchMain()
