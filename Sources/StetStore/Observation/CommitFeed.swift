@@ -144,18 +144,18 @@ package final class CommitFeed: Sendable {
         fileprivate let feed: CommitFeed
         fileprivate let number: UInt64
         /// The changes that the observer wants; nil for all of them.
-        let interest: FeedInterest?
+        let interests: [FeedInterest]?
 
-        /// An observer of everything, or of what may concern an interest.
+        /// An observer of everything, or of what may concern one of some interests.
         ///
         /// With `keepsCommits` false it asks for no commit, and none is kept for it.
         package init(
-            _ feed: CommitFeed, _ interest: FeedInterest? = nil, keepsCommits: Bool = true
+            _ feed: CommitFeed, _ interests: [FeedInterest]? = nil, keepsCommits: Bool = true
         ) {
             self.feed = feed
-            self.interest = interest
+            self.interests = interests
             number = feed.state.withLock { state in
-                state.routes.add(interest, keepsCommits: keepsCommits)
+                state.routes.add(interests, keepsCommits: keepsCommits)
             }
         }
 

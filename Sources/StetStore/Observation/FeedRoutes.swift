@@ -12,7 +12,7 @@ struct FeedRoutes {
     }
 
     private struct Observer {
-        let interest: FeedInterest?
+        let interests: [FeedInterest]?
         let keepsCommits: Bool
         var waiters: [UInt64: Waiter] = [:]
     }
@@ -46,19 +46,19 @@ struct FeedRoutes {
     // MARK: Observers
 
     /// Adds an observer; nil stands for an interest in everything.
-    mutating func add(_ interest: FeedInterest?, keepsCommits: Bool) -> UInt64 {
+    mutating func add(_ interests: [FeedInterest]?, keepsCommits: Bool) -> UInt64 {
         lastNumber += 1
         let number = lastNumber
-        observers[number] = Observer(interest: interest, keepsCommits: keepsCommits)
+        observers[number] = Observer(interests: interests, keepsCommits: keepsCommits)
         if keepsCommits { keeperCount += 1 }
-        if let interest { route(interest) { $0.insert(number) } }
+        for interest in interests ?? [] { route(interest) { $0.insert(number) } }
         return number
     }
 
     mutating func remove(_ number: UInt64) {
         guard let observer = observers.removeValue(forKey: number) else { return }
         if observer.keepsCommits { keeperCount -= 1 }
-        if let interest = observer.interest { route(interest) { $0.remove(number) } }
+        for interest in observer.interests ?? [] { route(interest) { $0.remove(number) } }
     }
 
     /// Changes each set of observers that leads to an interest; sets that are empty go.
@@ -90,7 +90,7 @@ struct FeedRoutes {
 
     mutating func wait(_ waiter: Waiter, numbered number: UInt64, of observer: UInt64) {
         observers[observer]?.waiters[number] = waiter
-        if observers[observer]?.interest == nil {
+        if observers[observer]?.interests == nil {
             waitingForAny.insert(observer)
         } else {
             waitingForSome.insert(observer)
@@ -150,7 +150,7 @@ struct FeedRoutes {
             // They meet the failure themselves.
             return waitingForSome
         }
-        return found.filter { observers[$0]?.interest?.includesAuthor(of: commit) ?? true }
+        return found.filter { observers[$0]?.interests?.includesAuthor(of: commit) ?? true }
     }
 
     private func add(
@@ -188,10 +188,12 @@ struct FeedRoutes {
         to found: inout Set<UInt64>
     ) throws {
         for number in numbers ?? [] where waitingForSome.contains(number) {
-            guard !found.contains(number), let interest = observers[number]?.interest else {
+            guard !found.contains(number), let interests = observers[number]?.interests else {
                 continue
             }
-            if try interest.includes(change, comparesSlots: comparesSlots) { found.insert(number) }
+            if try interests.includes(change, comparesSlots: comparesSlots) {
+                found.insert(number)
+            }
         }
     }
 }

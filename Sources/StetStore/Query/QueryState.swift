@@ -278,6 +278,14 @@ package final class QueryState {
         try row(position.id, .zero, keep(position.body), entity)
     }
 
+    /// The value of a node for an object.
+    package func value(
+        _ node: QueryNode, of row: Row, _ entity: EntityNumber
+    ) throws -> Value {
+        var frame = QueryFrame(self, row)
+        return try QueryCompiler(schema, root: entity).operand(node).value(&frame)
+    }
+
     // MARK: Members
 
     /// The members of an owner at an end, in their order.
