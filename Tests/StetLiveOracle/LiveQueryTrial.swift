@@ -54,13 +54,13 @@ package struct LiveQueryTrial {
             let head = try store.revision()
             // Some observers are slow, and see several commits at once.
             let isLast = round == Self.roundCount - 1
-            for place in samples.indices where isLast || round == 0 || nodes.chance(4) == false {
+            for place in samples.indices where isLast || round == 0 || !nodes.chance(4) {
                 counts.pairs += 1
                 if let problem = try samples[place].follow(head) {
                     return "round \(round), \(samples[place].text): \(problem)"
                 }
             }
-            for place in boxes.indices where isLast || round == 0 || nodes.chance(4) == false {
+            for place in boxes.indices where isLast || round == 0 || !nodes.chance(4) {
                 counts.pairs += 1
                 if let problem = try boxes[place].follow(head) {
                     return "round \(round), \(boxes[place].text): \(problem)"
@@ -112,6 +112,7 @@ package struct LiveQueryTrial {
             fetch = fetch.after(position)
         }
         return try LiveWatch(
-            store, fetch, readsOthers: nodes.readsOthers, hasPage: hasPage)
+            store, fetch, readsOthers: nodes.readsOthers, hasPage: hasPage,
+            spareCount: nodes.pick([0, 1, 3, nil]))
     }
 }

@@ -13,12 +13,17 @@ struct LiveWatch<M: Model> {
     private var hasBegun = false
     private var seen: [M.Snapshot] = []
 
-    init(_ store: Store, _ fetch: SnapshotFetch<M>, readsOthers: Bool, hasPage: Bool) throws {
+    init(
+        _ store: Store, _ fetch: SnapshotFetch<M>, readsOthers: Bool, hasPage: Bool,
+        spareCount: Int?
+    ) throws {
         text = try fetch.explain().split(separator: "\n").joined(separator: "; ")
         self.fetch = fetch
         self.readsOthers = readsOthers
         self.hasPage = hasPage
-        query = store.observe(fetch)
+        var query = store.observe(fetch)
+        query.spareCount = spareCount
+        self.query = query
         iterator = query.makeAsyncIterator()
     }
 

@@ -38,13 +38,14 @@ final class LiveObserver<M: Model> {
     private var reader: FeedReader
 
     init(
-        _ store: Store, _ query: StoreQuery, section: QueryNode?, _ counter: LiveQueryCounter
+        _ store: Store, _ query: StoreQuery, section: QueryNode?, spare: Int?,
+        _ counter: LiveQueryCounter
     ) {
         self.store = store
         self.counter = counter
         let schema = store.file.schema
         let nodes = section.map { [$0] } ?? []
-        matches = LiveMatches(query, beside: nodes, in: schema) { row, state in
+        matches = LiveMatches(query, beside: nodes, in: schema, spare: spare) { row, state in
             LiveElement(
                 snapshot: try M._$decode(row.id, row.body), revision: row.revision,
                 section: try section.map { try state.value($0, of: row, query.entity) } ?? .null)

@@ -28,6 +28,8 @@ public struct LiveQuery<M: Model>: AsyncSequence, Sendable {
 
     let store: Store
     let request: _QueryRequest<M>
+    /// How many objects are kept beyond the end of a page; nil for a number that suits it.
+    package var spareCount: Int?
     private let counter = LiveQueryCounter()
 
     init(_ store: Store, _ query: SnapshotFetch<M>) {
@@ -43,7 +45,9 @@ public struct LiveQuery<M: Model>: AsyncSequence, Sendable {
 
     /// Creates an observer of its own, whose first update is the result at that time.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(observer: LiveObserver(store, request.query(in: store), section: nil, counter))
+        Iterator(
+            observer: LiveObserver(
+                store, request.query(in: store), section: nil, spare: spareCount, counter))
     }
 
     /// The position of one observer.

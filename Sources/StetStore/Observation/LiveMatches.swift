@@ -35,6 +35,8 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
     private let slots: Set<Slot>
     private let dependencies: [FeedInterest]
     private let decode: (QueryState.Row, QueryState) throws -> Payload
+    /// How many objects are kept beyond the end of a page.
+    private let spare: Int
 
     /// The first objects that satisfy the condition: all of them, or as many as are kept.
     private var kept: Entries
@@ -55,14 +57,17 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
     ///   - query: the query.
     ///   - nodes: what `decode` computes of an object beside its own values.
     ///   - schema: the store's.
+    ///   - spare: how many objects are kept beyond the end of a page; nil for a number that suits
+    ///     it.
     ///   - decode: makes of an object what is kept of it.
     package init(
-        _ query: StoreQuery, beside nodes: [QueryNode] = [], in schema: Schema,
+        _ query: StoreQuery, beside nodes: [QueryNode] = [], in schema: Schema, spare: Int? = nil,
         _ decode: @escaping (QueryState.Row, QueryState) throws -> Payload
     ) {
         self.schema = schema
         self.query = query
         self.decode = decode
+        self.spare = spare ?? min(max(query.end, 32), 1_024)
         let compiler = QueryCompiler(schema, root: query.entity)
         condition = compiler.condition(query.condition)
         keys = QuerySortKeys(query, compiler)
@@ -136,9 +141,6 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
     }
 
     // MARK: Running
-
-    /// How many objects are kept beyond the end of a page.
-    private var spare: Int { min(max(query.end, 32), 1_024) }
 
     private func run(_ state: QueryState) throws -> Changes {
         var wide = query
