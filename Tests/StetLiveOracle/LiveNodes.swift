@@ -192,6 +192,14 @@ struct LiveNodes {
         }
     }
 
+    /// A whole number of objects of an entity, which may be nil.
+    mutating func number(_ entity: String) -> QueryNode {
+        let root = Subject(object: .root, entity: entity)
+        let subject = place(from: root, ownOnly: chance(2))
+        return node(
+            subject.entity == "LiveBox" ? "rank" : pick(["number", "size"]), of: subject)
+    }
+
     /// A value of objects of an entity.
     mutating func term(_ entity: String, ownOnly: Bool) -> QueryNode {
         let subject = place(from: Subject(object: .root, entity: entity), ownOnly: ownOnly)

@@ -29,19 +29,14 @@ final class LiveObserver<M: Model> {
         let rerunReason: String?
     }
 
-    /// The commits that are followed one by one at most; beyond them the query runs again.
-    private static var commitLimit: Int { 4_096 }
-
-    private let store: Store
     private let counter: LiveQueryCounter
     private let matches: Matches
-    private var reader: FeedReader
+    private let position: LivePosition
 
     init(
         _ store: Store, _ query: StoreQuery, section: QueryNode?, spare: Int?,
         _ counter: LiveQueryCounter
     ) {
-        self.store = store
         self.counter = counter
         let schema = store.file.schema
         let nodes = section.map { [$0] } ?? []
@@ -50,53 +45,33 @@ final class LiveObserver<M: Model> {
                 snapshot: try M._$decode(row.id, row.body), revision: row.revision,
                 section: try section.map { try state.value($0, of: row, query.entity) } ?? .null)
         }
-        reader = FeedReader(
-            file: store.file, after: .now,
-            Matches.interests(of: query, beside: nodes, in: schema))
+        position = LivePosition(
+            store, LiveQueryInterests.ofObjects(of: query, beside: nodes, in: schema))
     }
 
     /// Returns the next change of the result, or nil when the store was closed or the task
     /// cancelled.
     func next(isolation actor: isolated (any Actor)?) async throws -> Step? {
-        do {
-            while !Task.isCancelled {
-                if let step = try poll() { return step }
-                guard try await reader.wait(isolation: actor) else { return nil }
-            }
-        } catch let error as StoreError where error.code == .storeClosed {
-            return nil
-        }
-        return nil
+        try await position.next(isolation: actor) { try follow($0, $1) }
     }
 
     /// Follows what is committed, and returns the change of the result, or nil when it is as it
     /// was.
-    func poll() throws -> Step? {
-        let position = reader
-        do {
-            return try store.file.read { try follow($0) }
-        } catch {
-            reader = position
-            throw error
-        }
-    }
+    func poll() throws -> Step? { try position.poll { try follow($0, $1) } }
 
-    private func follow(_ store: borrowing StoreReader) throws -> Step? {
-        let head = try store.head().revision
-        let backlog = try reader.take(through: head, limit: Self.commitLimit, store)
+    private func follow(_ backlog: FeedReader.Backlog, _ state: QueryState) throws -> Step? {
         if backlog.isEmpty, !matches.isDue { return nil }
-        let view = QueryState.View(WorkingState(store.file.schema, at: head))
         let isFirst = !matches.hasShown
-        let (update, way) = try matches.follow(backlog, QueryState(store, view))
+        let (update, way) = try matches.follow(backlog, state)
         counter.count(way, isDelivered: update != nil)
         guard let update else { return nil }
         return Step(
-            update: update, revision: head, commits: isFirst ? [] : backlog.commits,
+            update: update, revision: state.revision, commits: isFirst ? [] : backlog.commits,
             rerunReason: way.reason)
     }
 }
 
-extension LiveMatches.Way {
+extension LiveQueryWay {
     fileprivate var reason: String? {
         if case .run(let reason) = self { reason } else { nil }
     }
@@ -125,7 +100,7 @@ final class LiveQueryCounter: Sendable {
 
     var statistics: LiveQueryStatistics { state.withLock { $0 } }
 
-    func count<Payload>(_ way: LiveMatches<Payload>.Way, isDelivered: Bool) {
+    func count(_ way: LiveQueryWay, isDelivered: Bool) {
         state.withLock { state in
             switch way {
             case .changes: state.incrementalStepCount += 1

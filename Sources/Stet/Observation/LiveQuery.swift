@@ -27,7 +27,7 @@ public struct LiveQuery<M: Model>: AsyncSequence, Sendable {
     public typealias Element = QueryUpdate<M>
 
     let store: Store
-    let request: _QueryRequest<M>
+    private(set) var request: _QueryRequest<M>
     /// How many objects are kept beyond the end of a page; nil for a number that suits it.
     package var spareCount: Int?
     private let counter = LiveQueryCounter()
@@ -45,9 +45,20 @@ public struct LiveQuery<M: Model>: AsyncSequence, Sendable {
 
     /// Creates an observer of its own, whose first update is the result at that time.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(
-            observer: LiveObserver(
-                store, request.query(in: store), section: nil, spare: spareCount, counter))
+        Iterator(observer: makeObserver(section: nil))
+    }
+
+    /// Creates an observer whose objects are in sections by a node.
+    func makeObserver(section: QueryNode?) -> LiveObserver<M> {
+        LiveObserver(
+            store, request.query(in: store), section: section, spare: spareCount, counter)
+    }
+
+    /// Returns the live query with objects sorted by other values first.
+    func sorted(first order: [QueryOrder]) -> LiveQuery {
+        var copy = self
+        copy.request.order = order + request.order
+        return copy
     }
 
     /// The position of one observer.

@@ -59,12 +59,13 @@ public struct QueryResult<M: Model>: RandomAccessCollection, Sendable {
     /// The snapshot at a place.
     ///
     /// - Complexity: O(log count).
-    public subscript(position: Int) -> M.Snapshot { element(at: position).snapshot }
-
-    func element(at position: Int) -> LiveElement<M> {
+    public subscript(position: Int) -> M.Snapshot {
         trap(unless: position >= 0 && position < page.count, "a result has no place \(position)")
-        return entries[page.lowerBound + position, starts].payload
+        return entries[page.lowerBound + position, starts].payload.snapshot
     }
+
+    /// The snapshots with their sections, in order.
+    var elements: [LiveElement<M>] { entries.entries(in: page).map(\.payload) }
 
     /// The ids of the objects, in order.
     ///
@@ -91,29 +92,11 @@ extension QueryUpdate {
         commits = step.commits
         difference = step.update.difference.collectionDifference
         rerunReason = step.rerunReason
-        let changes = step.changes
+        let changes = step.commits.changes(of: M.self, Set(step.update.updated.map(\.id)))
         updatedObjects = step.update.updated.map { object in
             UpdatedObject(
                 id: object.id, oldIndex: object.old, newIndex: object.new,
                 changes: changes[object.id] ?? [])
         }
-    }
-}
-
-extension LiveObserver.Step {
-    /// The changes of the updated objects; others are not decoded.
-    fileprivate var changes: [ObjectID: [Change<M>]] {
-        let ids = Set(update.updated.map(\.id))
-        if ids.isEmpty { return [:] }
-        var changes: [ObjectID: [Change<M>]] = [:]
-        for commit in commits {
-            // Cannot throw: the bytes were encoded by this process, or validated when they were
-            // read.
-            let found = (try? commit.changes(of: M.self) { ids.contains($0.id) }) ?? []
-            for change in found where ids.contains(change.id) {
-                changes[change.id, default: []].append(change)
-            }
-        }
-        return changes
     }
 }

@@ -1,3 +1,11 @@
+/// The way in which a live result was found.
+package enum LiveQueryWay {
+    /// From the changes of commits.
+    case changes
+    /// By running the query, for a reason in words.
+    case run(String)
+}
+
 /// The objects of a query as commits change them: the sorted result, kept up to date from the
 /// changes of commits where they tell all, and found anew where they do not.
 ///
@@ -17,14 +25,6 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         /// The objects that are in the result before and after with another payload, with their
         /// places in both, in the order of the result.
         package let updated: [(id: ObjectID, old: Int, new: Int)]
-    }
-
-    /// The way in which a result was found.
-    package enum Way {
-        /// From the changes of commits.
-        case changes
-        /// By running the query, for a reason in words.
-        case run(String)
     }
 
     private let schema: Schema
@@ -78,15 +78,6 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         shown = kept
     }
 
-    /// The changes that may change the result: those of its objects' values included.
-    package static func interests(
-        of query: StoreQuery, beside nodes: [QueryNode] = [], in schema: Schema
-    ) -> [FeedInterest] {
-        var own = FeedInterest(inEntity: query.entity, of: schema)
-        own.links = []
-        return [own] + QueryReads(query, beside: nodes, in: schema).dependencies
-    }
-
     // MARK: Following commits
 
     /// Follows the commits up to the revision of a state.
@@ -95,7 +86,7 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
     /// - Throws: `StoreError`, and what `decode` throws. The query runs at the next call then.
     package func follow(
         _ backlog: FeedReader.Backlog, _ state: QueryState
-    ) throws -> (update: Update?, way: Way) {
+    ) throws -> (update: Update?, way: LiveQueryWay) {
         let before = shown
         let due = reason ?? backlog.gap
         reason = "the step before failed"
@@ -105,7 +96,7 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         } else {
             outcome = try step(backlog.commits, state)
         }
-        var way = Way.changes
+        var way = LiveQueryWay.changes
         if case .run(let why) = outcome {
             outcome = .changed(try run(state))
             way = .run(why)

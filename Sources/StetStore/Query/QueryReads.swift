@@ -102,6 +102,29 @@ struct QueryReads {
     }
 }
 
+/// The changes that may change what a query gives, for observers.
+package enum LiveQueryInterests {
+    /// The changes of its objects, with all of their values.
+    package static func ofObjects(
+        of query: StoreQuery, beside nodes: [QueryNode] = [], in schema: Schema
+    ) -> [FeedInterest] {
+        var own = FeedInterest(inEntity: query.entity, of: schema)
+        own.links = []
+        return [own] + QueryReads(query, beside: nodes, in: schema).dependencies
+    }
+
+    /// The changes of which objects there are, and of what nodes give for them.
+    package static func ofValues(
+        _ nodes: [QueryNode], of query: StoreQuery, in schema: Schema
+    ) -> [FeedInterest] {
+        let reads = QueryReads(query, beside: nodes, in: schema)
+        var own = FeedInterest(inEntity: query.entity, of: schema)
+        own.links = []
+        own.slots = reads.slots
+        return [own] + reads.dependencies
+    }
+}
+
 extension FeedInterest {
     /// What it is an interest in, for people.
     func text(in schema: Schema) -> String {

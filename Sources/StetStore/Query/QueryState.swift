@@ -76,6 +76,9 @@ package final class QueryState {
         for bytes in kept { bytes.deallocate() }
     }
 
+    /// The revision that the query sees.
+    package var revision: Revision { view.revision }
+
     func entity(_ number: EntityNumber) -> Entity { schema.entities[number] }
 
     // MARK: Objects

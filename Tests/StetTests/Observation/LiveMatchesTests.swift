@@ -26,7 +26,8 @@ import Testing
             return row.revision
         }
         var reader = FeedReader(
-            file: store.file, after: .now, LiveMatches<Revision>.interests(of: query, in: schema))
+            file: store.file, after: .now,
+            LiveQueryInterests.ofObjects(of: query, in: schema))
         func follow() throws -> (ids: [ObjectID], reason: String?)? {
             try store.file.read { read in
                 let head = try read.head().revision
