@@ -89,6 +89,9 @@ campaign: ## Runs one campaign: NAME=kills SIZE=200 SEED=1 ARGS=…
 ifeq ($(NAME),contract)
 	$(BUILD_CAMPAIGN) --product stet-contract
 	.build-campaign/release/stet-contract $(or $(MODE),all) $(or $(SIZE),1000000) $(or $(SEED),1)
+else ifeq ($(NAME),live-queries)
+	$(BUILD_CAMPAIGN) --product stet-live
+	.build-campaign/release/stet-live $(or $(SIZE),1000000) $(or $(SEED),1) $(ARGS)
 else
 	$(MAKE) campaign-build
 	$(CAMPAIGN) $(NAME) --size $(SIZE) --seed $(or $(SEED),1) $(ARGS)
@@ -110,6 +113,8 @@ simulate: campaign-build ## Compares undo histories with a reference model: SEED
 campaigns-small: campaign-build ## Runs a small dose of each campaign
 	$(BUILD_CAMPAIGN) --product stet-contract
 	.build-campaign/release/stet-contract all 50000 1
+	$(BUILD_CAMPAIGN) --product stet-live
+	.build-campaign/release/stet-live 20000 1
 	@for dose in $(SMALL_DOSES); do \
 	  $(CAMPAIGN) $$dose || [ $$? = 69 ] || exit 1; \
 	done

@@ -112,6 +112,12 @@ let package = Package(
             path: "Tests/StetContract"),
         .executableTarget(
             name: "stet-contract", dependencies: ["StetContract"], path: "Tests/StetContractTool"),
+        // Random live queries beside queries that run anew, and the program for large runs.
+        .target(
+            name: "StetLiveOracle", dependencies: ["Stet", "StetStore", "StetTestSupport"],
+            path: "Tests/StetLiveOracle"),
+        .executableTarget(
+            name: "stet-live", dependencies: ["StetLiveOracle"], path: "Tests/StetLiveTool"),
         // The code of the README, word for word.
         .executableTarget(
             name: "stet-readme", dependencies: ["Stet"], path: "Tests/StetReadme"),
@@ -136,7 +142,8 @@ let package = Package(
             name: "StetTests",
             dependencies: [
                 "Stet", "StetServiceLifecycle", "StetStore", "StetLMDB", "StetTestModels",
-                "StetTestSupport", "StetContract", "stet-test-child", "CStetTrace",
+                "StetTestSupport", "StetContract", "StetLiveOracle", "stet-test-child",
+                "CStetTrace",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

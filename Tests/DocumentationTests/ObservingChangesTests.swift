@@ -42,6 +42,48 @@ import Testing
         #expect(titles == ["Macros 2"])
     }
 
+    @Test func aLiveQueryFollowsCommits() async throws {
+        let desk = try Desk()
+        let store = desk.store
+        desk.context.insert(Article(title: "Actors"))
+        try await desk.context.save()
+        let saver = Task {
+            for article in try store.fetch(Article.self).ids {
+                let other = store.context()
+                try other.object(Article.self, id: article)?.rating = 4
+                try await other.save()
+            }
+        }
+        var titles: [String] = []
+
+        let best = store.fetch(Article.self) { $0.rating >= 3 }.sorted(by: \.title).limit(20)
+        for try await update in store.observe(best) {
+            titles = update.result.map(\.title)
+            if titles.count == 2 { break }
+        }
+
+        try await saver.value
+        #expect(titles == ["Actors", "Macros"])
+    }
+
+    @Test func aLiveQueryHasSections() async throws {
+        let desk = try Desk()
+        let store = desk.store
+        desk.context.insert(Article(title: "Actors"))
+        try await desk.context.save()
+        var lines: [String] = []
+
+        let articles = store.observe(store.fetch(Article.self).sorted(by: \.title))
+        for try await update in articles.sectioned(by: \.notebook?.name) {
+            for section in update.sections {
+                lines.append("\(section.key ?? "-"): \(update.result[section.range].count)")
+            }
+            break
+        }
+
+        #expect(lines == ["-: 1", "Swift: 1"])
+    }
+
     @Test func aSignalSaysThatTheStoreHasMoved() async throws {
         let desk = try Desk()
         let store = desk.store

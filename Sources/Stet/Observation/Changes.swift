@@ -63,7 +63,7 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> Iterator {
         Iterator(
             store: store, filter: filter,
-            reader: FeedReader(file: store.file, after: start, filter.interest))
+            reader: FeedReader(file: store.file, after: start, [filter.interest]))
     }
 
     // MARK: Narrowing down

@@ -262,7 +262,7 @@ extension ObjectQuery {
 }
 
 /// A value by which others are told apart and sorted.
-private struct QueryKey: Hashable, Comparable {
+struct QueryKey: Hashable, Comparable {
     private let bytes: [UInt8]
 
     init(_ value: Value) {

@@ -17,12 +17,7 @@ public struct SnapshotFetch<M: Model>: ObjectQuery, Sendable {
 
     /// Runs a read of what is to be seen.
     public func _read<Result>(_ body: (_QueryRun) throws -> Result) throws -> Result {
-        let schema = source.store.file.schema
-        guard let entity = schema.number(ofEntity: M._$name) else {
-            trap(
-                "\(M.self) is not a model of this store: name it in Store.open(at:for:)")
-        }
-        let query = _request.query(entity: entity, in: schema)
+        let query = _request.query(in: source.store)
         return try source.read { state in try body(_QueryRun(run: QueryRun(state, query))) }
     }
 

@@ -233,7 +233,7 @@ struct SubscriptionReader<Element: Sendable> {
             position = now.position
             lot = try file.subscriptions.parkedDeliveries(of: name)
             feed = FeedReader(
-                file: file, after: .revision(position), subscription.source.interest,
+                file: file, after: .revision(position), subscription.source.interests,
                 isNudged: true)
             lastStored = .now
         }

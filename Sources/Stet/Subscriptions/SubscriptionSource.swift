@@ -16,7 +16,7 @@ public struct _SubscriptionSource<Element: Sendable>: Sendable {
     let start: FeedStart
     /// The part of the filter that the headers of changes answer; nil for an interest in
     /// everything.
-    let interest: FeedInterest?
+    let interests: [FeedInterest]?
     /// Returns the element that a commit comes to, with the objects that it concerns; nil when the
     /// commit is not asked for.
     let item: @Sendable (Commit) throws -> (element: Element, objects: [ObjectID])?
@@ -25,7 +25,7 @@ public struct _SubscriptionSource<Element: Sendable>: Sendable {
 extension Commits: SubscriptionSource {
     /// Every commit, with all objects that it changes.
     public var _subscriptionSource: _SubscriptionSource<Commit> {
-        _SubscriptionSource(start: start, interest: nil) { commit in
+        _SubscriptionSource(start: start, interests: nil) { commit in
             var objects: Set<ObjectID> = []
             try commit.forEachChange { objects.insert($0.id) }
             return (commit, objects.sorted())
@@ -36,7 +36,7 @@ extension Commits: SubscriptionSource {
 extension Changes: SubscriptionSource {
     /// The commits with changes that are asked for, with the objects that these change.
     public var _subscriptionSource: _SubscriptionSource<ChangeEvent<M>> {
-        _SubscriptionSource(start: start, interest: filter.interest) { [filter, store] commit in
+        _SubscriptionSource(start: start, interests: [filter.interest]) { [filter, store] commit in
             let changes = try filter.changes(of: commit, in: store)
             if changes.isEmpty { return nil }
             return (ChangeEvent(commit: commit, changes: changes), changes.map(\.id))

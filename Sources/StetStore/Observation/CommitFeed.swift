@@ -150,26 +150,26 @@ package final class CommitFeed: Sendable {
         fileprivate let feed: CommitFeed
         fileprivate let number: UInt64
         /// The changes that the observer wants; nil for all of them.
-        let interest: FeedInterest?
+        let interests: [FeedInterest]?
 
-        /// An observer of everything, or of what may concern an interest.
+        /// An observer of everything, or of what may concern one of some interests.
         ///
         /// With `keepsCommits` false it asks for no commit, and none is kept for it. With
         /// `isNudged` its waits also end when the state of a subscription may have changed.
         package init(
-            _ feed: CommitFeed, _ interest: FeedInterest? = nil, keepsCommits: Bool = true,
+            _ feed: CommitFeed, _ interests: [FeedInterest]? = nil, keepsCommits: Bool = true,
             isNudged: Bool = false
         ) {
             self.feed = feed
-            self.interest = interest
+            self.interests = interests
             number = feed.state.withLock { state in
-                state.routes.add(interest, keepsCommits: keepsCommits, isNudged: isNudged)
+                state.routes.add(interests, keepsCommits: keepsCommits, isNudged: isNudged)
             }
         }
 
         /// An observer of no commit, which only waits to be nudged.
         package convenience init(nudgesOf feed: CommitFeed) {
-            self.init(feed, .nothing, keepsCommits: false, isNudged: true)
+            self.init(feed, [], keepsCommits: false, isNudged: true)
         }
 
         deinit {

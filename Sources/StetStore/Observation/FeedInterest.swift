@@ -39,29 +39,6 @@ package struct FeedInterest: Sendable, Hashable {
             })
     }
 
-    /// An interest in no change at all.
-    static let nothing = FeedInterest()
-
-    private init() {
-        entity = 0
-        objects = []
-        links = []
-    }
-
-    /// True when a commit may change what the observer wants.
-    ///
-    /// - Complexity: O(changes of the commit); values are not decoded.
-    func includes(_ commit: Commit) throws -> Bool {
-        guard includesAuthor(of: commit) else { return false }
-        // Slots of an earlier schema are others.
-        let comparesSlots = commit.isOfPresentSchema
-        var isIncluded = false
-        try commit.forEachChange { change in
-            isIncluded = try isIncluded || includes(change, comparesSlots: comparesSlots)
-        }
-        return isIncluded
-    }
-
     func includesAuthor(of commit: Commit) -> Bool {
         guard let authors else { return true }
         return commit.author.map(authors.contains) ?? false
@@ -88,6 +65,30 @@ package struct FeedInterest: Sendable, Hashable {
             && objects?.contains(key.source) ?? true)
             || (links.contains(LinkEnd(link: key.link, isOfSources: false))
                 && objects?.contains(key.target) ?? true)
+    }
+}
+
+extension [FeedInterest] {
+    /// True when a commit may change what the observer wants.
+    ///
+    /// - Complexity: O(changes of the commit); values are not decoded.
+    func includes(_ commit: Commit) throws -> Bool {
+        guard includesAuthor(of: commit) else { return false }
+        // Slots of an earlier schema are others.
+        let comparesSlots = commit.isOfPresentSchema
+        var isIncluded = false
+        try commit.forEachChange { change in
+            isIncluded = try isIncluded || includes(change, comparesSlots: comparesSlots)
+        }
+        return isIncluded
+    }
+
+    func includes(_ change: JournalChange, comparesSlots: Bool) throws -> Bool {
+        try contains { try $0.includes(change, comparesSlots: comparesSlots) }
+    }
+
+    func includesAuthor(of commit: Commit) -> Bool {
+        contains { $0.includesAuthor(of: commit) }
     }
 }
 

@@ -39,15 +39,15 @@ package struct FeedReader: Sendable {
         case end
     }
 
-    /// A position of an observer of everything, or of what may concern an interest.
+    /// A position of an observer of everything, or of what may concern one of some interests.
     package init(
-        file: StoreFile, after start: FeedStart, _ interest: FeedInterest? = nil,
+        file: StoreFile, after start: FeedStart, _ interests: [FeedInterest]? = nil,
         isNudged: Bool = false
     ) {
         self.file = file
         self.start = start
         self.isNudged = isNudged
-        observer = CommitFeed.Observer(file.feed, interest, isNudged: isNudged)
+        observer = CommitFeed.Observer(file.feed, interests, isNudged: isNudged)
         // The thread begins to look for the commits of other processes.
         try? file.writer.attend()
     }
@@ -88,7 +88,7 @@ package struct FeedReader: Sendable {
                 }
             case .deliver(let commit):
                 seen = commit.revision
-                if try observer.interest?.includes(commit) ?? true {
+                if try observer.interests?.includes(commit) ?? true {
                     return .commit(deliver(commit))
                 }
             case .readJournal(let last):
@@ -113,6 +113,91 @@ package struct FeedReader: Sendable {
 
     /// Moves back to where a commit that was delivered comes next.
     package mutating func giveBack(_ commit: Commit) { seen = commit.revision.previous }
+
+    // MARK: All that there is
+
+    /// The commits that an observer takes at once.
+    package struct Backlog {
+        /// The commits that may concern the observer, in order.
+        package fileprivate(set) var commits: [Commit] = []
+        /// Why commits are left out, in words; nil when all are there.
+        package fileprivate(set) var gap: String?
+
+        package var isEmpty: Bool { commits.isEmpty && gap == nil }
+    }
+
+    /// Waits until a commit that has not been taken may concern the observer.
+    ///
+    /// - Returns: false when the store was closed or the task cancelled.
+    /// - Throws: `StoreError`.
+    package mutating func wait(
+        isolation actor: isolated (any Actor)? = #isolation
+    ) async throws -> Bool {
+        var seen = try seen ?? begin()
+        while !Task.isCancelled {
+            self.seen = seen
+            switch file.feed.step(after: seen) {
+            case .end: return false
+            case .wait:
+                try file.writer.begin()
+                seen = max(seen, await observer.wait(after: seen))
+            case .deliver(let commit):
+                if try observer.interests?.includes(commit) ?? true { return true }
+                seen = commit.revision
+            case .readJournal: return true
+            }
+        }
+        self.seen = seen
+        return false
+    }
+
+    /// Takes all commits up to a revision, which is the position from then on.
+    ///
+    /// Where there are more than `limit`, or some of them were trimmed, there is a gap instead.
+    ///
+    /// - Parameters:
+    ///   - head: a revision that is not below the position.
+    ///   - limit: the most commits that are looked at.
+    ///   - reader: a read of the store at `head`.
+    /// - Returns: the commits that may concern the observer, or why there is a gap.
+    /// - Throws: `StoreError`; the position has not moved then.
+    package mutating func take(
+        through head: Revision, limit: Int, _ reader: borrowing StoreReader
+    ) throws -> Backlog {
+        var revision = try seen ?? begin()
+        var backlog = Backlog()
+        if revision < head, head.number - revision.number > UInt64(limit) {
+            backlog.gap = "more than \(limit) commits at once"
+            revision = head
+        }
+        do {
+            while revision < head {
+                revision = revision.next
+                if let commit = try concerning(revision, reader) { backlog.commits.append(commit) }
+            }
+        } catch let error as StoreError where error.code == .historyTrimmed {
+            backlog = Backlog(gap: "commits were trimmed before they were seen")
+        }
+        seen = max(seen ?? head, head)
+        return backlog
+    }
+
+    /// A commit, unless it does not concern the observer.
+    private func concerning(
+        _ revision: Revision, _ reader: borrowing StoreReader
+    ) throws -> Commit? {
+        if let before = revision.previous, case .deliver(let commit) = file.feed.step(after: before)
+        {
+            return try observer.interests?.includes(commit) ?? true ? commit : nil
+        }
+        file.feed.count { $0.entries += 1 }
+        if let interests = observer.interests,
+            try !interests.includes(reader.unverifiedCommit(revision))
+        {
+            return nil
+        }
+        return try reader.commit(revision)
+    }
 
     private func begin() throws -> Revision {
         switch start {
@@ -139,10 +224,10 @@ package struct FeedReader: Sendable {
             for _ in 0..<Self.batchCount where revision < last {
                 let next = revision.next
                 file.feed.count { $0.entries += 1 }
-                guard let interest = observer.interest else {
+                guard let interests = observer.interests else {
                     return (try reader.commit(next), next)
                 }
-                if try interest.includes(try reader.unverifiedCommit(next)) {
+                if try interests.includes(try reader.unverifiedCommit(next)) {
                     return (try reader.commit(next), next)
                 }
                 revision = next

@@ -12,7 +12,7 @@ struct FeedRoutes {
     }
 
     private struct Observer {
-        let interest: FeedInterest?
+        let interests: [FeedInterest]?
         let keepsCommits: Bool
         let isNudged: Bool
         var waiters: [UInt64: Waiter] = [:]
@@ -50,15 +50,15 @@ struct FeedRoutes {
 
     /// Adds an observer; nil stands for an interest in everything.
     mutating func add(
-        _ interest: FeedInterest?, keepsCommits: Bool, isNudged: Bool
+        _ interests: [FeedInterest]?, keepsCommits: Bool, isNudged: Bool
     ) -> UInt64 {
         lastNumber += 1
         let number = lastNumber
         observers[number] = Observer(
-            interest: interest, keepsCommits: keepsCommits, isNudged: isNudged)
+            interests: interests, keepsCommits: keepsCommits, isNudged: isNudged)
         if isNudged { nudged.insert(number) }
         if keepsCommits { keeperCount += 1 }
-        if let interest { route(interest) { $0.insert(number) } }
+        for interest in interests ?? [] { route(interest) { $0.insert(number) } }
         return number
     }
 
@@ -66,7 +66,7 @@ struct FeedRoutes {
         guard let observer = observers.removeValue(forKey: number) else { return }
         if observer.keepsCommits { keeperCount -= 1 }
         nudged.remove(number)
-        if let interest = observer.interest { route(interest) { $0.remove(number) } }
+        for interest in observer.interests ?? [] { route(interest) { $0.remove(number) } }
     }
 
     /// Changes each set of observers that leads to an interest; sets that are empty go.
@@ -98,7 +98,7 @@ struct FeedRoutes {
 
     mutating func wait(_ waiter: Waiter, numbered number: UInt64, of observer: UInt64) {
         observers[observer]?.waiters[number] = waiter
-        if observers[observer]?.interest == nil {
+        if observers[observer]?.interests == nil {
             waitingForAny.insert(observer)
         } else {
             waitingForSome.insert(observer)
@@ -161,7 +161,7 @@ struct FeedRoutes {
             // They meet the failure themselves.
             return waitingForSome
         }
-        return found.filter { observers[$0]?.interest?.includesAuthor(of: commit) ?? true }
+        return found.filter { observers[$0]?.interests?.includesAuthor(of: commit) ?? true }
     }
 
     private func add(
@@ -199,10 +199,12 @@ struct FeedRoutes {
         to found: inout Set<UInt64>
     ) throws {
         for number in numbers ?? [] where waitingForSome.contains(number) {
-            guard !found.contains(number), let interest = observers[number]?.interest else {
+            guard !found.contains(number), let interests = observers[number]?.interests else {
                 continue
             }
-            if try interest.includes(change, comparesSlots: comparesSlots) { found.insert(number) }
+            if try interests.includes(change, comparesSlots: comparesSlots) {
+                found.insert(number)
+            }
         }
     }
 }

@@ -252,7 +252,6 @@ package struct QueryRun {
 
     /// What a node gives for one object.
     package func value(_ node: QueryNode, of row: Row) throws -> Value {
-        var frame = QueryFrame(state, row)
-        return try QueryCompiler(state.schema, root: query.entity).operand(node).value(&frame)
+        try state.value(node, of: row, query.entity)
     }
 }

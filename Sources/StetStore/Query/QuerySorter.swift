@@ -1,24 +1,41 @@
 /// Makes the keys by which objects are sorted: bytes whose order is that of the objects.
-struct QuerySorter {
-    private let state: QueryState
-    private let keys: [(operand: QueryOperand, isDescending: Bool)]
+struct QuerySortKeys {
+    private let operands: [(operand: QueryOperand, isDescending: Bool)]
     let isDescendingByID: Bool
 
-    init(_ state: QueryState, _ query: StoreQuery, _ compiler: QueryCompiler) {
-        self.state = state
-        keys = query.order.map { (compiler.operand($0.node), $0.isDescending) }
+    init(_ query: StoreQuery, _ compiler: QueryCompiler) {
+        operands = query.order.map { (compiler.operand($0.node), $0.isDescending) }
         isDescendingByID = query.isDescendingByID
     }
 
     /// Appends the key of an object, without its id.
-    func append(_ row: QueryState.Row, to bytes: inout [UInt8]) throws {
-        var frame = QueryFrame(state, row)
-        for (operand, isDescending) in keys {
+    func append(_ frame: inout QueryFrame, to bytes: inout [UInt8]) throws {
+        for (operand, isDescending) in operands {
             let start = bytes.count
             try operand.appendKey(&frame, to: &bytes)
             guard isDescending else { continue }
             for place in start..<bytes.count { bytes[place] = ~bytes[place] }
         }
+    }
+
+}
+
+/// Makes the keys of objects of a state.
+struct QuerySorter {
+    private let state: QueryState
+    private let keys: QuerySortKeys
+
+    init(_ state: QueryState, _ query: StoreQuery, _ compiler: QueryCompiler) {
+        self.state = state
+        keys = QuerySortKeys(query, compiler)
+    }
+
+    var isDescendingByID: Bool { keys.isDescendingByID }
+
+    /// Appends the key of an object, without its id.
+    func append(_ row: QueryState.Row, to bytes: inout [UInt8]) throws {
+        var frame = QueryFrame(state, row)
+        try keys.append(&frame, to: &bytes)
     }
 
     func row(_ position: StoreQuery.Position, _ entity: EntityNumber) throws -> QueryState.Row {

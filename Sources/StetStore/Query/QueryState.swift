@@ -76,6 +76,9 @@ package final class QueryState {
         for bytes in kept { bytes.deallocate() }
     }
 
+    /// The revision that the query sees.
+    package var revision: Revision { view.revision }
+
     func entity(_ number: EntityNumber) -> Entity { schema.entities[number] }
 
     // MARK: Objects
@@ -276,6 +279,14 @@ package final class QueryState {
     /// An object that is not in the store as it is, as a row.
     func row(_ position: StoreQuery.Position, ofEntity entity: EntityNumber) throws -> Row {
         try row(position.id, .zero, keep(position.body), entity)
+    }
+
+    /// The value of a node for an object.
+    package func value(
+        _ node: QueryNode, of row: Row, _ entity: EntityNumber
+    ) throws -> Value {
+        var frame = QueryFrame(self, row)
+        return try QueryCompiler(schema, root: entity).operand(node).value(&frame)
     }
 
     // MARK: Members

@@ -1,0 +1,55 @@
+import StetStore
+
+/// The position of an observer of results: it takes all that was committed at once, at the revision
+/// of the last commit.
+///
+/// State: belongs to one iterator; it has no lock.
+final class LivePosition {
+    /// The commits that are followed one by one at most; beyond them the result is found anew.
+    private static let commitLimit = 4_096
+
+    private let file: StoreFile
+    private var reader: FeedReader
+
+    init(_ store: Store, _ interests: [FeedInterest]) {
+        file = store.file
+        reader = FeedReader(file: store.file, after: .now, interests)
+    }
+
+    /// Returns what `follow` makes of the commits that concern the observer, once it is not nil; or
+    /// nil when the store was closed or the task cancelled.
+    func next<Result>(
+        isolation actor: isolated (any Actor)?,
+        _ follow: (FeedReader.Backlog, QueryState) throws -> Result?
+    ) async throws -> Result? {
+        do {
+            while !Task.isCancelled {
+                if let result = try poll(follow) { return result }
+                guard try await reader.wait(isolation: actor) else { return nil }
+            }
+        } catch let error as StoreError where error.code == .storeClosed {
+            return nil
+        }
+        return nil
+    }
+
+    /// Returns what `follow` makes of the commits since the last call, and of the state after them.
+    ///
+    /// When it throws, the position has not moved.
+    func poll<Result>(
+        _ follow: (FeedReader.Backlog, QueryState) throws -> Result?
+    ) throws -> Result? {
+        let position = reader
+        do {
+            return try file.read { store in
+                let head = try store.head().revision
+                let backlog = try reader.take(through: head, limit: Self.commitLimit, store)
+                let view = QueryState.View(WorkingState(file.schema, at: head))
+                return try follow(backlog, QueryState(store, view))
+            }
+        } catch {
+            reader = position
+            throw error
+        }
+    }
+}

@@ -1,0 +1,102 @@
+public import StetStore
+
+/// A result of a live query, with its difference to the result of the update before.
+public struct QueryUpdate<M: Model>: Sendable {
+    /// The whole result, in order.
+    public let result: QueryResult<M>
+    /// The revision that the result shows.
+    public let revision: Revision
+    /// The commits since the update before that may have changed the result, in order.
+    ///
+    /// Empty for the first update, and when the query has run again because there were too many
+    /// commits, or some were trimmed.
+    public let commits: [Commit]
+    /// The difference to the result before, by ids, with moves associated; for the first update the
+    /// difference to an empty result.
+    ///
+    /// Offsets of removals are those in the result before, offsets of insertions those in this one.
+    public let difference: CollectionDifference<ObjectID>
+    /// The objects that were in the result before with other values, in the order of this result.
+    ///
+    /// An object that has also moved is in `difference`, too.
+    public let updatedObjects: [UpdatedObject<M>]
+    /// Why the query has run, in words, for people; nil when the result follows from the changes of
+    /// the commits.
+    public let rerunReason: String?
+}
+
+/// An object of a result whose values have changed since the result before.
+public struct UpdatedObject<M: Model>: Sendable, Equatable, Identifiable {
+    /// The object.
+    public let id: ObjectID
+    /// The place of the object in the result before.
+    public let oldIndex: Int
+    /// The place of the object in this result.
+    public let newIndex: Int
+    /// The changes of the object, commit by commit, as far as the update has the commits.
+    public let changes: [Change<M>]
+}
+
+/// The snapshots of a result, in order.
+///
+/// A copy is cheap, and stays as it is when later updates come: they share what has not changed.
+public struct QueryResult<M: Model>: RandomAccessCollection, Sendable {
+    private let entries: SortedEntries<LiveElement<M>>
+    private let starts: [Int]
+    private let page: Range<Int>
+
+    init(_ entries: SortedEntries<LiveElement<M>>, _ page: Range<Int>) {
+        self.entries = entries
+        self.page = page
+        starts = entries.starts
+    }
+
+    /// The place of the first snapshot: 0.
+    public var startIndex: Int { 0 }
+    /// The number of snapshots.
+    public var endIndex: Int { page.count }
+
+    /// The snapshot at a place.
+    ///
+    /// - Complexity: O(log count).
+    public subscript(position: Int) -> M.Snapshot {
+        trap(unless: position >= 0 && position < page.count, "a result has no place \(position)")
+        return entries[page.lowerBound + position, starts].payload.snapshot
+    }
+
+    /// The snapshots with their sections, in order.
+    var elements: [LiveElement<M>] { entries.entries(in: page).map(\.payload) }
+
+    /// The ids of the objects, in order.
+    ///
+    /// - Complexity: O(count).
+    public var ids: [ObjectID] { entries.entries(in: page).map(\.id) }
+
+    /// The snapshots, in order.
+    ///
+    /// - Complexity: O(count).
+    public var snapshots: [M.Snapshot] { entries.entries(in: page).map(\.payload.snapshot) }
+}
+
+extension QueryResult: Equatable {
+    /// True when both have equal snapshots in the same order.
+    public static func == (one: QueryResult, other: QueryResult) -> Bool {
+        one.elementsEqual(other)
+    }
+}
+
+extension QueryUpdate {
+    init(_ step: LiveObserver<M>.Step) {
+        result = QueryResult(step.update.entries, step.update.page)
+        revision = step.revision
+        commits = step.commits
+        difference = step.update.difference.collectionDifference
+        rerunReason = step.rerunReason
+        let changes = step.commits.changes(of: M.self, Set(step.update.updated.map(\.id)))
+        updatedObjects = step.update.updated.map { object in
+            UpdatedObject(
+                id: object.id, oldIndex: object.old, newIndex: object.new,
+                changes: changes[object.id] ?? [])
+        }
+    }
+}

@@ -1,0 +1,300 @@
+/// The way in which a live result was found.
+package enum LiveQueryWay {
+    /// From the changes of commits.
+    case changes
+    /// By running the query, for a reason in words.
+    case run(String)
+}
+
+/// The objects of a query as commits change them: the sorted result, kept up to date from the
+/// changes of commits where they tell all, and found anew where they do not.
+///
+/// Beside a page with an end some further objects are kept, so that a few can leave it before the
+/// query has to run again.
+///
+/// State: belongs to one observer; it has no lock.
+package final class LiveMatches<Payload: Equatable & Sendable> {
+    package typealias Entries = SortedEntries<Payload>
+
+    /// A change of the result.
+    package struct Update {
+        /// The objects, of which those in `page` are the result.
+        package let entries: Entries
+        package let page: Range<Int>
+        package let difference: ListDifference
+        /// The objects that are in the result before and after with another payload, with their
+        /// places in both, in the order of the result.
+        package let updated: [(id: ObjectID, old: Int, new: Int)]
+    }
+
+    private let schema: Schema
+    private let query: StoreQuery
+    private let condition: QueryCondition
+    private let keys: QuerySortKeys
+    /// The properties of an object that decide whether it is in the result, and where.
+    private let slots: Set<Slot>
+    private let dependencies: [FeedInterest]
+    private let decode: (QueryState.Row, QueryState) throws -> Payload
+    /// How many objects are kept beyond the end of a page.
+    private let spare: Int
+
+    /// The first objects that satisfy the condition: all of them, or as many as are kept.
+    private var kept: Entries
+    /// The keys of the kept objects.
+    private var keptKeys: [ObjectID: [UInt8]] = [:]
+    /// True when there may be objects after those that are kept.
+    private var hasMore = false
+    /// The object that the page comes after, with its key.
+    private var after: (id: ObjectID, key: [UInt8])?
+    /// The objects that the observer has seen.
+    private var shown: Entries
+    /// Why the query has to run, in words; nil when what is kept is right.
+    private var reason: String? = "there is no result yet"
+    /// True when the first result was found.
+    package private(set) var hasShown = false
+
+    /// - Parameters:
+    ///   - query: the query.
+    ///   - nodes: what `decode` computes of an object beside its own values.
+    ///   - schema: the store's.
+    ///   - spare: how many objects are kept beyond the end of a page; nil for a number that suits
+    ///     it.
+    ///   - decode: makes of an object what is kept of it.
+    package init(
+        _ query: StoreQuery, beside nodes: [QueryNode] = [], in schema: Schema, spare: Int? = nil,
+        _ decode: @escaping (QueryState.Row, QueryState) throws -> Payload
+    ) {
+        self.schema = schema
+        self.query = query
+        self.decode = decode
+        self.spare = spare ?? min(max(query.end, 32), 1_024)
+        let compiler = QueryCompiler(schema, root: query.entity)
+        condition = compiler.condition(query.condition)
+        keys = QuerySortKeys(query, compiler)
+        let reads = QueryReads(query, beside: nodes, in: schema)
+        slots = reads.slots
+        dependencies = reads.dependencies
+        kept = Entries(sorted: [], isDescendingByID: query.isDescendingByID)
+        shown = kept
+    }
+
+    // MARK: Following commits
+
+    /// Follows the commits up to the revision of a state.
+    ///
+    /// - Returns: the change of the result, or nil when it is as it was; and how it was found.
+    /// - Throws: `StoreError`, and what `decode` throws. The query runs at the next call then.
+    package func follow(
+        _ backlog: FeedReader.Backlog, _ state: QueryState
+    ) throws -> (update: Update?, way: LiveQueryWay) {
+        let before = shown
+        let due = reason ?? backlog.gap
+        reason = "the step before failed"
+        var outcome: Step
+        if let due {
+            outcome = .run(due)
+        } else {
+            outcome = try step(backlog.commits, state)
+        }
+        var way = LiveQueryWay.changes
+        if case .run(let why) = outcome {
+            outcome = .changed(try run(state))
+            way = .run(why)
+        }
+        shown = kept
+        reason = nil
+        guard case .changed(let changes) = outcome, !changes.isEmpty else { return (nil, way) }
+        let update = update(from: before, changes)
+        let isDelivered = !hasShown || !update.difference.isEmpty || !update.updated.isEmpty
+        hasShown = true
+        return (isDelivered ? update : nil, way)
+    }
+
+    /// True when the query has to run, whatever is committed.
+    package var isDue: Bool { reason != nil }
+
+    private enum Step {
+        case run(String)
+        case changed(Changes)
+    }
+
+    /// What a step has done to the kept objects; nil lists where they are not known.
+    private struct Changes {
+        var removals: [ListDifference.Place] = []
+        var insertions: [Entries.Entry] = []
+        /// The objects that stay where they are with another payload.
+        var replaced: [ObjectID] = []
+        var isKnown = true
+
+        var isEmpty: Bool {
+            isKnown && removals.isEmpty && insertions.isEmpty && replaced.isEmpty
+        }
+    }
+
+    // MARK: Running
+
+    private func run(_ state: QueryState) throws -> Changes {
+        var wide = query
+        wide.offset = 0
+        wide.limit = query.end < .max - spare ? query.end + spare : nil
+        after = try query.after.map { position in
+            (position.id, try key(of: state.row(position, ofEntity: query.entity), state))
+        }
+        var entries: [Entries.Entry] = []
+        keptKeys = [:]
+        for row in try QueryRun(state, wide).rows() {
+            let key = try key(of: row, state)
+            keptKeys[row.id] = key
+            entries.append(Entries.Entry(id: row.id, key: key, payload: try decode(row, state)))
+        }
+        hasMore = wide.limit == entries.count
+        kept = Entries(sorted: entries, isDescendingByID: query.isDescendingByID)
+        return Changes(isKnown: false)
+    }
+
+    private func key(of row: QueryState.Row, _ state: QueryState) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var frame = QueryFrame(state, row)
+        try keys.append(&frame, to: &bytes)
+        return bytes
+    }
+
+    // MARK: Stepping
+
+    private func step(_ commits: [Commit], _ state: QueryState) throws -> Step {
+        var ids: Set<ObjectID> = []
+        for commit in commits {
+            if !commit.isOfPresentSchema { return .run("the models have changed") }
+            if let reason = try collect(commit, &ids) { return .run(reason) }
+        }
+        var changes = Changes()
+        let bound = hasMore ? kept.last : nil
+        var moved: [(id: ObjectID, key: [UInt8])] = []
+        for id in ids.sorted() {
+            let old = keptKeys[id]
+            let new = try entry(id, state, noLaterThan: bound)
+            if let old, let new, new.key == old {
+                if kept.replace(id, key: old, with: new.payload) { changes.replaced.append(id) }
+                continue
+            }
+            if let old { moved.append((id, old)) }
+            if let new { changes.insertions.append(new) }
+        }
+        for (id, key) in moved {
+            if let offset = kept.index(of: id, key: key) { changes.removals.append((offset, id)) }
+        }
+        for (id, key) in moved {
+            kept.remove(id, key: key)
+            keptKeys[id] = nil
+        }
+        for entry in changes.insertions {
+            kept.insert(entry)
+            keptKeys[entry.id] = entry.key
+        }
+        if hasMore, kept.count < query.end {
+            return .run("too many objects have left the page")
+        }
+        cut()
+        return .changed(changes)
+    }
+
+    /// Adds the objects that a commit may bring into the result, take out of it or change; returns
+    /// why the query has to run instead.
+    private func collect(_ commit: Commit, _ ids: inout Set<ObjectID>) throws -> String? {
+        var reason: String?
+        try commit.forEachChange { change in
+            if reason != nil { return }
+            for dependency in dependencies
+            where try dependency.includes(change, comparesSlots: true) {
+                reason = "the query reads \(dependency.text(in: schema)) of other objects"
+                return
+            }
+            guard change.entity == query.entity, change.changesRecord else { return }
+            if try change.kind != .update || keptKeys[change.id] != nil
+                || change.changedCells().contains(where: { slots.contains($0.slot) })
+            {
+                ids.insert(change.id)
+            }
+        }
+        return reason
+    }
+
+    /// The object as it is kept; nil when it is not there, does not satisfy the condition, or comes
+    /// after those that are kept.
+    private func entry(
+        _ id: ObjectID, _ state: QueryState, noLaterThan bound: Entries.Entry?
+    ) throws -> Entries.Entry? {
+        guard let row = try state.row(query.entity, id) else { return nil }
+        var frame = QueryFrame(state, row)
+        guard try condition.test(&frame) else { return nil }
+        let key = try key(of: row, state)
+        if let after, !kept.precedes(after.key, after.id, key, id) { return nil }
+        if let bound, kept.precedes(bound.key, bound.id, key, id) { return nil }
+        return Entries.Entry(id: id, key: key, payload: try decode(row, state))
+    }
+
+    /// Lets go what is far beyond the end of the page.
+    private func cut() {
+        guard query.limit != nil, kept.count > query.end + 2 * spare else { return }
+        hasMore = true
+        while kept.count > query.end + spare, let last = kept.removeLast() {
+            keptKeys[last.id] = nil
+        }
+    }
+
+    // MARK: Telling
+
+    private func page(of entries: Entries) -> Range<Int> {
+        let start = min(query.offset, entries.count)
+        return start..<max(start, min(query.end, entries.count))
+    }
+
+    private func update(from before: Entries, _ changes: Changes) -> Update {
+        let page = page(of: kept)
+        if changes.isKnown, query.limit == nil, query.offset == 0 {
+            let insertions = changes.insertions.map { entry in
+                (offset: kept.index(of: entry.id, key: entry.key) ?? 0, id: entry.id)
+            }
+            return Update(
+                entries: kept, page: page,
+                difference: ListDifference(removing: changes.removals, inserting: insertions),
+                updated: updated(from: before, changes))
+        }
+        let old = before.entries(in: self.page(of: before))
+        let new = kept.entries(in: page)
+        var places: [ObjectID: Int] = [:]
+        for (place, entry) in old.enumerated() { places[entry.id] = place }
+        return Update(
+            entries: kept, page: page,
+            difference: ListDifference(from: old.map(\.id), to: new.map(\.id)),
+            updated: new.enumerated().compactMap { place, entry in
+                guard let before = places[entry.id], old[before].payload != entry.payload else {
+                    return nil
+                }
+                return (entry.id, before, place)
+            })
+    }
+
+    /// The same from the changes alone.
+    private func updated(
+        from before: Entries, _ changes: Changes
+    ) -> [(id: ObjectID, old: Int, new: Int)] {
+        let removed = Dictionary(
+            uniqueKeysWithValues: changes.removals.map { ($0.id, $0.offset) })
+        let starts = before.starts
+        var found: [(id: ObjectID, old: Int, new: Int)] = []
+        for entry in changes.insertions {
+            guard let old = removed[entry.id], before[old, starts].payload != entry.payload,
+                let new = kept.index(of: entry.id, key: entry.key)
+            else { continue }
+            found.append((entry.id, old, new))
+        }
+        for id in changes.replaced {
+            guard let key = keptKeys[id], let old = before.index(of: id, key: key),
+                let new = kept.index(of: id, key: key)
+            else { continue }
+            found.append((id, old, new))
+        }
+        return found.sorted { $0.new < $1.new }
+    }
+}

@@ -1,0 +1,138 @@
+/// The properties and relationships that the conditions and the order of a query read.
+///
+/// What a query reads of its own objects changes with them, one at a time; what it reads of others
+/// may change the place of any of its objects.
+struct QueryReads {
+    /// What is read of the objects of an entity that others lead to.
+    private struct Reads {
+        var slots: Set<Slot> = []
+        /// The links that lead to the objects as members.
+        var links: Set<FeedInterest.LinkEnd> = []
+    }
+
+    private let schema: Schema
+    private let root: EntityNumber
+    /// The properties of the query's own objects.
+    private(set) var slots: Set<Slot> = []
+    private var others: [EntityNumber: Reads] = [:]
+
+    /// The reads of a query, and of nodes that are asked of its objects besides.
+    init(_ query: StoreQuery, beside nodes: [QueryNode] = [], in schema: Schema) {
+        self.schema = schema
+        root = query.entity
+        add(query.condition, [:])
+        for order in query.order { add(order.node, [:]) }
+        for node in nodes { add(node, [:]) }
+    }
+
+    /// The changes of other objects than the one that is asked about which may change the result.
+    var dependencies: [FeedInterest] {
+        others.sorted { $0.key < $1.key }.map { entity, reads in
+            var interest = FeedInterest(inEntity: entity, of: schema)
+            interest.slots = reads.slots
+            interest.links = reads.links
+            return interest
+        }
+    }
+
+    // MARK: Collecting
+
+    private mutating func add(_ node: QueryNode, _ members: [Int: EntityNumber]) {
+        switch node {
+        case .constant: break
+        case .property(let object, let slot): add(slot, of: object, members)
+        case .id(let object): addWay(to: object, members)
+        case .comparison(_, let one, let other), .text(_, let one, let other),
+            .arithmetic(_, let one, let other), .coalesced(let one, let other):
+            add(one, members)
+            add(other, members)
+        case .isIn(let node, _), .folded(let node, _), .not(let node): add(node, members)
+        case .all(let nodes), .any(let nodes): for node in nodes { add(node, members) }
+        case .members(_, let list, let condition): add(list, condition, members)
+        }
+    }
+
+    private mutating func add(
+        _ slot: Slot, of object: QueryObject, _ members: [Int: EntityNumber]
+    ) {
+        addWay(to: object, members)
+        if object == .root {
+            slots.insert(slot)
+        } else if let entity = entity(of: object, members) {
+            others[entity, default: Reads()].slots.insert(slot)
+        }
+    }
+
+    /// The references on the way to an object, and whether there is one at its end.
+    private mutating func addWay(to object: QueryObject, _ members: [Int: EntityNumber]) {
+        guard case .target(let owner, let slot, _) = object else { return }
+        add(slot, of: owner, members)
+        guard let entity = entity(of: object, members) else { return }
+        others[entity] = others[entity] ?? Reads()
+    }
+
+    private mutating func add(
+        _ list: QueryMembers, _ condition: QueryNode, _ members: [Int: EntityNumber]
+    ) {
+        addWay(to: list.owner, members)
+        guard let owner = schema.entity(named: list.entity),
+            let relationship = owner.relationships.element(at: list.relationship),
+            let end = schema.membersEnd(of: relationship)
+        else { return }
+        var reads = others[end.member] ?? Reads()
+        switch end.source {
+        case .reference(let slot): reads.slots.insert(slot)
+        case .targets(let link): reads.links.insert(.init(link: link, isOfSources: true))
+        case .sources(let link): reads.links.insert(.init(link: link, isOfSources: false))
+        }
+        others[end.member] = reads
+        var inner = members
+        inner[list.scope] = end.member
+        add(condition, inner)
+    }
+
+    private func entity(
+        of object: QueryObject, _ members: [Int: EntityNumber]
+    ) -> EntityNumber? {
+        switch object {
+        case .root: root
+        case .member(let scope): members[scope]
+        case .target(_, _, let name): schema.number(ofEntity: name)
+        }
+    }
+}
+
+/// The changes that may change what a query gives, for observers.
+package enum LiveQueryInterests {
+    /// The changes of its objects, with all of their values.
+    package static func ofObjects(
+        of query: StoreQuery, beside nodes: [QueryNode] = [], in schema: Schema
+    ) -> [FeedInterest] {
+        var own = FeedInterest(inEntity: query.entity, of: schema)
+        own.links = []
+        return [own] + QueryReads(query, beside: nodes, in: schema).dependencies
+    }
+
+    /// The changes of which objects there are, and of what nodes give for them.
+    package static func ofValues(
+        _ nodes: [QueryNode], of query: StoreQuery, in schema: Schema
+    ) -> [FeedInterest] {
+        let reads = QueryReads(query, beside: nodes, in: schema)
+        var own = FeedInterest(inEntity: query.entity, of: schema)
+        own.links = []
+        own.slots = reads.slots
+        return [own] + reads.dependencies
+    }
+}
+
+extension FeedInterest {
+    /// What it is an interest in, for people.
+    func text(in schema: Schema) -> String {
+        let entity = schema.entities[entity]
+        var names = (slots ?? []).sorted().map { entity.properties[$0].name }
+        names += Set(links.map(\.link)).sorted().compactMap {
+            schema.links.element(at: $0 - 1)?.name
+        }
+        return names.isEmpty ? entity.name : "\(entity.name).\(names.joined(separator: ", "))"
+    }
+}

@@ -1,0 +1,42 @@
+package import Foundation
+package import Stet
+
+// The models of the live queries that are tried at random: values of every kind, references,
+// members by reference and by link, ordered and not.
+
+@Model package final class LiveBox {
+    package var name: String
+    package var rank: Int?
+    package var parent: LiveBox?
+    @Relationship(inverse: \LiveSample.box) package var samples: ToMany<LiveSample>
+    @Relationship(inverse: \LiveSample.shelf) package var shelf: OrderedToMany<LiveSample>
+
+    package init(name: String) { self.name = name }
+}
+
+@Model package final class LiveSample {
+    @Attribute(.indexed) package var number: Int = 0
+    package var small: Int8 = 0
+    package var whole: UInt = 0
+    package var real: Double = 0
+    package var size: Int?
+    @Attribute(.indexed) package var text: String = ""
+    package var note: String?
+    package var date: Date = Date(timeIntervalSinceReferenceDate: 0)
+    package var flag: Bool = false
+    package var price: Decimal = Decimal(0)
+    package var box: LiveBox?
+    package var shelf: LiveBox?
+    package var next: LiveSample?
+    @Relationship(inverse: \LiveTag.samples) package var tags: ToMany<LiveTag>
+    package var others: OrderedToMany<LiveSample>
+
+    package init() {}
+}
+
+@Model package final class LiveTag {
+    package var name: String
+    package var samples: ToMany<LiveSample>
+
+    package init(name: String) { self.name = name }
+}

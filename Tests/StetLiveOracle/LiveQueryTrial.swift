@@ -1,0 +1,168 @@
+import Stet
+import StetStore
+import StetTestSupport
+
+/// A store with random commits, and live queries that are asked for at random: what their updates
+/// lead to is what the queries give anew.
+package struct LiveQueryTrial {
+    /// The pairs of a query and commits that one trial compares, about.
+    package static let pairCount = 400
+    private static let queryCount = 18
+    private static let valueCount = 4
+    private static let sectionCount = 3
+    private static let roundCount = 20
+
+    /// The pairs that were compared, and how results were found.
+    package struct Counts: Sendable {
+        package var pairs = 0
+        package var updates = 0
+        package var steps = 0
+        package var reruns = 0
+
+        package init() {}
+    }
+
+    private let directory = TemporaryDirectory()
+    private let store: Store
+    private var nodes: LiveNodes
+    private var edits: LiveEdits
+    private var samples: [LiveWatch<LiveSample>] = []
+    private var boxes: [LiveWatch<LiveBox>] = []
+    private var values: [ValueWatch] = []
+    private var sections: [SectionWatch] = []
+    private var objects: [ObjectWatch] = []
+    private var random: SeededGenerator
+
+    /// A trial of its own for each pair of a seed and a stream.
+    package init(seed: UInt64, stream: Int) throws {
+        var random = SeededGenerator(seed: seed, stream: stream)
+        store = try Store.open(
+            at: directory.file(), for: LiveBox.self, LiveSample.self, LiveTag.self)
+        nodes = LiveNodes(store.file.schema, SeededGenerator(seed: random.next()))
+        edits = try LiveEdits(store, SeededGenerator(seed: random.next()))
+        self.random = random
+    }
+
+    /// Compares; returns the first difference in words, or nil when there is none.
+    package mutating func run(_ counts: inout Counts) throws -> String? {
+        for number in 0..<Self.queryCount {
+            if number % 6 == 5 {
+                boxes.append(try watch(LiveBox.self, "LiveBox", number))
+            } else {
+                samples.append(try watch(LiveSample.self, "LiveSample", number))
+            }
+        }
+        for _ in 0..<Self.valueCount { values.append(try valueWatch()) }
+        for _ in 0..<Self.sectionCount { sections.append(try sectionWatch()) }
+        for id in try store.fetch(LiveSample.self).limit(3).ids {
+            objects.append(ObjectWatch(store, id))
+        }
+        for round in 0..<Self.roundCount {
+            if round > 0 {
+                for _ in 0..<Int.random(in: 1...3, using: &random) { try edits.step() }
+            }
+            let head = try store.revision()
+            // Some observers are slow, and see several commits at once.
+            let isLast = round == Self.roundCount - 1
+            for place in samples.indices where isLast || round == 0 || !nodes.chance(4) {
+                counts.pairs += 1
+                if let problem = try samples[place].follow(head) {
+                    return "round \(round), \(samples[place].text): \(problem)"
+                }
+            }
+            for place in values.indices where isLast || round == 0 || !nodes.chance(4) {
+                counts.pairs += 1
+                if let problem = try values[place].follow() {
+                    return "round \(round), \(values[place].text): \(problem)"
+                }
+            }
+            for place in sections.indices where isLast || round == 0 || !nodes.chance(4) {
+                counts.pairs += 1
+                if let problem = try sections[place].follow() {
+                    return "round \(round), sections by \(sections[place].text): \(problem)"
+                }
+            }
+            for place in objects.indices where isLast || round == 0 || !nodes.chance(4) {
+                if let problem = try objects[place].follow() {
+                    return "round \(round), an object: \(problem)"
+                }
+            }
+            for place in boxes.indices where isLast || round == 0 || !nodes.chance(4) {
+                counts.pairs += 1
+                if let problem = try boxes[place].follow(head) {
+                    return "round \(round), \(boxes[place].text): \(problem)"
+                }
+            }
+        }
+        let all =
+            samples.map { ($0.text, $0.statistics, $0.statisticsProblem(hasTrimmed: hasTrimmed)) }
+            + boxes.map { ($0.text, $0.statistics, $0.statisticsProblem(hasTrimmed: hasTrimmed)) }
+        for (text, statistics, problem) in all {
+            if let problem { return "\(text): \(problem)" }
+            counts.updates += statistics.updateCount
+            counts.steps += statistics.incrementalStepCount
+            counts.reruns += statistics.rerunCount
+        }
+        return nil
+    }
+
+    private var hasTrimmed: Bool { edits.hasTrimmed }
+
+    private mutating func valueWatch() throws -> ValueWatch {
+        let (fetch, _) = try fetch(LiveSample.self, "LiveSample", ownOnly: nodes.chance(2))
+        let number = nodes.number("LiveSample")
+        let kind = nodes.pick(ValueWatch.Kind.allCases)
+        return try ValueWatch(store, fetch, kind, number)
+    }
+
+    private mutating func sectionWatch() throws -> SectionWatch {
+        var (fetch, _) = try fetch(
+            LiveSample.self, "LiveSample", ownOnly: nodes.chance(2), isSorted: false)
+        if nodes.chance(2) { fetch = store.fetch(LiveSample.self) }
+        let direction: SortDirection = nodes.chance(3) ? .descending : .ascending
+        return try SectionWatch(store, nodes.pick(SectionWatch.Kind.allCases), direction, fetch)
+    }
+
+    private mutating func watch<M: Model>(
+        _ type: M.Type, _ entity: String, _ number: Int
+    ) throws -> LiveWatch<M> {
+        nodes.readsOthers = false
+        let (fetch, hasPage) = try fetch(type, entity, ownOnly: number % 2 == 0)
+        return try LiveWatch(
+            store, fetch, readsOthers: nodes.readsOthers, hasPage: hasPage,
+            spareCount: nodes.pick([0, 1, 3, nil]))
+    }
+
+    /// A query, and whether it asks for a part of the result.
+    private mutating func fetch<M: Model>(
+        _ type: M.Type, _ entity: String, ownOnly: Bool, isSorted: Bool = true
+    ) throws -> (SnapshotFetch<M>, hasPage: Bool) {
+        let condition =
+            nodes.chance(5) ? QueryNode.everything : nodes.condition(entity, ownOnly: ownOnly)
+        var fetch = store.fetch(type) { _ in QueryExpression<Bool>(condition) }
+        let orders = isSorted ? nodes.order(entity, ownOnly: ownOnly) : []
+        for (place, order) in orders.enumerated() {
+            let direction: SortDirection = order.isDescending ? .descending : .ascending
+            let value = QueryExpression<Int>(order.node)
+            fetch =
+                place == 0
+                ? fetch.sorted(by: { _ in value }, direction)
+                : fetch.then(by: { _ in value }, direction)
+        }
+        var hasPage = false
+        if nodes.chance(3) {
+            fetch = fetch.limit(nodes.pick([0, 1, 2, 5, 20]))
+            hasPage = true
+        }
+        if nodes.chance(5) {
+            fetch = fetch.offset(nodes.pick([1, 3, 10]))
+            hasPage = true
+        }
+        if isSorted, nodes.chance(6),
+            let position = try store.fetch(type).snapshots.randomElement(using: &random)
+        {
+            fetch = fetch.after(position)
+        }
+        return (fetch, hasPage)
+    }
+}

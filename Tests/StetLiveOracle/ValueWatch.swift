@@ -1,0 +1,91 @@
+import Stet
+import StetStore
+
+/// A live value, and what its observer has seen of it.
+struct ValueWatch {
+    enum Kind: CaseIterable {
+        case count, sum, least, greatest, average
+    }
+
+    let text: String
+    /// Polls the live value; nil when it is as it was.
+    private let poll: () throws -> String?
+    /// The value as the query gives it anew.
+    private let compute: () throws -> String
+    private var seen: String?
+
+    init(
+        _ store: Store, _ fetch: SnapshotFetch<LiveSample>, _ kind: Kind, _ number: QueryNode
+    ) throws {
+        text = try "\(kind) of \(number): \(fetch.explain())"
+        let live = store.observe(fetch)
+        let value = QueryExpression<Int?>(number)
+        switch kind {
+        case .count:
+            poll = Self.poll(live.count)
+            compute = { "\(try fetch.count)" }
+        case .sum:
+            poll = Self.poll(live.sum { _ in value })
+            compute = { "\(try fetch.sum { _ in value })" }
+        case .least:
+            poll = Self.poll(live.min { _ in value })
+            compute = { "\(try fetch.min { _ in value } as Int?)" }
+        case .greatest:
+            poll = Self.poll(live.max { _ in value })
+            compute = { "\(try fetch.max { _ in value } as Int?)" }
+        case .average:
+            poll = Self.poll(live.average { _ in value })
+            compute = { "\(try fetch.average { _ in value } as Double?)" }
+        }
+    }
+
+    private static func poll<Value>(
+        _ live: LiveValue<LiveSample, Value>
+    ) -> () throws -> String? {
+        var iterator = live.makeAsyncIterator()
+        return { try iterator.poll().map { "\($0.value)" } }
+    }
+
+    /// Follows what was committed; returns what is otherwise than the query gives anew.
+    mutating func follow() throws -> String? {
+        let fresh = Result { try compute() }
+        do {
+            let value = try poll()
+            if let value, value == seen { return "\(value) is told twice" }
+            seen = value ?? seen
+            let expected = try fresh.get()
+            return seen == expected ? nil : "\(seen ?? "nothing") is not \(expected)"
+        } catch let error as QueryError {
+            // A sum that does not fit, there as here.
+            if case .failure(let other as QueryError) = fresh, other == error { return nil }
+            return "it threw \(error)"
+        }
+    }
+}
+
+/// A live object, and what its observer has seen of it.
+struct ObjectWatch {
+    private let store: Store
+    private let id: ObjectID
+    private var iterator: LiveObject<LiveSample>.Iterator
+    private var seen: LiveSample.Snapshot??
+
+    init(_ store: Store, _ id: ObjectID) {
+        self.store = store
+        self.id = id
+        iterator = store.observe(LiveSample.self, id: id).makeAsyncIterator()
+    }
+
+    /// Follows what was committed; returns what is otherwise than the object is.
+    mutating func follow() throws -> String? {
+        let fresh = try store.fetch(LiveSample.self) { [id] in $0.id == id }.first
+        if let update = try iterator.poll() {
+            if update.changes.isEmpty != update.commits.isEmpty {
+                return "\(update.commits.count) commits have \(update.changes.count) changes"
+            }
+            seen = .some(update.snapshot)
+        }
+        guard let seen else { return "there is no first update" }
+        return "\(seen as Any)" == "\(fresh as Any)" ? nil : "\(seen as Any) is not \(fresh as Any)"
+    }
+}

@@ -1,0 +1,23 @@
+import Foundation
+import StetLiveOracle
+import Testing
+
+/// Random queries and random commits: what live queries tell leads to what the queries give anew.
+///
+/// `STET_PAIRS` says how many pairs of a query and commits are compared.
+@Suite struct LiveQueryOracleTests {
+    private static let pairs = ProcessInfo.processInfo.environment["STET_PAIRS"].flatMap(Int.init)
+
+    @Test(arguments: 0..<4)
+    func updatesLeadToWhatTheQueryGivesAnew(part: Int) throws {
+        let trials = max((Self.pairs ?? 10_000) / LiveQueryTrial.pairCount / 4, 1)
+        var counts = LiveQueryTrial.Counts()
+        for number in 0..<trials {
+            var trial = try LiveQueryTrial(seed: 7, stream: part * trials + number)
+            let problem = try trial.run(&counts)
+            #expect(problem == nil, "stream \(part * trials + number)")
+            if problem != nil { return }
+        }
+        #expect(counts.updates > counts.pairs / 10 && counts.steps > counts.reruns)
+    }
+}

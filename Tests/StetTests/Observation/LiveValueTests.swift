@@ -1,0 +1,129 @@
+import Stet
+import StetStore
+import StetTestSupport
+import Testing
+
+/// Live values, single objects and members.
+@Suite struct LiveValueTests {
+    private typealias Article = Ledger.Article
+    private typealias Notebook = Ledger.Notebook
+    private typealias Tag = Ledger.Tag
+
+    private let desk: LedgerDesk
+    private let ids: [ObjectID]
+    private let notebook: ObjectID
+    private var store: Store { desk.store }
+
+    init() throws {
+        desk = try LedgerDesk()
+        let notebook = Notebook(name: "n")
+        let articles = ["a", "b", "c"].map { Article(title: $0, notebook: notebook) }
+        try desk.edit("a") { context in
+            for (rating, article) in articles.enumerated() {
+                article.rating = rating
+                context.insert(article)
+            }
+        }
+        ids = articles.map(\.id)
+        self.notebook = notebook.id
+    }
+
+    private func rate(_ id: ObjectID, _ rating: Int) throws {
+        try desk.edit("a", Article.self, id) { $0.rating = rating }
+    }
+
+    @Test("A7 aggregates are observed") func aggregatesAreObserved() async throws {
+        let live = store.observe(store.fetch(Article.self))
+        var count = live.count.makeAsyncIterator()
+        var sum = live.sum(\.rating).makeAsyncIterator()
+        var least = live.min(\.rating).makeAsyncIterator()
+        var greatest = live.max(\.notebook?.name).makeAsyncIterator()
+        var average = live.average(\.rating).makeAsyncIterator()
+        #expect(try await count.next() == ValueUpdate(value: 3, revision: 1))
+        #expect(try await sum.next()?.value == 3)
+        #expect(try await least.next()?.value == 0)
+        #expect(try await greatest.next()?.value == "n")
+        #expect(try await average.next()?.value == 1)
+        try rate(ids[0], 3)
+        #expect(try count.poll() == nil)
+        #expect(try await sum.next() == ValueUpdate(value: 6, revision: 2))
+        #expect(try await least.next()?.value == 1)
+        #expect(try greatest.poll() == nil)
+        #expect(try await average.next()?.value == 2)
+        try desk.edit("a", Notebook.self, notebook) { $0.name = "o" }
+        #expect(try await greatest.next() == ValueUpdate(value: "o", revision: 3))
+        for id in ids { try desk.delete("a", Article.self, id) }
+        #expect(try await count.next()?.value == 0)
+        #expect(try await least.next() == ValueUpdate(value: nil, revision: 6))
+    }
+
+    @Test func aValueIsNotWokenByPropertiesThatItDoesNotRead() async throws {
+        let live = store.observe(store.fetch(Article.self) { $0.rating > 1 }.sorted(by: \.title))
+        let task = Task {
+            var values: [Int] = []
+            for try await update in live.count { values.append(update.value) }
+            return values
+        }
+        try await store.untilObserversWait(1)
+        let before = store.file.feed.counts
+        try desk.edit("a", Article.self, ids[0]) { $0.title = "z" }
+        try desk.edit("a") { $0.insert(Tag(name: "t")) }
+        try await store.untilObserversWait(1)
+        #expect(store.file.feed.counts == before)
+        try rate(ids[0], 4)
+        while store.file.feed.counts.wakes == before.wakes { await Task.yield() }
+        try await store.untilObserversWait(1)
+        task.cancel()
+        #expect(try await task.value == [1, 2])
+    }
+
+    @Test("A7 one object is observed, its deletion included")
+    func oneObjectIsObserved() async throws {
+        var iterator = store.observe(Article.self, id: ids[0]).makeAsyncIterator()
+        let first = try #require(try await iterator.next())
+        #expect(first.snapshot?.title == "a" && first.changes.isEmpty && first.commits.isEmpty)
+        try rate(ids[1], 4)
+        #expect(try iterator.poll() == nil)
+        try rate(ids[0], 3)
+        try rate(ids[0], 4)
+        let second = try #require(try await iterator.next())
+        #expect(second.snapshot?.rating == 4 && second.revision == 4)
+        #expect(second.changes.map { $0.new[\.rating] } == [3, 4])
+        try desk.delete("a", Article.self, ids[0])
+        let third = try #require(try await iterator.next())
+        #expect(third.snapshot == nil && third.changes.map(\.kind) == [.delete])
+        _ = try await store.undo(author: "a")
+        #expect(try await iterator.next()?.snapshot?.rating == 4)
+        store.close()
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test func anObjectThatDoesNotExistIsAwaited() async throws {
+        let article = Article(title: "later")
+        var iterator = store.observe(Article.self, id: article.id).makeAsyncIterator()
+        let first = try #require(try await iterator.next())
+        #expect(first.snapshot == nil && first.revision == 1)
+        try desk.edit("a") { $0.insert(article) }
+        #expect(try await iterator.next()?.snapshot?.title == "later")
+    }
+
+    @Test func membersAreAQueryOfTheOtherModel() async throws {
+        let (notebook, tag) = (notebook, Tag(name: "t"))
+        try desk.edit("a") { $0.insert(tag) }
+        let articles = store.observe(store.fetch(Article.self) { $0.notebook?.id == notebook })
+        let tagged = store.observe(
+            store.fetch(Article.self) { [id = tag.id] in $0.tags.contains(id) })
+        var members = articles.makeAsyncIterator()
+        var links = tagged.makeAsyncIterator()
+        #expect(try await members.next()?.result.ids == ids)
+        #expect(try await links.next()?.result.isEmpty == true)
+        try desk.edit("a", Article.self, ids[1]) { article in
+            article.notebook = nil
+            guard let context = article.context else { return }
+            article.tags.append(try desk.object(Tag.self, tag.id, context))
+        }
+        #expect(try await members.next()?.result.ids == [ids[0], ids[2]])
+        #expect(try await links.next()?.result.ids == [ids[1]])
+        #expect(articles.statistics.rerunCount == 1)
+    }
+}
