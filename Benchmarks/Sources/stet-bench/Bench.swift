@@ -10,6 +10,7 @@ import Stet
 enum Bench {
     static func main() async {
         do {
+            if try OtherProcess.run(Array(CommandLine.arguments.dropFirst())) { return }
             let options = try Options(Array(CommandLine.arguments.dropFirst()))
             let goals = try Goal.read(from: "\(packageDirectory)/goals.json")
             let measurements = try await withTemporaryDirectory(in: options.directory) {
@@ -68,6 +69,11 @@ enum Bench {
             W14           snapshot and restore of 10,000 edits, per object
             W18           the heap of live unchanged objects, less that of an array of their values
             W19           reads by id in a context 10,000 commits behind, beside a fresh one
+            W9'           100 and 1,000 observers of a query of 167 articles among all, which each
+                          commit changes by one; the next commit waits until all have the result
+            W9            what 100 feeds or live queries that are not concerned add to a commit, what
+                          one feed adds that is; other process: from a commit there to the update
+            grdb-region   ValueObservation of the whole table, grdb-tuned: of what the query reads
             lmdb-structs  C that makes a struct and two texts of malloc of each record
             grdb          DatabasePool, WAL, synchronous = FULL, records by hand, fetchOne(key:), updates of
                           the changed columns only, deleteOne(key:)
@@ -115,6 +121,13 @@ enum Bench {
                 try await workloads.run(round: round, &measurements)
             }
             workloads.close()
+        }
+        if options.groups.contains(.observation) {
+            let workloads = try ObservationWorkloads(options, samples, directory: directory)
+            for round in rounds(options, "Observation") {
+                try await workloads.run(round: round, &measurements)
+            }
+            try workloads.close()
         }
         if options.groups.contains(.growth) {
             let workloads = try await GrowthWorkloads(options, samples, directory: directory)

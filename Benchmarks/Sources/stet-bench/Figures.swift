@@ -21,6 +21,7 @@ enum Unit: String {
     case milliseconds = "ms"
     case nanoseconds = "ns/object"
     case microseconds = "µs/member"
+    case microsecondsAdded = "µs/commit"
     case pages = "pages/commit"
     case calls = "writes/commit"
     case bytes = "bytes"
@@ -36,7 +37,7 @@ enum Unit: String {
         case .milliseconds, .nanoseconds, .microseconds: true
         case .objects, .commits, .reads, .queries, .rows: false
         case .pages, .calls, .bytes, .mebibytes, .bytesPerObject, .percent, .timesFresh,
-            .timesSmallest:
+            .timesSmallest, .microsecondsAdded:
             nil
         }
     }

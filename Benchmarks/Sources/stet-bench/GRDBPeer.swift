@@ -41,7 +41,7 @@ final class GRDBPeer: Peer {
         changeCount = Samples.notebookCount
     }
 
-    private static func openPool(_ path: String, _ kind: Kind) throws -> DatabasePool {
+    static func openPool(_ path: String, _ kind: Kind) throws -> DatabasePool {
         var configuration = Configuration()
         configuration.prepareDatabase { database in
             guard kind.contains(.tuned) else { return }

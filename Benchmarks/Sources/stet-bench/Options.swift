@@ -7,10 +7,12 @@ struct Options {
           --directory  where the stores are made and removed again, on a real disk;
                        .build of the current directory unless said otherwise
           --only       one workload, such as W2b, or one group: peers, reading, editing,
-                       members, contexts, growth
+                       members, contexts, observation, growth
         """
 
-    enum Group: String, CaseIterable { case peers, reading, editing, members, contexts, growth }
+    enum Group: String, CaseIterable {
+        case peers, reading, editing, members, contexts, observation, growth
+    }
 
     var isQuick = false
     var rounds: Int?
@@ -77,6 +79,12 @@ struct Options {
     var addedMembers: Int { 200 }
     /// How many commits a context is behind.
     var commitsBehind: Int { isQuick ? 1_000 : 10_000 }
+    /// The commits that live queries follow.
+    var observedCommits: Int { isQuick ? 20 : 40 }
+    /// How often commits with and without feeds take turns, 50 of each.
+    var feedBlocks: Int { isQuick ? 4 : 20 }
+    /// The commits of another process.
+    var foreignCommits: Int { isQuick ? 20 : 100 }
     /// The articles that are pending when a context is put back or a save refused.
     var pendingCount: Int { 10_000 }
     /// The articles of a commit of middle size, and how many of those there are.

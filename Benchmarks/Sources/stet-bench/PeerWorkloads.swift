@@ -70,7 +70,7 @@ struct PeerWorkloads {
         case .lmdbJournal, .lmdbStructs: try BarePeer(path, samples, journals: true)
         case .grdb: try GRDBPeer(path, samples, [])
         case .grdbCached: try GRDBPeer(path, samples, [.tuned, .cached])
-        case .grdbTuned: try GRDBPeer(path, samples, [.tuned])
+        case .grdbTuned, .grdbRegion: try GRDBPeer(path, samples, [.tuned])
         case .grdbUndo: try GRDBPeer(path, samples, [.undo])
         case .grdbUndoTuned: try GRDBPeer(path, samples, [.undo, .tuned])
         }

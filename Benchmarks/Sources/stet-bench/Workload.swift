@@ -67,6 +67,8 @@ enum Program: String, CaseIterable {
     case grdbTuned = "grdb-tuned"
     case grdbUndo = "grdb-undo"
     case grdbUndoTuned = "grdb-undo-tuned"
+    /// Beside live queries only: observations of a whole table.
+    case grdbRegion = "grdb-region"
     /// Beside the fetch of all objects only.
     case lmdbStructs = "lmdb-structs"
 
@@ -81,7 +83,7 @@ enum Program: String, CaseIterable {
                 .insertAll, .insertThousands, .insertSingly, .insertBy16, .insertBy64, .update,
                 .undo, .delete,
             ]
-        case .lmdbStructs: []
+        case .lmdbStructs, .grdbRegion: []
         }
     }
 }

@@ -1,0 +1,333 @@
+import Foundation
+import GRDB
+import Glibc
+import Stet
+import Synchronization
+
+/// Observers of a store: live queries beside GRDB's `ValueObservation`, and what feeds add to a
+/// commit.
+///
+/// Each commit changes one article; where observers get something of it, the next one waits until
+/// all of them have.
+struct ObservationWorkloads {
+    private static let observerCount = 100
+    /// The notebooks whose articles the observed queries find, as `Samples` numbers them.
+    private static let observed = 0..<5
+    /// The notebook whose article is changed where no observer is to be concerned.
+    private static let other = 500
+
+    private let options: Options
+    private let samples: Samples
+    private let store: Store
+    private let storePath: String
+    private let ids: [ObjectID]
+    private let notebookIDs: [ObjectID]
+    private let pool: DatabasePool
+
+    init(_ options: Options, _ samples: Samples, directory: String) throws {
+        self.options = options
+        self.samples = samples
+        storePath = directory + "/observed.stet"
+        store = try Store.open(storePath)
+        try store.commitNotebooks()
+        let (context, notebooks) = try store.contextWithNotebooks()
+        notebookIDs = notebooks.map(\.id)
+        context.insert(samples.values[..<options.storedCount], into: notebooks)
+        try context.save()
+        ids = try store.context().fetch(Article.self).map(\.id)
+        pool = try GRDBPeer.openPool(directory + "/observed.grdb", [.tuned])
+        try pool.write { database in
+            try createTables(database)
+            for _ in 0..<Samples.notebookCount {
+                try database.execute(sql: "INSERT INTO notebook (name) VALUES ('Notebook')")
+            }
+            for sample in samples.values[..<options.storedCount] {
+                var article = ArticleRecord(sample)
+                try article.insert(database)
+            }
+        }
+    }
+
+    func close() throws {
+        store.close()
+        try pool.close()
+    }
+
+    func run(round: Int, _ measurements: inout Measurements) async throws {
+        let few = options.observedCommits
+        for (name, count, commits) in [
+            ("W9'", Self.observerCount, few), ("W9' 1,000", 10 * Self.observerCount, few / 4),
+        ] {
+            for program in round % 2 == 0 ? [Program.stet, .grdbTuned] : [.grdbTuned, .stet] {
+                let rate =
+                    program == .stet
+                    ? try await liveQueries(count, commits: commits)
+                    : try await valueObservations(count, commits: commits, byRegion: false)
+                measurements.add(rate, .commits, name, program)
+            }
+            let rate = try await valueObservations(count, commits: commits, byRegion: true)
+            measurements.add(rate, .commits, name, .grdbRegion)
+        }
+        try await measureFeeds(&measurements)
+        try await measureOtherProcess(&measurements)
+    }
+
+    // MARK: Commits
+
+    /// The positions of articles in some notebooks.
+    private func positions(in notebooks: Range<Int>) -> [Int] {
+        (0..<options.storedCount).filter { notebooks.contains(samples.values[$0].notebook) }
+    }
+
+    /// Gives an article another rating, so that it enters the observed results or leaves them.
+    private func toggle(_ position: Int) async throws {
+        let id = ids[position]
+        let context = store.context()
+        guard let article = try context.object(Article.self, id: id) else {
+            throw Failure("an article is missing")
+        }
+        article.rating = article.rating == 5 ? 4 : 5
+        try await context.save()
+    }
+
+    // MARK: Live queries
+
+    private var query: SnapshotFetch<Article> {
+        let ids = notebookIDs[Self.observed]
+        return store.fetch(Article.self) { $0.rating == 5 && ids.contains($0.notebook?.id) }
+            .sorted(by: \.title)
+    }
+
+    /// Commits per second, each with an update of every query.
+    private func liveQueries(_ count: Int, commits: Int) async throws -> Double {
+        let arrivals = Arrivals()
+        let query = query
+        let observers = (0..<count).map { _ in
+            let updates = store.observe(query)
+            return Task {
+                for try await update in updates { arrivals.note(update.result.count) }
+            }
+        }
+        defer { for observer in observers { observer.cancel() } }
+        await arrivals.wait(for: count)
+        let positions = positions(in: Self.observed)
+        let start = ContinuousClock.now
+        for index in 0..<commits {
+            try await toggle(positions[index % positions.count])
+            await arrivals.wait(for: count)
+        }
+        let time = start.duration(to: .now)
+        try arrivals.check(try query.count, count)
+        return Double(commits) / (time / .seconds(1))
+    }
+
+    private func valueObservations(
+        _ count: Int, commits: Int, byRegion: Bool
+    ) async throws -> Double {
+        let first = Int64(Self.observed.lowerBound + 1)
+        let last = Int64(Self.observed.upperBound)
+        let request = ArticleRecord.filter(Column("rating") == 5)
+            .filter((first...last).contains(Column("notebookId"))).order(Column("title"))
+        let arrivals = Arrivals()
+        let observers = (0..<count).map { _ in
+            let pool = pool
+            let observation =
+                byRegion
+                ? ValueObservation.tracking(
+                    region: ArticleRecord.all(), fetch: { try request.fetchAll($0) })
+                : ValueObservation.tracking { try request.fetchAll($0) }
+            return Task {
+                for try await articles in observation.values(in: pool) {
+                    arrivals.note(articles.count)
+                }
+            }
+        }
+        defer { for observer in observers { observer.cancel() } }
+        await arrivals.wait(for: count)
+        let positions = positions(in: Self.observed)
+        let start = ContinuousClock.now
+        for index in 0..<commits {
+            let id = Int64(positions[index % positions.count] + 1)
+            try await pool.write { database in
+                guard var article = try ArticleRecord.fetchOne(database, key: id) else {
+                    throw Failure("an article is missing")
+                }
+                try article.updateChanges(database) { $0.rating = $0.rating == 5 ? 4 : 5 }
+            }
+            await arrivals.wait(for: count)
+        }
+        let time = start.duration(to: .now)
+        try arrivals.check(try await pool.read { try request.fetchCount($0) }, count)
+        return Double(commits) / (time / .seconds(1))
+    }
+
+    // MARK: Feeds
+
+    /// What observers add to a commit, in turn with commits without them.
+    private func measureFeeds(_ measurements: inout Measurements) async throws {
+        let target = positions(in: Self.other..<Self.other + 1)[0]
+        let stranger = ids[positions(in: Self.other + 1..<Self.other + 2)[0]]
+        let matching = ids[target]
+        let store = store
+        let query = query
+        let none: () -> Task<Void, any Error> = { Task {} }
+        let kinds: [(String, Int, () -> Task<Void, any Error>)] = [
+            (
+                "W9 100 other feeds", Self.observerCount,
+                {
+                    Task {
+                        for try await _ in store.changes(of: Article.self).objects([stranger]) {}
+                    }
+                }
+            ),
+            (
+                "W9 one feed", 1,
+                {
+                    Task {
+                        for try await _ in store.changes(of: Article.self).objects([matching]) {}
+                    }
+                }
+            ),
+            (
+                "W9 100 other queries", Self.observerCount,
+                { Task { for try await _ in store.observe(query) {} } }
+            ),
+        ]
+        for (name, count, observe) in kinds {
+            var with: [Double] = []
+            var without: [Double] = []
+            for _ in 0..<options.feedBlocks {
+                without += try await commitTimes(target, 0, none)
+                with += try await commitTimes(target, count, observe)
+            }
+            let added = Measurements.median(with.sorted()) - Measurements.median(without.sorted())
+            measurements.add(added, .microsecondsAdded, name, .stet)
+        }
+    }
+
+    /// Microseconds of commits beside some observers.
+    private func commitTimes(
+        _ position: Int, _ count: Int, _ observe: () -> Task<Void, any Error>
+    ) async throws -> [Double] {
+        let observers = (0..<count).map { _ in observe() }
+        // Nothing tells when all of them wait.
+        try await Task.sleep(for: .milliseconds(50))
+        var times: [Double] = []
+        for _ in 0..<50 {
+            let start = ContinuousClock.now
+            try await toggle(position)
+            times.append(start.duration(to: .now) / .microseconds(1))
+        }
+        for observer in observers {
+            observer.cancel()
+            _ = await observer.result
+        }
+        return times
+    }
+
+    // MARK: Another process
+
+    /// The time from a commit of another process to the update of a live query here.
+    private func measureOtherProcess(_ measurements: inout Measurements) async throws {
+        let position = positions(in: Self.observed)[0]
+        let id = ids[position]
+        let query = store.fetch(Article.self) { $0.id == id }
+        var updates = store.observe(query).makeAsyncIterator()
+        _ = try await updates.next()
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = [
+            OtherProcess.flag, storePath, id.description, "\(options.foreignCommits)",
+        ]
+        try process.run()
+        var delays: [Double] = []
+        while delays.count < options.foreignCommits, let update = try await updates.next() {
+            guard let made = update.result.first?.created.timeIntervalSinceReferenceDate else {
+                throw Failure("an article is missing")
+            }
+            delays.append((OtherProcess.uptime - made) * 1_000)
+            // One that came together with a later one is counted with that.
+            if update.commits.count > 1 { delays += [delays[delays.count - 1]] }
+        }
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw Failure("the other process failed") }
+        measurements.add(
+            Measurements.median(delays.sorted()), .milliseconds, "W9 other process", .stet)
+    }
+}
+
+/// What a second process does: commits now and then, with the time of each in the article.
+enum OtherProcess {
+    static let flag = "--commit-beside"
+
+    /// Seconds of a clock that all processes share.
+    static var uptime: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    /// Does its work when the arguments ask for it; false when they do not.
+    static func run(_ arguments: [String]) throws -> Bool {
+        guard arguments.count == 4, arguments[0] == flag else { return false }
+        guard let id = ObjectID(arguments[2]), let count = Int(arguments[3]) else {
+            throw Failure("an id and a number of commits")
+        }
+        let store = try Store.open(arguments[1])
+        for _ in 0..<count {
+            usleep(20_000)
+            try store.edit { context in
+                guard let article = try context.object(Article.self, id: id) else {
+                    throw Failure("an article is missing")
+                }
+                article.created = Date(timeIntervalSinceReferenceDate: uptime)
+            }
+        }
+        store.close()
+        return true
+    }
+}
+
+/// Counts what observers have got.
+private final class Arrivals: Sendable {
+    private struct State {
+        var count = 0
+        var target: (count: Int, continuation: CheckedContinuation<Void, Never>)?
+        var last: [Int] = []
+    }
+    private let state = Mutex(State())
+
+    /// An observer has got a result of so many objects.
+    func note(_ resultCount: Int) {
+        state.withLock { state in
+            state.count += 1
+            state.last.append(resultCount)
+            guard let target = state.target, state.count >= target.count else { return }
+            state.target = nil
+            target.continuation.resume()
+        }
+    }
+
+    /// Waits until so many observers have got a result, and begins to count anew.
+    func wait(for count: Int) async {
+        await withCheckedContinuation { continuation in
+            state.withLock { state in
+                if state.count >= count {
+                    continuation.resume()
+                } else {
+                    state.target = (count, continuation)
+                }
+            }
+        }
+        state.withLock { state in
+            state.count -= count
+            state.last = state.last.suffix(count)
+        }
+    }
+
+    /// Every observer's last result must be the right one.
+    func check(_ expected: Int, _ count: Int) throws {
+        let last = state.withLock { $0.last }
+        try expectEqual(last, Array(repeating: expected, count: count), "the observed results")
+    }
+}
