@@ -228,12 +228,17 @@ import Testing
         var owner: Deliveries<Commit>.Iterator? = subscription.deliveries.makeAsyncIterator()
         let first = try #require(try await owner?.next())
         #expect(try subscription.control.state()?.isOwned == true)
+        let isDelivered = Mutex(false)
         let other = Task {
-            for try await delivery in subscription.deliveries { return delivery.revision }
+            for try await delivery in subscription.deliveries {
+                isDelivered.withLock { $0 = true }
+                return delivery.revision
+            }
             return 0
         }
         // The other one looks at the lease in vain.
-        while store.file.feed.waiterCount == 0 { await Task.yield() }
+        while store.file.feed.waiterCount == 0, !isDelivered.withLock({ $0 }) { await Task.yield() }
+        #expect(!isDelivered.withLock { $0 })
         try await first.acknowledge()
         _ = try await owner?.next()
         owner = nil
