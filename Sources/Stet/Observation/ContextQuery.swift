@@ -133,9 +133,9 @@ extension ManagedContext {
     /// default.
     ///
     /// The observer refreshes the context between turns of its isolation once others have
-    /// committed, by the merge policy; where the policy is `.fail` and others have changed an object
-    /// with pending changes, the context stays where it is. It also waits for the end of an `edit`
-    /// and of a save on its way.
+    /// committed, by the merge policy. Where the policy is `.fail` and others have changed an
+    /// object with pending changes, the context stays where it is. It also waits for the end of an
+    /// `edit` and of a save on its way.
     public var follows: Bool {
         get { core.settings.follows }
         set {

@@ -16,6 +16,7 @@ import Testing
             .sorted(by: \.rating, .descending).then(by: \.title)
         let notebooks = LiveTask(store.observe(store.fetch(Notebook.self).sorted(by: \.name)))
         let updates = LiveTask(store.observe(articles))
+        while updates.all.isEmpty || notebooks.all.isEmpty { await Task.yield() }
         let children = try (0..<2).map { number in
             try RunningChild(["random", path, "300", "\(7 + number)"])
         }
@@ -39,7 +40,7 @@ import Testing
             ids = try #require(ids.applying(update.difference))
             #expect(update.result.ids == ids)
         }
-        #expect(task.error == nil && task.all.count > 2)
+        #expect(task.error == nil && task.all.count > 1)
         let revisions = task.all.map(\.revision)
         #expect(revisions == revisions.sorted())
     }
