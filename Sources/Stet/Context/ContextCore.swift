@@ -285,6 +285,7 @@ final class ContextCore {
     func move(to revision: Revision) {
         state.move(to: revision)
         prefetched = []
+        pendingSignal?.note()
     }
 
     /// A position behind all members of an ordered list.
@@ -326,6 +327,7 @@ struct ContextSettings {
     var isUndoable = true
     var metadata = CommitDefaults.metadata
     var mergePolicy = MergePolicy.fail
+    var follows = false
     var willCommitObservers = ContextObservers<(ChangeSet) throws -> Void>()
     var didCommitObservers = ContextObservers<(Commit) -> Void>()
     /// The commits to announce, beginning with the one that observers are being told of.

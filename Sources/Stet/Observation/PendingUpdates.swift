@@ -93,7 +93,7 @@ extension ManagedContext {
 
 extension ContextCore {
     /// Begins to notice edits for an observer.
-    fileprivate func observePending() -> ChangeSignal {
+    func observePending() -> ChangeSignal {
         let signal = pendingSignal ?? ChangeSignal()
         pendingSignal = signal
         pending.watchNextEdits()
@@ -103,7 +103,7 @@ extension ContextCore {
 
 extension PendingChanges {
     /// Has the next edit of each pending object noticed.
-    fileprivate func watchNextEdits() {
+    func watchNextEdits() {
         func watch<M: Model>(_ object: M) { object._$state.flags.insert(.watched) }
         for entry in objects { watch(entry.object) }
     }

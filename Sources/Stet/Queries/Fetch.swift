@@ -12,7 +12,7 @@ import StetStore
 public struct Fetch<M: Model>: ObjectQuery {
     /// What is asked for.
     public var _request = _QueryRequest<M>()
-    private let context: ManagedContext
+    let context: ManagedContext
     private var seesPendingChanges = true
     private var prefetches: [(ManagedContext, [M]) throws -> [AnyObject]] = []
 

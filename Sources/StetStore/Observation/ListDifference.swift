@@ -12,7 +12,7 @@ package struct ListDifference {
     /// The difference of two lists that are at hand.
     ///
     /// - Complexity: O(count · log count).
-    init(from old: [ObjectID], to new: [ObjectID]) {
+    package init(from old: [ObjectID], to new: [ObjectID]) {
         let oldPlaces = Dictionary(uniqueKeysWithValues: zip(old, old.indices))
         let common = new.enumerated().compactMap { offset, id in
             oldPlaces[id].map { (offset: offset, old: $0, id: id) }

@@ -1,0 +1,171 @@
+public import StetStore
+
+/// The result of a query as a context sees it, with its pending changes, as it changes: for lists
+/// that are edited.
+///
+/// ```swift
+/// let list = context.fetch(Article.self) { $0.rating >= 3 }.sorted(by: \.title)
+/// for try await update in context.observe(list) { rows = update.objects }
+/// ```
+///
+/// The first update is the present result; another one follows after each turn of the context's
+/// isolation that has changed it: by an edit, a rollback, a save, a refresh, and with `follows` by
+/// the commits of others. The query runs for each of them. The sequence and its iterator belong to
+/// the isolation of the context, and keep the context alive. The sequence ends when the task that
+/// iterates is cancelled.
+public struct ContextQuery<M: Model>: AsyncSequence {
+    /// An update.
+    public typealias Element = ContextUpdate<M>
+
+    private let query: Fetch<M>
+
+    init(_ query: Fetch<M>) { self.query = query }
+
+    /// Creates an observer of its own, whose first update is the result at that time.
+    public func makeAsyncIterator() -> Iterator { Iterator(query) }
+
+    /// The position of one observer.
+    public struct Iterator: AsyncIteratorProtocol {
+        private let query: Fetch<M>
+        private let core: ContextCore
+        private let signal: ChangeSignal
+        private let following: StoreFollowing
+        private var seen: UInt64?
+        private var last: [(id: ObjectID, body: EncodedBody?)] = []
+
+        fileprivate init(_ query: Fetch<M>) {
+            self.query = query
+            core = query.context.core
+            signal = core.observePending()
+            following = StoreFollowing(core.store, signal)
+        }
+
+        /// Returns the result after the next turn that changes it, or nil when the task was
+        /// cancelled.
+        ///
+        /// - Throws: `StoreError`; `SnapshotTooOldError` when the query asks an index or a
+        ///   relationship, and too much has changed since the context's revision.
+        /// - Complexity: that of the query, and O(result).
+        public mutating func next(
+            isolation actor: isolated (any Actor)? = #isolation
+        ) async throws -> ContextUpdate<M>? {
+            while !Task.isCancelled {
+                let count = signal.count
+                if count == seen {
+                    // Resumed when the isolation of the context is free: after the turn.
+                    guard await signal.wait(after: count) else { return nil }
+                    continue
+                }
+                if core.settings.follows { try follow() }
+                let isFirst = seen == nil
+                // What the refresh has noted is part of this update.
+                let now = signal.count
+                if let update = try update(), isFirst || !update.isEmpty {
+                    seen = now
+                    return update
+                }
+                seen = now
+            }
+            return nil
+        }
+
+        /// Moves the context to the last commit, where nothing stands in the way.
+        private func follow() throws {
+            following.begin()
+            guard core.editDepth == 0, !core.isSaving, core.saves.inFlight == nil,
+                try core.store.file.head().revision > core.revision
+            else { return }
+            do {
+                try query.context.refresh()
+            } catch is ConflictError {
+                // Nothing has moved; the next save tells of the conflict.
+            }
+        }
+
+        private mutating func update() throws -> ContextUpdate<M>? {
+            core.pending.watchNextEdits()
+            let objects = try query.objects
+            let now = objects.map { (id: $0.id, body: try? $0._$body()) }
+            let before = Dictionary(last.map { ($0.id, $0.body) }) { first, _ in first }
+            let difference = ListDifference(from: last.map(\.id), to: now.map(\.id))
+            last = now
+            return ContextUpdate(
+                objects: objects, revision: core.revision,
+                difference: difference.collectionDifference,
+                updatedObjects: now.filter { object in
+                    before[object.id].map { $0 != object.body } ?? false
+                }.map(\.id))
+        }
+    }
+}
+
+/// A result of a query of a context, with its difference to the result of the update before.
+public struct ContextUpdate<M: Model> {
+    /// The objects, in order, with their pending changes.
+    public let objects: [M]
+    /// The revision of the context, on top of which its pending changes are.
+    public let revision: Revision
+    /// The difference to the result before, by ids, with moves associated; for the first update the
+    /// difference to an empty result.
+    public let difference: CollectionDifference<ObjectID>
+    /// The objects that were in the result before with other values, in the order of this result.
+    public let updatedObjects: [ObjectID]
+
+    fileprivate var isEmpty: Bool { difference.isEmpty && updatedObjects.isEmpty }
+}
+
+extension ManagedContext {
+    /// Returns the result of a query as this context sees it, as it changes.
+    ///
+    /// Iterate on the isolation of the context.
+    ///
+    /// - Parameter query: a query of this context, made with `fetch`.
+    /// - Returns: a sequence whose first element is the present result.
+    /// - Precondition: the query is one of this context.
+    public func observe<M: Model>(_ query: Fetch<M>) -> ContextQuery<M> {
+        trap(
+            unless: query.context.core === core,
+            "a context observes its own queries: make it with 'context.fetch'")
+        return ContextQuery(query)
+    }
+
+    /// True when the context follows the store while one of its queries is observed; false by
+    /// default.
+    ///
+    /// The observer refreshes the context between turns of its isolation once others have
+    /// committed, by the merge policy. Where the policy is `.fail` and others have changed an
+    /// object with pending changes, the context stays where it is. It also waits for the end of an
+    /// `edit` and of a save on its way.
+    public var follows: Bool {
+        get { core.settings.follows }
+        set {
+            core.settings.follows = newValue
+            core.pendingSignal?.note()
+        }
+    }
+}
+
+/// Notes on a signal that the store has moved, as long as it lives.
+///
+/// State: the task, belongs to the isolation of one context.
+private final class StoreFollowing {
+    private let store: Store
+    private let signal: ChangeSignal
+    private var task: Task<Void, Never>?
+
+    init(_ store: Store, _ signal: ChangeSignal) {
+        self.store = store
+        self.signal = signal
+    }
+
+    deinit { task?.cancel() }
+
+    func begin() {
+        if task != nil { return }
+        let (signals, signal) = (store.signals, signal)
+        task = Task {
+            // Without a thread that looks for commits the context follows those of this process.
+            do { for try await _ in signals { signal.note() } } catch {}
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Stet
+import StetLMDB
+import StetStore
+import StetTestModels
+import StetTestSupport
+import Testing
+
+/// Live queries on a store that other processes write to.
+@Suite struct LiveQueryProcessesTests {
+    @Test("A7 a live query follows the commits of other processes")
+    func aLiveQueryFollowsOtherProcesses() async throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file()
+        let store = try Store.open(at: path, for: Notebook.self, Article.self)
+        let articles = store.fetch(Article.self) { $0.notebook?.name != nil }
+            .sorted(by: \.rating, .descending).then(by: \.title)
+        let notebooks = LiveTask(store.observe(store.fetch(Notebook.self).sorted(by: \.name)))
+        let updates = LiveTask(store.observe(articles))
+        while updates.all.isEmpty || notebooks.all.isEmpty { await Task.yield() }
+        let children = try (0..<2).map { number in
+            try RunningChild(["random", path, "300", "\(7 + number)"])
+        }
+        for child in children {
+            #expect(child.lines() == [])
+            #expect(child.status() == 0)
+        }
+        #expect(try store.revision() == 600)
+        try await check(updates, articles)
+        try await check(notebooks, store.fetch(Notebook.self).sorted(by: \.name))
+        await updates.end()
+        await notebooks.end()
+    }
+
+    /// The updates lead to the result of the query, once the observer has seen all commits.
+    private func check<M: Model>(_ task: LiveTask<M>, _ query: SnapshotFetch<M>) async throws {
+        let fresh = try query.snapshots
+        while task.all.last?.result.snapshots != fresh { await Task.yield() }
+        var ids: [ObjectID] = []
+        for update in task.all {
+            ids = try #require(ids.applying(update.difference))
+            #expect(update.result.ids == ids)
+        }
+        #expect(task.error == nil && task.all.count > 1)
+        let revisions = task.all.map(\.revision)
+        #expect(revisions == revisions.sorted())
+    }
+}
