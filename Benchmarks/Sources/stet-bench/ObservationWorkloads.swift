@@ -80,7 +80,10 @@ struct ObservationWorkloads {
     }
 
     /// Gives an article another rating, so that it enters the observed results or leaves them.
-    private func toggle(_ position: Int) async throws {
+    ///
+    /// - Returns: the difference that makes to the number of their objects.
+    @discardableResult
+    private func toggle(_ position: Int) async throws -> Int {
         let id = ids[position]
         let context = store.context()
         guard let article = try context.object(Article.self, id: id) else {
@@ -88,6 +91,7 @@ struct ObservationWorkloads {
         }
         article.rating = article.rating == 5 ? 4 : 5
         try await context.save()
+        return article.rating == 5 ? 1 : -1
     }
 
     // MARK: Live queries
@@ -102,22 +106,23 @@ struct ObservationWorkloads {
     private func liveQueries(_ count: Int, commits: Int) async throws -> Double {
         let arrivals = Arrivals()
         let query = query
-        let observers = (0..<count).map { _ in
+        let observers = (0..<count).map { number in
             let updates = store.observe(query)
             return Task {
-                for try await update in updates { arrivals.note(update.result.count) }
+                for try await update in updates { arrivals.note(update.result.count, of: number) }
             }
         }
         defer { for observer in observers { observer.cancel() } }
-        await arrivals.wait(for: count)
+        var expected = try query.count
+        await arrivals.wait(for: expected, of: count)
         let positions = positions(in: Self.observed)
         let start = ContinuousClock.now
         for index in 0..<commits {
-            try await toggle(positions[index % positions.count])
-            await arrivals.wait(for: count)
+            expected += try await toggle(positions[index % positions.count])
+            await arrivals.wait(for: expected, of: count)
         }
         let time = start.duration(to: .now)
-        try arrivals.check(try query.count, count)
+        try expectEqual(expected, try query.count, "the observed results")
         return Double(commits) / (time / .seconds(1))
     }
 
@@ -129,7 +134,7 @@ struct ObservationWorkloads {
         let request = ArticleRecord.filter(Column("rating") == 5)
             .filter((first...last).contains(Column("notebookId"))).order(Column("title"))
         let arrivals = Arrivals()
-        let observers = (0..<count).map { _ in
+        let observers = (0..<count).map { number in
             let pool = pool
             let observation =
                 byRegion
@@ -138,26 +143,29 @@ struct ObservationWorkloads {
                 : ValueObservation.tracking { try request.fetchAll($0) }
             return Task {
                 for try await articles in observation.values(in: pool) {
-                    arrivals.note(articles.count)
+                    arrivals.note(articles.count, of: number)
                 }
             }
         }
         defer { for observer in observers { observer.cancel() } }
-        await arrivals.wait(for: count)
+        var expected = try await pool.read { try request.fetchCount($0) }
+        await arrivals.wait(for: expected, of: count)
         let positions = positions(in: Self.observed)
         let start = ContinuousClock.now
         for index in 0..<commits {
             let id = Int64(positions[index % positions.count] + 1)
-            try await pool.write { database in
+            expected += try await pool.write { database in
                 guard var article = try ArticleRecord.fetchOne(database, key: id) else {
                     throw Failure("an article is missing")
                 }
                 try article.updateChanges(database) { $0.rating = $0.rating == 5 ? 4 : 5 }
+                return article.rating == 5 ? 1 : -1
             }
-            await arrivals.wait(for: count)
+            await arrivals.wait(for: expected, of: count)
         }
         let time = start.duration(to: .now)
-        try arrivals.check(try await pool.read { try request.fetchCount($0) }, count)
+        let stored = try await pool.read { try request.fetchCount($0) }
+        try expectEqual(expected, stored, "the observed results")
         return Double(commits) / (time / .seconds(1))
     }
 
@@ -288,46 +296,40 @@ enum OtherProcess {
     }
 }
 
-/// Counts what observers have got.
+/// The sizes of the results that observers have got last.
 private final class Arrivals: Sendable {
     private struct State {
-        var count = 0
-        var target: (count: Int, continuation: CheckedContinuation<Void, Never>)?
-        var last: [Int] = []
+        var sizes: [Int: Int] = [:]
+        /// Who waits until so many observers have a result of this size.
+        var waiter: (size: Int, count: Int, continuation: CheckedContinuation<Void, Never>)?
+
+        func isReached(_ size: Int, _ count: Int) -> Bool {
+            sizes.count == count && sizes.values.allSatisfy { $0 == size }
+        }
     }
     private let state = Mutex(State())
 
-    /// An observer has got a result of so many objects.
-    func note(_ resultCount: Int) {
+    func note(_ size: Int, of observer: Int) {
         state.withLock { state in
-            state.count += 1
-            state.last.append(resultCount)
-            guard let target = state.target, state.count >= target.count else { return }
-            state.target = nil
-            target.continuation.resume()
+            state.sizes[observer] = size
+            guard let waiter = state.waiter, size == waiter.size,
+                state.isReached(size, waiter.count)
+            else { return }
+            state.waiter = nil
+            waiter.continuation.resume()
         }
     }
 
-    /// Waits until so many observers have got a result, and begins to count anew.
-    func wait(for count: Int) async {
+    /// Waits until all of so many observers have a result of a size.
+    func wait(for size: Int, of count: Int) async {
         await withCheckedContinuation { continuation in
             state.withLock { state in
-                if state.count >= count {
+                if state.isReached(size, count) {
                     continuation.resume()
                 } else {
-                    state.target = (count, continuation)
+                    state.waiter = (size, count, continuation)
                 }
             }
         }
-        state.withLock { state in
-            state.count -= count
-            state.last = state.last.suffix(count)
-        }
-    }
-
-    /// Every observer's last result must be the right one.
-    func check(_ expected: Int, _ count: Int) throws {
-        let last = state.withLock { $0.last }
-        try expectEqual(last, Array(repeating: expected, count: count), "the observed results")
     }
 }
