@@ -103,6 +103,7 @@ public struct Deliveries<Element: Sendable>: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> Delivery<Element>? {
+            if Task.isCancelled { return nil }
             if let (item, decision) = last {
                 last = nil
                 switch decision.current {

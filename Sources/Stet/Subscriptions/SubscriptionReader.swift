@@ -30,6 +30,8 @@ struct SubscriptionReader<Element: Sendable> {
     private var lease: SubscriptionLease?
     /// The subscription as this owner knows it; nil while it owns nothing.
     private var record: SubscriptionRecord?
+    /// The version that this owner has followed; an update of its own may return a later one.
+    private var version: UInt64 = 0
     private var position = Revision.zero
     private var lot: [ParkedDelivery] = []
     private var feed: FeedReader?
@@ -197,7 +199,7 @@ struct SubscriptionReader<Element: Sendable> {
                 guard let now else { throw SubscriptionError.notFound(name: name) }
                 if now.fence != known.fence {
                     forget()
-                } else if now.version != known.version {
+                } else if now.version != version {
                     try show(now)
                 }
             }
@@ -218,6 +220,7 @@ struct SubscriptionReader<Element: Sendable> {
     /// Goes on from the stored state.
     private mutating func show(_ now: SubscriptionRecord) throws {
         forget()
+        version = now.version
         switch now.status {
         case .paused: record = now
         case .stopped:

@@ -37,8 +37,6 @@ import Testing
         try store.edit { try $0.object(Article.self, id: id)?.rating = rating }
     }
 
-    private struct Failure: Error {}
-
     /// Takes so many deliveries, failing those of some revisions.
     private func take(
         _ count: Int, failing failed: Set<Revision> = [],

@@ -5,42 +5,16 @@ import Testing
 
 /// The journal keeps what durable subscriptions have not dealt with.
 @Suite struct SubscriptionRetentionTests {
-    private let scratch: Scratch
-    private var store: Store { scratch.store }
+    private let scene: SubscriptionScene
+    private var store: Store { scene.store }
 
-    init() throws { scratch = try Scratch() }
-
-    private func insert(_ titles: String...) throws -> [ObjectID] {
-        let context = store.context(author: "lala")
-        var ids: [ObjectID] = []
-        for title in titles {
-            let article = Article(title: title)
-            context.insert(article)
-            ids.append(article.id)
-            try context.save(title)
-        }
-        return ids
-    }
-
-    /// Acknowledges so many deliveries; the numbers of their commits.
-    @discardableResult
-    private func deal<Element>(
-        with subscription: Subscription<Element>, _ count: Int
-    ) async throws -> [Revision] {
-        var revisions: [Revision] = []
-        for try await delivery in subscription.deliveries {
-            revisions.append(delivery.revision)
-            try await delivery.acknowledge()
-            if revisions.count == count { break }
-        }
-        return revisions
-    }
+    init() throws { scene = try SubscriptionScene() }
 
     @Test("A7 a trim leaves what a subscription has not dealt with")
     func aTrimLeavesWhatIsNotDealtWith() async throws {
         let subscription = try store.subscribe("mail", to: store.commits)
-        _ = try insert("a", "b", "c", "d")
-        try await deal(with: subscription, 2)
+        try scene.insert("a", "b", "c", "d")
+        try await scene.deal(with: subscription, 2)
         let action = try store.requestTrim(before: 5)
         #expect(action.plan.history?.floor == 2)
         #expect(action.plan.history?.heldBy == ["mail"])
@@ -49,7 +23,7 @@ import Testing
         // Nor does a trim that was planned before the subscription was made.
         try store.file.trim(through: 4)
         #expect(try store.floor() == 2)
-        #expect(try await deal(with: subscription, 2) == [3, 4])
+        #expect(try await scene.deal(with: subscription, 2) == [3, 4])
         let rest = try store.requestTrim(before: 5)
         #expect(rest.plan.history?.heldBy == [])
         try rest.confirm()
@@ -64,15 +38,15 @@ import Testing
         var policy = SubscriptionPolicy()
         policy.holdsHistory = false
         let subscription = try store.subscribe("mail", to: store.commits, policy: policy)
-        _ = try insert("a", "b", "c")
+        try scene.insert("a", "b", "c")
         try store.requestTrim(before: 3).confirm()
         await #expect {
-            try await deal(with: subscription, 1)
+            try await scene.deal(with: subscription, 1)
         } throws: { error in
             (error as? StoreError)?.code == .historyTrimmed
         }
         try subscription.control.rewind(to: try store.floor())
-        #expect(try await deal(with: subscription, 1) == [3])
+        #expect(try await scene.deal(with: subscription, 1) == [3])
     }
 
     @Test func thePositionFollowsCommitsThatDoNotConcernIt() async throws {

@@ -7,29 +7,10 @@ import Testing
 
 /// Durable subscriptions: named positions that survive whoever consumes them.
 @Suite struct SubscriptionTests {
-    private let scratch: Scratch
-    private var store: Store { scratch.store }
+    private let scene: SubscriptionScene
+    private var store: Store { scene.store }
 
-    init() throws { scratch = try Scratch() }
-
-    private static let patient: SubscriptionPolicy = {
-        var policy = SubscriptionPolicy()
-        policy.attempts = 3
-        policy.initialDelay = .zero
-        return policy
-    }()
-
-    private func insert(_ titles: String...) throws -> [ObjectID] {
-        let context = store.context(author: "lala")
-        var ids: [ObjectID] = []
-        for title in titles {
-            let article = Article(title: title)
-            context.insert(article)
-            ids.append(article.id)
-            try context.save(title)
-        }
-        return ids
-    }
+    init() throws { scene = try SubscriptionScene() }
 
     private func titles() throws -> [String] {
         try store.context().fetch(Notebook.self).map(\.name).sorted()
@@ -56,11 +37,11 @@ import Testing
 
     @Test("A7 the effect of a delivery and the position are one commit, whoever goes on")
     func effectAndPositionAreOneCommit() async throws {
-        _ = try insert("before")
+        try scene.insert("before")
         let first = try store.subscribe("copy", to: store.changes(of: Article.self))
-        _ = try insert("a", "b")
+        try scene.insert("a", "b")
         try await copy(first, until: "b")
-        _ = try insert("c", "d")
+        try scene.insert("c", "d")
         // The start of the feed counts for a new subscription only.
         let second = try store.subscribe(
             "copy", to: store.changes(of: Article.self, after: .beginning))
@@ -81,8 +62,8 @@ import Testing
 
     @Test func aHandlerThatThrowsSavesNothingAndIsAskedAgain() async throws {
         let subscription = try store.subscribe(
-            "copy", to: store.commits, policy: Self.patient)
-        _ = try insert("a")
+            "copy", to: store.commits, policy: SubscriptionScene.patient)
+        try scene.insert("a")
         var attempts = 0
         let task = Task {
             var attempts = 0
@@ -104,8 +85,8 @@ import Testing
 
     @Test func theLastFailureStopsUntilItIsResumed() async throws {
         let subscription = try store.subscribe(
-            "copy", to: store.commits, policy: Self.patient)
-        _ = try insert("a", "b")
+            "copy", to: store.commits, policy: SubscriptionScene.patient)
+        try scene.insert("a", "b")
         let error = await #expect(throws: SubscriptionError.self) {
             try await subscription.run { _, _ in throw Failure() }
         }
@@ -114,7 +95,7 @@ import Testing
             return
         }
         #expect(name == "copy" && failure.revision == 1 && failure.count == 3)
-        #expect(failure.message == "Failure()" && failure.time == scratch.now)
+        #expect(failure.message == "Failure()" && failure.time == scene.scratch.now)
         let control = subscription.control
         #expect(try control.state()?.status == .stopped)
         #expect(try control.state()?.position == 0)
@@ -125,27 +106,13 @@ import Testing
         }
         #expect(again == error)
         try control.resume()
-        try await deal(with: subscription, 2)
+        try await scene.deal(with: subscription, 2)
         #expect(try control.state()?.position == 2 && control.state()?.failure == nil)
-    }
-
-    /// Acknowledges so many deliveries; the numbers of their commits.
-    @discardableResult
-    private func deal<Element>(
-        with subscription: Subscription<Element>, _ count: Int
-    ) async throws -> [Revision] {
-        var revisions: [Revision] = []
-        for try await delivery in subscription.deliveries {
-            revisions.append(delivery.revision)
-            try await delivery.acknowledge()
-            if revisions.count == count { break }
-        }
-        return revisions
     }
 
     @Test func aHandlerWithoutEditsMovesThePositionAlone() async throws {
         let subscription = try store.subscribe("audit", to: store.commits)
-        _ = try insert("a", "b", "c")
+        try scene.insert("a", "b", "c")
         let seen = Mutex<[Revision]>([])
         let task = Task {
             try await subscription.run { commit, _ in seen.withLock { $0.append(commit.revision) } }
@@ -158,7 +125,7 @@ import Testing
     }
 
     @Test func anEffectThatOthersOvertakeIsMadeAgain() async throws {
-        let id = try insert("a")[0]
+        let id = try scene.insert("a")[0]
         let subscription = try store.subscribe("rate", to: store.commits(after: .beginning))
         let store = store
         let attempts = Mutex(0)
@@ -186,8 +153,9 @@ import Testing
     // MARK: At least once
 
     @Test func whatIsNotAcknowledgedComesAgain() async throws {
-        let subscription = try store.subscribe("mail", to: store.commits, policy: Self.patient)
-        _ = try insert("a", "b")
+        let subscription = try store.subscribe(
+            "mail", to: store.commits, policy: SubscriptionScene.patient)
+        try scene.insert("a", "b")
         var seen: [(Revision, Int)] = []
         for try await delivery in subscription.deliveries {
             seen.append((delivery.revision, delivery.attempt))
@@ -213,7 +181,7 @@ import Testing
 
     @Test func aDeliveryIsDecidedOnce() async throws {
         let subscription = try store.subscribe("mail", to: store.commits)
-        _ = try insert("a")
+        try scene.insert("a")
         var iterator = subscription.deliveries.makeAsyncIterator()
         let delivery = try #require(try await iterator.next())
         try await delivery.acknowledge()
@@ -224,7 +192,7 @@ import Testing
 
     @Test func thereIsOneOwnerAndTheNextOneWaits() async throws {
         let subscription = try store.subscribe("mail", to: store.commits)
-        _ = try insert("a", "b")
+        try scene.insert("a", "b")
         var owner: Deliveries<Commit>.Iterator? = subscription.deliveries.makeAsyncIterator()
         let first = try #require(try await owner?.next())
         #expect(try subscription.control.state()?.isOwned == true)
@@ -247,20 +215,20 @@ import Testing
 
     @Test func aLateOwnerMovesNothing() async throws {
         let subscription = try store.subscribe("mail", to: store.commits)
-        _ = try insert("a", "b")
+        try scene.insert("a", "b")
         var owner: Deliveries<Commit>.Iterator? = subscription.deliveries.makeAsyncIterator()
         let late = try #require(try await owner?.next())
         owner = nil
-        #expect(try await deal(with: subscription, 1) == [1])
+        #expect(try await scene.deal(with: subscription, 1) == [1])
         let error = SubscriptionError.lost(name: "mail")
         await #expect(throws: error) { try await late.acknowledge() }
         #expect(try subscription.control.state()?.position == 1)
-        #expect(try await deal(with: subscription, 1) == [2])
+        #expect(try await scene.deal(with: subscription, 1) == [2])
     }
 
     @Test func anOwnerThatWasTakenOverWithAnOpenDeliveryMovesNothing() async throws {
         let subscription = try store.subscribe("mail", to: store.commits)
-        _ = try insert("a")
+        try scene.insert("a")
         var owner: Deliveries<Commit>.Iterator? = subscription.deliveries.makeAsyncIterator()
         let late = try #require(try await owner?.next())
         owner = nil
@@ -273,78 +241,4 @@ import Testing
         try await delivery.acknowledge()
         #expect(try subscription.control.state()?.position == 1)
     }
-
-    // MARK: Managing
-
-    @Test func pauseResumeRewindAndRemove() async throws {
-        let subscription = try store.subscribe("mail", to: store.commits)
-        let control = store.subscription(named: "mail")
-        _ = try insert("a", "b", "c")
-        #expect(try await deal(with: subscription, 2) == [1, 2])
-        try control.pause()
-        #expect(try control.state()?.status == .paused)
-        let paused = Task { try await deal(with: subscription, 1) }
-        while try control.state()?.isOwned == false { await Task.yield() }
-        try control.resume()
-        #expect(try await paused.value == [3])
-        try control.rewind(to: 1)
-        #expect(try await deal(with: subscription, 2) == [2, 3])
-        #expect { try control.rewind(to: 4) } throws: { error in
-            (error as? StoreError)?.code == .noSuchRevision
-        }
-        #expect(try store.subscriptions().map(\.name) == ["mail"])
-        try control.remove()
-        #expect(try control.state() == nil)
-        let error = SubscriptionError.notFound(name: "mail")
-        #expect(throws: error) { try control.pause() }
-        await #expect(throws: error) { try await deal(with: subscription, 1) }
-    }
-
-    @Test func anOwnerFollowsARewind() async throws {
-        let subscription = try store.subscribe("mail", to: store.commits)
-        _ = try insert("a", "b")
-        var iterator = subscription.deliveries.makeAsyncIterator()
-        for _ in 0..<2 { try await iterator.next()?.acknowledge() }
-        try subscription.control.rewind(to: 0)
-        let next = try await iterator.next()
-        #expect(next?.revision == 1)
-        // And a rewind while a delivery is open.
-        try subscription.control.rewind(to: 1)
-        await #expect(throws: SubscriptionError.lost(name: "mail")) {
-            try await next?.acknowledge()
-        }
-        #expect(try await iterator.next()?.revision == 2)
-    }
-
-    @Test(arguments: ["", "a\u{0}b", String(repeating: "a", count: 256)])
-    func aNameThatCannotBeStoredIsRefused(name: String) throws {
-        #expect(throws: SubscriptionError.invalidName(name)) {
-            try store.subscribe(name, to: store.commits)
-        }
-        #expect(try store.subscriptions() == [])
-    }
-
-    @Test func subscriptionsAreInCopiesAndSurviveAClose() async throws {
-        let subscription = try store.subscribe("mail", to: store.commits)
-        _ = try insert("a", "b")
-        try await deal(with: subscription, 1)
-        let path = scratch.path + "-copy"
-        try store.compact(to: path)
-        store.close()
-        let copy = try Store.open(at: path, for: Notebook.self, Article.self)
-        #expect(try copy.subscriptions().map(\.position) == [1])
-        #expect(try copy.subscriptions().map(\.lag) == [1])
-        copy.close()
-        try FileManager.default.removeItem(atPath: path)
-    }
-
-    @Test func theStoreThatIsClosedEndsTheConsumer() async throws {
-        let subscription = try store.subscribe("mail", to: store.commits)
-        let task = Task { try await subscription.run { _, _ in } }
-        while store.file.feed.waiterCount == 0 { await Task.yield() }
-        store.close()
-        try await task.value
-    }
 }
-
-private struct Failure: Error {}
