@@ -85,7 +85,7 @@ struct SubscriptionsCommand: StoreCommand {
     ) throws {
         do {
             try store.subscriptions.update(SubscriptionUpdate(name, action))
-        } catch SubscriptionError.notFound {
+        } catch let error as SubscriptionError where error.code == .notFound {
             throw missing(name)
         }
     }

@@ -122,9 +122,7 @@ struct Verification: ~Copyable {
         try compareRelationships()
         try compareIndexes()
         try compareStacks()
-        let floor = floor?.revision ?? .zero
-        try SubscriptionTable.problems(after: floor, upTo: head.revision, in: transaction)
-            .forEach { note($0) }
+        try compareSubscriptions(upTo: head.revision)
         return report
     }
 

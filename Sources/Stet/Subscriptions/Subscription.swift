@@ -107,8 +107,8 @@ public struct Subscription<Element: Sendable>: Sendable {
     /// Gives each element to a closure with a context, and saves what the closure has edited
     /// together with the new position, as one commit.
     ///
-    /// What the closure edits is saved exactly once for each element, whatever fails or is killed.
-    /// A closure that edits nothing moves the position alone. The closure may run several times for
+    /// The edits are saved exactly once for each element, also when a save fails or a process is
+    /// killed. A closure that edits nothing moves the position alone. The closure may run several times for
     /// an element before its edits are saved: when others have saved what they are based on, when
     /// it throws, or when the process ends. It does not save, which traps, and keeps no object.
     ///

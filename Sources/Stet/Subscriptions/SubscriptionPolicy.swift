@@ -1,6 +1,6 @@
-/// What a durable subscription does when a delivery fails, and what it keeps in the journal.
+/// The rules of a durable subscription for deliveries that fail, and for the history it keeps.
 public struct SubscriptionPolicy: Hashable, Sendable {
-    /// What follows the last failed attempt.
+    /// The end of a delivery whose attempts have all failed.
     public enum Exhaustion: Hashable, Sendable {
         /// The subscription stops before the delivery, and waits to be resumed.
         case stop
@@ -16,7 +16,7 @@ public struct SubscriptionPolicy: Hashable, Sendable {
     public var initialDelay = Duration.milliseconds(100)
     /// The longest pause, a minute by default.
     public var maximumDelay = Duration.seconds(60)
-    /// What follows the last failed attempt, `.stop` by default.
+    /// The end of a delivery whose last attempt has failed, `.stop` by default.
     public var whenExhausted = Exhaustion.stop
     /// Whether the journal keeps what the subscription has not dealt with.
     ///

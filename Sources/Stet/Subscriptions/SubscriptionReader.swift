@@ -13,7 +13,7 @@ struct SubscriptionReader<Element: Sendable> {
         /// From 1.
         let attempt: Int
         let isParked: Bool
-        /// What dealing with it does to the subscription.
+        /// The change that dealing with it makes to the subscription.
         let update: SubscriptionUpdate
 
         var revision: Revision { commit.revision }
@@ -126,10 +126,15 @@ struct SubscriptionReader<Element: Sendable> {
     nonisolated(nonsending) mutating func goOn(
         after error: any Error, from item: Item
     ) async throws {
-        switch error {
-        case SubscriptionError.lost, is UnknownOutcomeError: forget()
-        case SubscriptionError.notFound: throw error
-        default: try await fail(item, "\(error)")
+        switch (error as? SubscriptionError)?.code {
+        case .lost: forget()
+        case .notFound: throw error
+        default:
+            if error is UnknownOutcomeError {
+                forget()
+            } else {
+                try await fail(item, "\(error)")
+            }
         }
     }
 
@@ -147,7 +152,7 @@ struct SubscriptionReader<Element: Sendable> {
             feed?.giveBack(item.commit)
             let delay = policy.delay(
                 afterFailures: item.attempt, random: .random(in: 0...1))
-            // Whoever is cancelled ends before the next delivery.
+            // A cancelled task ends before the next delivery.
             try? await Task.sleep(for: delay)
         } else if policy.whenExhausted == .park {
             try await park(item, for: failure)
@@ -176,7 +181,7 @@ struct SubscriptionReader<Element: Sendable> {
         do {
             record = try await file.subscriptions.update(update(action))
             return true
-        } catch SubscriptionError.lost {
+        } catch let error as SubscriptionError where error.code == .lost {
             forget()
             return false
         }
@@ -228,7 +233,7 @@ struct SubscriptionReader<Element: Sendable> {
             let failure =
                 now.failure
                 ?? SubscriptionFailure(
-                    revision: now.position.next, count: 0,
+                    revision: now.position, count: 0,
                     time: subscription.store.configuration.clock(), message: "unknown")
             throw SubscriptionError.stopped(name: name, failure)
         case .active:

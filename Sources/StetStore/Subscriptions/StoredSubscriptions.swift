@@ -39,7 +39,7 @@ package struct StoredSubscriptions: Sendable {
         try submit(update).waitForRecord()
     }
 
-    /// The same; only waiting for the disk suspends the task.
+    /// Changes a subscription; only waiting for the disk suspends the task.
     ///
     /// A task that is cancelled meanwhile comes too late: the change is made, or refused.
     @discardableResult

@@ -1,40 +1,97 @@
-/// A durable subscription could not deliver, or could not be managed.
-public enum SubscriptionError: Error, Hashable, Sendable {
-    /// There is no subscription with this name: it was never made, or was removed.
-    case notFound(name: String)
-    /// Another owner has taken the subscription over, or it was moved, paused or removed meanwhile:
-    /// nothing was written.
+/// A durable subscription could not deliver, or could not be managed: what failed, and what to do.
+public struct SubscriptionError: Error, Hashable, Sendable {
+    /// What went wrong.
     ///
-    /// An owner that is still alive goes on from where the subscription stands; only an
-    /// acknowledgement that comes too late throws this.
-    case lost(name: String)
-    /// A delivery has failed as often as the policy allows. The subscription stands before it until
-    /// it is resumed.
-    case stopped(name: String, SubscriptionFailure)
-    /// The name is empty, has a zero character, or has more than 255 bytes.
-    case invalidName(String)
-    /// A delivery was acknowledged or failed a second time.
-    case alreadyDecided(name: String, Revision)
+    /// More codes may be added; compare with those you handle.
+    public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        /// The name of the code.
+        public let rawValue: String
+
+        /// A code with this name.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The name of the code.
+        public var description: String { rawValue }
+
+        /// There is no subscription with this name: it was never made, or was removed.
+        public static let notFound = Code(rawValue: "notFound")
+        /// Another owner has taken the subscription over, or it was moved, paused or removed
+        /// meanwhile: nothing was written.
+        ///
+        /// An owner that is still alive goes on from where the subscription stands; only an
+        /// acknowledgement that comes too late throws this.
+        public static let lost = Code(rawValue: "lost")
+        /// A delivery has failed as often as the policy allows. The subscription stands before it
+        /// until it is resumed.
+        public static let stopped = Code(rawValue: "stopped")
+        /// The name is empty, has a zero character, or has more than 255 bytes.
+        public static let invalidName = Code(rawValue: "invalidName")
+        /// A delivery was acknowledged or failed a second time.
+        public static let alreadyDecided = Code(rawValue: "alreadyDecided")
+    }
+
+    /// What went wrong.
+    public let code: Code
+    /// The name of the subscription.
+    public let name: String
+    /// The failures that have stopped the subscription; nil for other codes.
+    public let failure: SubscriptionFailure?
+    /// What failed, as a sentence.
+    public let message: String
+    /// What to do about it, as a sentence.
+    public let advice: String
+
+    private init(
+        _ code: Code, _ name: String, _ failure: SubscriptionFailure? = nil, message: String,
+        advice: String
+    ) {
+        self.code = code
+        self.name = name
+        self.failure = failure
+        self.message = message
+        self.advice = advice
+    }
+}
+
+extension SubscriptionError {
+    package static func notFound(name: String) -> SubscriptionError {
+        SubscriptionError(
+            .notFound, name, message: "There is no subscription \"\(name)\".",
+            advice: "Make it with subscribe(_:to:policy:).")
+    }
+
+    package static func lost(name: String) -> SubscriptionError {
+        SubscriptionError(
+            .lost, name,
+            message: "The subscription \"\(name)\" has moved on without this delivery: it was "
+                + "taken over, paused, rewound or removed.",
+            advice: "The delivery comes again where it is still due.")
+    }
+
+    package static func stopped(name: String, _ failure: SubscriptionFailure) -> SubscriptionError {
+        SubscriptionError(
+            .stopped, name, failure,
+            message: "The subscription \"\(name)\" is stopped before commit \(failure.revision), "
+                + "which could not be delivered in \(failure.count) attempts: \(failure.message).",
+            advice: "Mend the cause and resume it, or rewind it past the commit.")
+    }
+
+    package static func invalidName(_ name: String) -> SubscriptionError {
+        SubscriptionError(
+            .invalidName, name, message: "\"\(name)\" cannot name a subscription.",
+            advice: "A name has 1 to 255 bytes, none of them zero.")
+    }
+
+    package static func alreadyDecided(name: String, _ revision: Revision) -> SubscriptionError {
+        SubscriptionError(
+            .alreadyDecided, name,
+            message: "The delivery of commit \(revision) to \"\(name)\" was acknowledged, or has "
+                + "failed, already.",
+            advice: "Decide each delivery once.")
+    }
 }
 
 extension SubscriptionError: CustomStringConvertible {
-    /// What is wrong, and what to do.
-    public var description: String {
-        switch self {
-        case .notFound(let name):
-            "There is no subscription \"\(name)\". Make it with subscribe(_:to:policy:)."
-        case .lost(let name):
-            "The subscription \"\(name)\" has moved on without this delivery: it was taken over, "
-                + "paused, rewound or removed. The delivery comes again where it is still due."
-        case .stopped(let name, let failure):
-            "The subscription \"\(name)\" is stopped before commit \(failure.revision), which "
-                + "could not be delivered in \(failure.count) attempts: \(failure.message). "
-                + "Mend the cause and resume it, or rewind it past the commit."
-        case .invalidName(let name):
-            "\"\(name)\" cannot name a subscription: a name has 1 to 255 bytes, none of them zero."
-        case .alreadyDecided(let name, let revision):
-            "The delivery of commit \(revision) to \"\(name)\" was acknowledged, or has failed, "
-                + "already. Decide each delivery once."
-        }
-    }
+    /// Message and advice.
+    public var description: String { "\(message) \(advice)" }
 }

@@ -4,7 +4,7 @@ import StetLMDB
 /// commit that is the effect of a delivery.
 package struct SubscriptionUpdate: Hashable, Sendable {
     package enum Action: Hashable, Sendable {
-        // Of whoever manages the subscription.
+        // Management.
 
         /// Makes it when it is not there.
         case create(after: Revision, holdsHistory: Bool)
@@ -18,9 +18,9 @@ package struct SubscriptionUpdate: Hashable, Sendable {
         case dropParked(Revision?)
         case remove
 
-        // Of its owner.
+        // By its owner.
 
-        /// Makes whoever holds the lease the owner.
+        /// Makes the holder of the lease the owner.
         case acquire
         /// Moves the position past a delivery, and what does not concern the subscription.
         case advance(from: Revision, to: Revision)
@@ -35,7 +35,7 @@ package struct SubscriptionUpdate: Hashable, Sendable {
     }
 
     package let name: String
-    /// That of the owner; nil for whoever manages the subscription.
+    /// The number of the owner that makes the update; nil for one that manages the subscription.
     package let fence: UInt64?
     package let action: Action
 
@@ -103,7 +103,7 @@ extension SubscriptionUpdate {
         case .remove:
             try SubscriptionTable.remove(name, in: transaction)
             return record
-        case .acquire: record.fence += 1
+        case .acquire: record.fence &+= 1
         case .advance(_, let revision):
             record.position = revision
             record.failure = nil
@@ -122,7 +122,7 @@ extension SubscriptionUpdate {
                 parked.isDue = false
             }
         }
-        if fence == nil { record.version += 1 }
+        if fence == nil { record.version &+= 1 }
         if record != known { try SubscriptionTable.put(record, in: transaction) }
         return record
     }

@@ -90,11 +90,9 @@ import Testing
         let error = await #expect(throws: SubscriptionError.self) {
             try await subscription.run { _, _ in throw Failure() }
         }
-        guard case .stopped(let name, let failure)? = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        #expect(name == "copy" && failure.revision == 1 && failure.count == 3)
+        let failure = try #require(error?.failure)
+        #expect(error?.code == .stopped && error?.name == "copy")
+        #expect(failure.revision == 1 && failure.count == 3)
         #expect(failure.message == "Failure()" && failure.time == scene.scratch.now)
         let control = subscription.control
         #expect(try control.state()?.status == .stopped)
@@ -166,7 +164,7 @@ import Testing
             }
             if seen.count == 3 { break }
         }
-        // Whoever goes on begins behind what was acknowledged.
+        // The next iterator begins behind what was acknowledged.
         for try await delivery in subscription.deliveries {
             seen.append((delivery.revision, delivery.attempt))
             break
