@@ -179,6 +179,9 @@ package final class CommitFeed: Sendable {
             }
         }
 
+        /// Whether a commit may concern the observer.
+        func includes(_ commit: Commit) throws -> Bool { try interests?.includes(commit) ?? true }
+
         /// Waits until something after `seen` may concern the observer, the feed has ended, or the
         /// task is cancelled.
         ///

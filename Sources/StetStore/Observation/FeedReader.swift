@@ -29,7 +29,7 @@ package struct FeedReader: Sendable {
     /// until the observer begins.
     private var seen: Revision?
 
-    /// What a read has come to.
+    /// The outcome of a read.
     package enum Reading: Sendable {
         /// The next commit that may concern the observer.
         case commit(Commit)
@@ -70,40 +70,57 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// The same, which also returns when it was nudged, or on a long way without such a commit.
+    /// Reads on until there is a commit that may concern the observer, or, when it is nudged, until
+    /// something else may have changed or a long way had no such commit.
+    ///
+    /// - Throws: `StoreError`; the position has not moved then.
     package mutating func read(
         isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> Reading {
+        while true {
+            switch try await seek(isolation: actor) {
+            case .end: return .end
+            case .nudged: return .nudged
+            case .commit(let commit): return .commit(deliver(commit))
+            case .journal(let last):
+                let found = try read(through: last)
+                seen = found.reached
+                if let commit = found.commit { return .commit(deliver(commit)) }
+                // A long way without a commit of interest is no reason to keep others waiting.
+                await Task.yield()
+                if isNudged { return .nudged }
+            }
+        }
+    }
+
+    /// The end of a way through the ring.
+    private enum Found {
+        /// A commit that may concern the observer, and has not been passed.
+        case commit(Commit)
+        /// The ring does not reach back: the journal has the next commits, up to a revision.
+        case journal(through: Revision)
+        case nudged
+        /// The store was closed or the task cancelled.
+        case end
+    }
+
+    /// Passes what does not concern the observer, and waits where nothing is left.
+    private mutating func seek(isolation actor: isolated (any Actor)?) async throws -> Found {
         var seen = try seen ?? begin()
+        defer { self.seen = seen }
         while !Task.isCancelled {
-            self.seen = seen
             switch file.feed.step(after: seen) {
             case .end: return .end
             case .wait:
                 try file.writer.begin()
                 seen = max(seen, await observer.wait(after: seen))
-                if isNudged, case .wait = file.feed.step(after: seen) {
-                    self.seen = seen
-                    return .nudged
-                }
+                if isNudged, case .wait = file.feed.step(after: seen) { return .nudged }
             case .deliver(let commit):
+                if try observer.includes(commit) { return .commit(commit) }
                 seen = commit.revision
-                if try observer.interests?.includes(commit) ?? true {
-                    return .commit(deliver(commit))
-                }
-            case .readJournal(let last):
-                let found = try read(after: seen, through: last)
-                seen = found.reached
-                if let commit = found.commit { return .commit(deliver(commit)) }
-                // A long way without a commit of interest is no reason to keep others waiting.
-                await Task.yield()
-                if isNudged {
-                    self.seen = seen
-                    return .nudged
-                }
+            case .readJournal(let last): return .journal(through: last)
             }
         }
-        self.seen = seen
         return .end
     }
 
@@ -133,22 +150,13 @@ package struct FeedReader: Sendable {
     package mutating func wait(
         isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> Bool {
-        var seen = try seen ?? begin()
-        while !Task.isCancelled {
-            self.seen = seen
-            switch file.feed.step(after: seen) {
+        while true {
+            switch try await seek(isolation: actor) {
+            case .commit, .journal: return true
+            case .nudged: continue
             case .end: return false
-            case .wait:
-                try file.writer.begin()
-                seen = max(seen, await observer.wait(after: seen))
-            case .deliver(let commit):
-                if try observer.interests?.includes(commit) ?? true { return true }
-                seen = commit.revision
-            case .readJournal: return true
             }
         }
-        self.seen = seen
-        return false
     }
 
     /// Takes all commits up to a revision, which is the position from then on.
@@ -182,14 +190,19 @@ package struct FeedReader: Sendable {
         return backlog
     }
 
-    /// A commit, unless it does not concern the observer.
+    /// A commit from the ring or the journal; nil when it does not concern the observer.
     private func concerning(
         _ revision: Revision, _ reader: borrowing StoreReader
     ) throws -> Commit? {
         if let before = revision.previous, case .deliver(let commit) = file.feed.step(after: before)
         {
-            return try observer.interests?.includes(commit) ?? true ? commit : nil
+            return try observer.includes(commit) ? commit : nil
         }
+        return try entry(revision, reader)
+    }
+
+    /// An entry of the journal; nil when it does not concern the observer.
+    private func entry(_ revision: Revision, _ reader: borrowing StoreReader) throws -> Commit? {
         file.feed.count { $0.entries += 1 }
         if let interests = observer.interests,
             try !interests.includes(reader.unverifiedCommit(revision))
@@ -216,21 +229,12 @@ package struct FeedReader: Sendable {
 
     /// The next entry of the journal that may concern the observer, and the last that was looked
     /// at.
-    private func read(
-        after seen: Revision, through last: Revision
-    ) throws -> (commit: Commit?, reached: Revision) {
-        try file.read { reader in
-            var revision = seen
+    private func read(through last: Revision) throws -> (commit: Commit?, reached: Revision) {
+        var revision = try seen ?? begin()
+        return try file.read { reader in
             for _ in 0..<Self.batchCount where revision < last {
-                let next = revision.next
-                file.feed.count { $0.entries += 1 }
-                guard let interests = observer.interests else {
-                    return (try reader.commit(next), next)
-                }
-                if try interests.includes(try reader.unverifiedCommit(next)) {
-                    return (try reader.commit(next), next)
-                }
-                revision = next
+                revision = revision.next
+                if let commit = try entry(revision, reader) { return (commit, revision) }
             }
             return (nil, revision)
         }
