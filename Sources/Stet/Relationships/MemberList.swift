@@ -126,7 +126,7 @@ struct MemberList {
                 members[slot] = MemberPlace(present[position[id]!].position, id)
             }
             if members == present { return }
-            let staying = Set(members.longestAscendingRun)
+            let staying = Set(members.longestAscendingRun(by: \.ifPlaced))
             let moving = members.indices.filter { !staying.contains($0) }
             for place in ListPlacement.place(moving, in: &members) { try move(place) }
         }
@@ -237,31 +237,5 @@ extension ContextCore {
         if !object.hasChanges { pending.register(object) }
         pending.touch(object)
         return true
-    }
-}
-
-extension [MemberPlace] {
-    /// The indices of a longest run of members whose positions ascend.
-    fileprivate var longestAscendingRun: [Int] {
-        // Where a run of each length ends with the smallest position, and what is before each end.
-        var ends: [Int] = []
-        var before = [Int](repeating: -1, count: count)
-        for index in indices where self[index].position != nil {
-            var lower = 0
-            var upper = ends.count
-            while lower < upper {
-                let middle = (lower + upper) / 2
-                if self[ends[middle]] < self[index] { lower = middle + 1 } else { upper = middle }
-            }
-            before[index] = lower == 0 ? -1 : ends[lower - 1]
-            if lower == ends.count { ends.append(index) } else { ends[lower] = index }
-        }
-        var run: [Int] = []
-        var index = ends.last ?? -1
-        while index >= 0 {
-            run.append(index)
-            index = before[index]
-        }
-        return run
     }
 }

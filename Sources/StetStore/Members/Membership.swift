@@ -104,6 +104,9 @@ package struct MemberPlace: Hashable, Comparable, Sendable {
         self.init(membership.position, id)
     }
 
+    /// The place itself, of a member that has a position; else nil.
+    package var ifPlaced: MemberPlace? { position == nil ? nil : self }
+
     package static func < (one: MemberPlace, other: MemberPlace) -> Bool {
         switch (one.position, other.position) {
         case (let left?, let right?) where left != right: left < right

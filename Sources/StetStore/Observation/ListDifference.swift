@@ -17,7 +17,7 @@ package struct ListDifference {
         let common = new.enumerated().compactMap { offset, id in
             oldPlaces[id].map { (offset: offset, old: $0, id: id) }
         }
-        let staying = Set(Self.longestAscent(common.map(\.old)).map { common[$0].id })
+        let staying = Set(common.longestAscendingRun(by: \.old).map { common[$0].id })
         removals = old.enumerated().filter { !staying.contains($0.element) }
             .map { ($0.offset, $0.element) }
         insertions = new.enumerated().filter { !staying.contains($0.element) }
@@ -42,7 +42,7 @@ package struct ListDifference {
                 old.rank == insertion.offset - place ? (id: insertion.id, old: old.offset) : nil
             }
         }
-        let staying = Set(Self.longestAscent(resting.map(\.old)).map { resting[$0].id })
+        let staying = Set(resting.longestAscendingRun(by: \.old).map { resting[$0].id })
         if staying.isEmpty { return }
         self.removals.removeAll { staying.contains($0.id) }
         self.insertions.removeAll { staying.contains($0.id) }
@@ -67,24 +67,5 @@ package struct ListDifference {
             trap("a difference of lists names a place twice")
         }
         return difference
-    }
-
-    /// The indices of a longest ascending sequence of numbers that are all different.
-    private static func longestAscent(_ numbers: [Int]) -> [Int] {
-        // The last index of the best sequence of each length, and what comes before each index.
-        var ends: [Int] = []
-        var previous = [Int?](repeating: nil, count: numbers.count)
-        for (index, number) in numbers.enumerated() {
-            let length = ends.partitionPoint { numbers[$0] < number }
-            previous[index] = length > 0 ? ends[length - 1] : nil
-            if length == ends.count { ends.append(index) } else { ends[length] = index }
-        }
-        var ascent: [Int] = []
-        var index = ends.last
-        while let present = index {
-            ascent.append(present)
-            index = previous[present]
-        }
-        return ascent
     }
 }

@@ -1,0 +1,31 @@
+extension Collection where Index == Int {
+    /// The indices of as many elements as possible whose keys ascend, in descending order.
+    ///
+    /// - Parameter key: The key of an element; nil for one that belongs to no run.
+    /// - Complexity: O(count · log count).
+    package func longestAscendingRun<Key: Comparable>(
+        by key: (Element) -> Key?
+    ) -> [Index] {
+        // For each length the end of a run that has the lowest key, and for each index the one
+        // before it in its run.
+        var ends: [(key: Key, index: Index)] = []
+        var previous = [Index?](repeating: nil, count: count)
+        for (offset, index) in indices.enumerated() {
+            guard let key = key(self[index]) else { continue }
+            let length = ends.partitionPoint { $0.key < key }
+            previous[offset] = length == 0 ? nil : ends[length - 1].index
+            if length == ends.count {
+                ends.append((key, index))
+            } else {
+                ends[length] = (key, index)
+            }
+        }
+        var run: [Index] = []
+        var next = ends.last?.index
+        while let index = next {
+            run.append(index)
+            next = previous[index - startIndex]
+        }
+        return run
+    }
+}
