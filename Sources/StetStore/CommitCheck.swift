@@ -33,6 +33,18 @@ package struct CommitRefusal: Error, Sendable {
 
     /// In the order of the change set.
     package let reasons: [Reason]
+
+    /// The error that ends the work, where it cannot be prepared again; nil where it can.
+    package func finalError(path: String) -> (any Error)? {
+        for reason in reasons {
+            switch reason {
+            case .schemaChanged: return StoreError.migratedElsewhere(path: path)
+            case .subscriptionLost(let name): return SubscriptionError.lost(name: name)
+            default: continue
+            }
+        }
+        return nil
+    }
 }
 
 /// The data that the writer looks at before it writes anything.

@@ -139,12 +139,7 @@ final class SaveLine {
         core.pending.takeBack(sent)
         move(.sent, to: .pending)
         guard let refusal = error as? CommitRefusal else { throw error }
-        if refusal.reasons.contains(.schemaChanged) {
-            throw StoreError.migratedElsewhere(path: core.store.path)
-        }
-        for case .subscriptionLost(let name) in refusal.reasons {
-            throw SubscriptionError.lost(name: name)
-        }
+        if let error = refusal.finalError(path: core.store.path) { throw error }
         try save.follow(refusal)
         return nil
     }

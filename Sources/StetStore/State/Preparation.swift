@@ -52,12 +52,7 @@ package struct Preparation {
         do {
             return try submission.wait()
         } catch let refusal as CommitRefusal {
-            if refusal.reasons.contains(.schemaChanged) {
-                throw StoreError.migratedElsewhere(path: file.path)
-            }
-            for case .subscriptionLost(let name) in refusal.reasons {
-                throw SubscriptionError.lost(name: name)
-            }
+            if let error = refusal.finalError(path: file.path) { throw error }
             try work.follow(refusal)
             return nil
         }
