@@ -70,7 +70,7 @@ struct CommitWriter {
     private func settled(
         _ submission: Submission, _ error: LMDBError
     ) -> Result<Submission.Made, any Error> {
-        // Whoever changes a subscription reads what has become of it.
+        // A change of a subscription is read back by the one who asked for it.
         guard let id = submission.commitID else { return .failure(StoreError(error)) }
         do {
             let found = try file.decidedCommit(with: id)

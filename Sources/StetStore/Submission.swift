@@ -20,7 +20,7 @@ package final class Submission: Sendable {
         case subscription(SubscriptionUpdate)
     }
 
-    /// What the writer has made of it.
+    /// The result of the work.
     enum Made {
         case commit(Commit)
         case subscription(SubscriptionRecord)
@@ -46,7 +46,7 @@ package final class Submission: Sendable {
         return commitID
     }
 
-    /// The same; nil for a change of a subscription.
+    /// The id of the commit that a change set may become; nil for a change of a subscription.
     var commitID: CommitID? {
         guard case .commit(let set, _) = work else { return nil }
         return CommitID(store: file.storeID, base: set.base, token: set.token)

@@ -2,7 +2,7 @@ import Logging
 import Metrics
 import StetLMDB
 
-/// What the writer thread does when there is nothing to commit.
+/// The work of the writer thread when there is nothing to commit.
 struct WriterDuties {
     private let watch: FileWatch
     private var lastReaderCheck: Duration?

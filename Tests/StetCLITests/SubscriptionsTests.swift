@@ -2,7 +2,7 @@ import Foundation
 import StetStore
 import Testing
 
-/// What `subscriptions` says and does, on a store that is in use.
+/// The command `subscriptions`, on a store that is in use.
 struct SubscriptionsTests {
     private let fixture: Fixture
 

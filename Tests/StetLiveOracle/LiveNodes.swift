@@ -185,7 +185,7 @@ struct LiveNodes {
 
     // MARK: Order
 
-    /// What objects of an entity are sorted by.
+    /// The sort keys of an entity's objects.
     mutating func order(_ entity: String, ownOnly: Bool) -> [QueryOrder] {
         (0..<pick([0, 1, 1, 2])).map { _ in
             QueryOrder(term(entity, ownOnly: ownOnly), isDescending: chance(2))

@@ -3,7 +3,7 @@ import StetStore
 
 /// A live query in sections, and what its observer has seen of it.
 struct SectionWatch {
-    /// What names the section of a sample.
+    /// The name of a sample's section.
     enum Kind: CaseIterable {
         case flag, size, note, boxName, box
     }
@@ -14,7 +14,7 @@ struct SectionWatch {
         var range: Range<Int>
     }
 
-    /// What an update tells, with keys as text.
+    /// An update, with keys as text.
     private struct Told {
         let update: QueryUpdate<LiveSample>
         let sections: [Section]

@@ -171,7 +171,7 @@ struct ObservationWorkloads {
 
     // MARK: Feeds
 
-    /// What observers add to a commit, in turn with commits without them.
+    /// The cost that observers add to a commit, in turn with commits without them.
     private func measureFeeds(_ measurements: inout Measurements) async throws {
         let target = positions(in: Self.other..<Self.other + 1)[0]
         let stranger = ids[positions(in: Self.other + 1..<Self.other + 2)[0]]
@@ -264,7 +264,7 @@ struct ObservationWorkloads {
     }
 }
 
-/// What a second process does: commits now and then, with the time of each in the article.
+/// The work of a second process: commits now and then, with the time of each in the article.
 enum OtherProcess {
     static let flag = "--commit-beside"
 
@@ -300,7 +300,7 @@ enum OtherProcess {
 private final class Arrivals: Sendable {
     private struct State {
         var sizes: [Int: Int] = [:]
-        /// Who waits until so many observers have a result of this size.
+        /// The task that waits until so many observers have a result of this size.
         var waiter: (size: Int, count: Int, continuation: CheckedContinuation<Void, Never>)?
 
         func isReached(_ size: Int, _ count: Int) -> Bool {

@@ -118,7 +118,7 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         case changed(Changes)
     }
 
-    /// What a step has done to the kept objects; nil lists where they are not known.
+    /// The effect of a step on the kept objects; its lists are nil where they are not known.
     private struct Changes {
         var removals: [ListDifference.Place] = []
         var insertions: [Entries.Entry] = []
@@ -275,7 +275,7 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
             })
     }
 
-    /// The same from the changes alone.
+    /// The elements with another payload, from the changes alone.
     private func updated(
         from before: Entries, _ changes: Changes
     ) -> [(id: ObjectID, old: Int, new: Int)] {

@@ -1,9 +1,9 @@
 /// The properties and relationships that the conditions and the order of a query read.
 ///
-/// What a query reads of its own objects changes with them, one at a time; what it reads of others
-/// may change the place of any of its objects.
+/// A change of its own objects moves these alone; a change of others that it reads may move any of
+/// its objects.
 struct QueryReads {
-    /// What is read of the objects of an entity that others lead to.
+    /// The parts that are read of objects of an entity to which others lead.
     private struct Reads {
         var slots: Set<Slot> = []
         /// The links that lead to the objects as members.
@@ -126,7 +126,7 @@ package enum LiveQueryInterests {
 }
 
 extension FeedInterest {
-    /// What it is an interest in, for people.
+    /// The interest in words.
     func text(in schema: Schema) -> String {
         let entity = schema.entities[entity]
         var names = (slots ?? []).sorted().map { entity.properties[$0].name }

@@ -4,7 +4,7 @@ import StetStore
 import StetTestSupport
 import Testing
 
-/// What live queries tell, and when.
+/// The updates of live queries: their contents, and when they come.
 @Suite struct LiveQueryTests {
     private typealias Article = Ledger.Article
     private typealias Notebook = Ledger.Notebook
