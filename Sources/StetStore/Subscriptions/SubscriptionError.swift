@@ -21,8 +21,9 @@ public struct SubscriptionError: Error, Hashable, Sendable {
         /// An owner that is still alive goes on from where the subscription stands; only an
         /// acknowledgement that comes too late throws this.
         public static let lost = Code(rawValue: "lost")
-        /// A delivery has failed as often as the policy allows. The subscription stands before it
-        /// until it is resumed.
+        /// A delivery has failed as often as the policy allows.
+        ///
+        /// The subscription stands before it until it is resumed.
         public static let stopped = Code(rawValue: "stopped")
         /// The name is empty, has a zero character, or has more than 255 bytes.
         public static let invalidName = Code(rawValue: "invalidName")

@@ -39,7 +39,7 @@ struct DamagedSubscriptionTests {
             message: "no answer")
     }
 
-    /// Everything that reads or changes a subscription. Each step fails with a `StoreError` or a
+    /// Reads and changes a subscription in every way: each step fails with a `StoreError` or a
     /// `SubscriptionError`, or not at all.
     private func useAll(
         _ library: Library, _ note: Comment, sourceLocation: SourceLocation = #_sourceLocation
