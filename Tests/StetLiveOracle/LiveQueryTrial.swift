@@ -18,6 +18,9 @@ package struct LiveQueryTrial {
         package var updates = 0
         package var steps = 0
         package var reruns = 0
+        /// Those of aggregates.
+        package var valueSteps = 0
+        package var valueReruns = 0
 
         package init() {}
     }
@@ -103,13 +106,20 @@ package struct LiveQueryTrial {
             counts.steps += statistics.incrementalStepCount
             counts.reruns += statistics.rerunCount
         }
+        for value in values {
+            counts.valueSteps += value.statistics.incrementalStepCount
+            counts.valueReruns += value.statistics.rerunCount
+        }
         return nil
     }
 
     private var hasTrimmed: Bool { edits.hasTrimmed }
 
     private mutating func valueWatch() throws -> ValueWatch {
-        let (fetch, _) = try fetch(LiveSample.self, "LiveSample", ownOnly: nodes.chance(2))
+        // Most of a kind of which the next value follows from the last one.
+        let (fetch, _) = try fetch(
+            LiveSample.self, "LiveSample", ownOnly: !nodes.chance(4), isSorted: nodes.chance(4),
+            mayHavePage: nodes.chance(4))
         let number = nodes.number("LiveSample")
         let kind = nodes.pick(ValueWatch.Kind.allCases)
         return try ValueWatch(store, fetch, kind, number)
@@ -135,7 +145,8 @@ package struct LiveQueryTrial {
 
     /// A query, and whether it asks for a part of the result.
     private mutating func fetch<M: Model>(
-        _ type: M.Type, _ entity: String, ownOnly: Bool, isSorted: Bool = true
+        _ type: M.Type, _ entity: String, ownOnly: Bool, isSorted: Bool = true,
+        mayHavePage: Bool = true
     ) throws -> (SnapshotFetch<M>, hasPage: Bool) {
         let condition =
             nodes.chance(5) ? QueryNode.everything : nodes.condition(entity, ownOnly: ownOnly)
@@ -150,11 +161,11 @@ package struct LiveQueryTrial {
                 : fetch.then(by: { _ in value }, direction)
         }
         var hasPage = false
-        if nodes.chance(3) {
+        if mayHavePage, nodes.chance(3) {
             fetch = fetch.limit(nodes.pick([0, 1, 2, 5, 20]))
             hasPage = true
         }
-        if nodes.chance(5) {
+        if mayHavePage, nodes.chance(5) {
             fetch = fetch.offset(nodes.pick([1, 3, 10]))
             hasPage = true
         }

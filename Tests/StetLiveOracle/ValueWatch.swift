@@ -10,6 +10,7 @@ struct ValueWatch {
     let text: String
     /// Polls the live value; nil when it is as it was.
     private let poll: () throws -> String?
+    private let count: () -> LiveQueryStatistics
     /// The value as the query gives it anew.
     private let compute: () throws -> String
     private var seen: String?
@@ -22,29 +23,31 @@ struct ValueWatch {
         let value = QueryExpression<Int?>(number)
         switch kind {
         case .count:
-            poll = Self.poll(live.count)
+            (poll, count) = Self.poll(live.count)
             compute = { "\(try fetch.count)" }
         case .sum:
-            poll = Self.poll(live.sum { _ in value })
+            (poll, count) = Self.poll(live.sum { _ in value })
             compute = { "\(try fetch.sum { _ in value })" }
         case .least:
-            poll = Self.poll(live.min { _ in value })
+            (poll, count) = Self.poll(live.min { _ in value })
             compute = { "\(try fetch.min { _ in value } as Int?)" }
         case .greatest:
-            poll = Self.poll(live.max { _ in value })
+            (poll, count) = Self.poll(live.max { _ in value })
             compute = { "\(try fetch.max { _ in value } as Int?)" }
         case .average:
-            poll = Self.poll(live.average { _ in value })
+            (poll, count) = Self.poll(live.average { _ in value })
             compute = { "\(try fetch.average { _ in value } as Double?)" }
         }
     }
 
     private static func poll<Value>(
         _ live: LiveValue<LiveSample, Value>
-    ) -> () throws -> String? {
+    ) -> (poll: () throws -> String?, count: () -> LiveQueryStatistics) {
         var iterator = live.makeAsyncIterator()
-        return { try iterator.poll().map { "\($0.value)" } }
+        return ({ try iterator.poll().map { "\($0.value)" } }, { live.statistics })
     }
+
+    var statistics: LiveQueryStatistics { count() }
 
     /// Follows what was committed; returns what is otherwise than the query gives anew.
     mutating func follow() throws -> String? {

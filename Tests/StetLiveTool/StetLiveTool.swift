@@ -41,7 +41,8 @@ enum StetLiveTool {
         print(
             "live-queries: \(findings) findings; size \(size), seed \(seed), \(seconds) s; "
                 + "\(counts.pairs) pairs, \(counts.updates) updates, "
-                + "\(counts.steps) incremental steps, \(counts.reruns) reruns")
+                + "\(counts.steps) incremental steps, \(counts.reruns) reruns; aggregates: "
+                + "\(counts.valueSteps) incremental steps, \(counts.valueReruns) reruns")
         exit(findings == 0 ? 0 : 1)
     }
 
@@ -63,5 +64,7 @@ extension LiveQueryTrial.Counts {
         updates += other.updates
         steps += other.steps
         reruns += other.reruns
+        valueSteps += other.valueSteps
+        valueReruns += other.valueReruns
     }
 }

@@ -8,56 +8,41 @@ public import StetStore
 /// ```
 ///
 /// It follows the store like a ``LiveQuery``, but for changes of properties that neither the query
-/// nor the value reads, which do not wake the observer. The value is computed anew when commits may
-/// have changed it, and delivered when it is another one.
+/// nor the value reads, which do not wake the observer. The new value follows from the changes of the
+/// model's own objects, and no object is kept. All values are read again where the last one does not
+/// tell the next: when the only least or greatest value goes, for sums of floating-point numbers and
+/// of decimals, which round, for queries with a page or that read other objects, and when values
+/// were redacted; `statistics` counts both.
 public struct LiveValue<M: Model, Value: Equatable & Sendable>: AsyncSequence, Sendable {
     /// An update.
     public typealias Element = ValueUpdate<Value>
 
     private let store: Store
     private let request: _QueryRequest<M>
-    private let nodes: [QueryNode]
-    private let compute: @Sendable (StateFetch<M>) throws -> Value
+    private let aggregate: LiveAggregate<Value>
+    private let counter = LiveQueryCounter()
 
-    fileprivate init(
-        _ live: LiveQuery<M>, _ nodes: [QueryNode],
-        _ compute: @escaping @Sendable (StateFetch<M>) throws -> Value
-    ) {
+    fileprivate init(_ live: LiveQuery<M>, _ aggregate: LiveAggregate<Value>) {
         store = live.store
         var request = live.request
         // The order says which objects are on a page, and nothing else.
         if request.limit == nil, request.offset == 0, request.after == nil { request.order = [] }
         self.request = request
-        self.nodes = nodes
-        self.compute = compute
+        self.aggregate = aggregate
     }
+
+    /// The work that has been done for all iterators of this sequence.
+    public var statistics: LiveQueryStatistics { counter.statistics }
 
     /// Creates an observer of its own, whose first update is the value at that time.
     public func makeAsyncIterator() -> Iterator {
-        let query = request.query(in: store)
-        return Iterator(
-            request: request, query: query, compute: compute,
-            position: LivePosition(
-                store, LiveQueryInterests.ofValues(nodes, of: query, in: store.file.schema)))
+        Iterator(
+            observer: AggregateObserver(store, request.query(in: store), aggregate, counter))
     }
 
     /// The position of one observer.
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate let request: _QueryRequest<M>
-        fileprivate let query: StoreQuery
-        fileprivate let compute: @Sendable (StateFetch<M>) throws -> Value
-        fileprivate let position: LivePosition
-        private var last: Value?
-
-        fileprivate init(
-            request: _QueryRequest<M>, query: StoreQuery,
-            compute: @escaping @Sendable (StateFetch<M>) throws -> Value, position: LivePosition
-        ) {
-            self.request = request
-            self.query = query
-            self.compute = compute
-            self.position = position
-        }
+        fileprivate let observer: AggregateObserver<Value>
 
         /// Returns the next value, or nil when the store was closed or the task cancelled.
         ///
@@ -68,30 +53,11 @@ public struct LiveValue<M: Model, Value: Equatable & Sendable>: AsyncSequence, S
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> ValueUpdate<Value>? {
-            let last = last
-            let update = try await position.next(isolation: actor) { try follow($0, $1, last) }
-            if let update { self.last = update.value }
-            return update
+            try await observer.next(isolation: actor)
         }
 
         /// Returns the next value, or nil when it is as it was.
-        package mutating func poll() throws -> ValueUpdate<Value>? {
-            let last = last
-            let update = try position.poll { try follow($0, $1, last) }
-            if let update { self.last = update.value }
-            return update
-        }
-
-        private func follow(
-            _ backlog: FeedReader.Backlog, _ state: QueryState, _ last: Value?
-        ) throws -> ValueUpdate<Value>? {
-            if backlog.isEmpty, last != nil { return nil }
-            let value = try compute(
-                StateFetch(_request: request, state: state, query: query))
-            // NaN is the value that it was.
-            if let last, last == value || (last != last && value != value) { return nil }
-            return ValueUpdate(value: value, revision: state.revision)
-        }
+        package mutating func poll() throws -> ValueUpdate<Value>? { try observer.poll() }
     }
 }
 
@@ -108,102 +74,111 @@ public struct ValueUpdate<Value: Equatable & Sendable>: Sendable, Equatable {
     }
 }
 
-/// A query that is asked of a state which is being read.
-struct StateFetch<M: Model>: ObjectQuery {
-    var _request: _QueryRequest<M>
-    fileprivate let state: QueryState
-    fileprivate let query: StoreQuery
-
-    func _read<Result>(_ body: (_QueryRun) throws -> Result) throws -> Result {
-        try body(_QueryRun(run: QueryRun(state, query)))
-    }
-}
-
 // MARK: - Aggregates
 
 extension LiveQuery {
     /// The number of objects as it changes.
-    public var count: LiveValue<M, Int> { LiveValue(self, []) { try $0.count } }
+    public var count: LiveValue<M, Int> {
+        LiveValue(
+            self,
+            LiveAggregate(nil, .count(0)) { value in
+                if case .count(let count) = value { count } else { 0 }
+            })
+    }
 
     /// Returns the least value as it changes; nil when there is none.
     public func min<T: OrderedValue>(
         _ value: (M.Fields) -> QueryExpression<T>
     ) -> LiveValue<M, T?> {
-        extreme(value(M.fields).node) { try $0.min($1) }
+        extreme(value(M.fields).node, .less)
     }
 
     /// Returns the least value that is not nil as it changes; nil when there is none.
     public func min<T: OrderedValue>(
         _ value: (M.Fields) -> QueryExpression<T?>
     ) -> LiveValue<M, T?> {
-        extreme(value(M.fields).node) { try $0.min($1) }
+        extreme(value(M.fields).node, .less)
     }
 
     /// Returns the least value behind a `?` as it changes; nil when there is none.
     public func min<T: OrderedValue>(
         _ value: (M.Fields) -> QueryExpression<T>?
     ) -> LiveValue<M, T?> {
-        extreme(value(M.fields)?.node ?? .constant(.null)) { try $0.min($1) }
+        extreme(value(M.fields)?.node ?? .constant(.null), .less)
     }
 
     /// Returns the greatest value as it changes; nil when there is none.
     public func max<T: OrderedValue>(
         _ value: (M.Fields) -> QueryExpression<T>
     ) -> LiveValue<M, T?> {
-        extreme(value(M.fields).node) { try $0.max($1) }
+        extreme(value(M.fields).node, .greater)
     }
 
     /// Returns the greatest value that is not nil as it changes; nil when there is none.
     public func max<T: OrderedValue>(
         _ value: (M.Fields) -> QueryExpression<T?>
     ) -> LiveValue<M, T?> {
-        extreme(value(M.fields).node) { try $0.max($1) }
+        extreme(value(M.fields).node, .greater)
     }
 
     /// Returns the greatest value behind a `?` as it changes; nil when there is none.
     public func max<T: OrderedValue>(
         _ value: (M.Fields) -> QueryExpression<T>?
     ) -> LiveValue<M, T?> {
-        extreme(value(M.fields)?.node ?? .constant(.null)) { try $0.max($1) }
+        extreme(value(M.fields)?.node ?? .constant(.null), .greater)
     }
 
     private func extreme<T: OrderedValue>(
-        _ node: QueryNode,
-        _ find:
-            @escaping @Sendable (StateFetch<M>, (M.Fields) -> QueryExpression<T>) throws -> T?
+        _ node: QueryNode, _ comparison: QueryNode.Comparison
     ) -> LiveValue<M, T?> {
-        LiveValue(self, [node]) { try find($0) { _ in QueryExpression(node) } }
+        LiveValue(
+            self,
+            LiveAggregate(node, .extreme(QueryExtreme(comparison))) { value in
+                if case .extreme(let extreme) = value { extreme.result() } else { nil }
+            })
     }
 
     /// Returns the sum of a number as it changes; 0 for no objects.
     public func sum<T: NumericValue>(
         _ value: (M.Fields) -> QueryExpression<T>
     ) -> LiveValue<M, T> {
-        let node = value(M.fields).node
-        return LiveValue(self, [node]) { try $0.sum { _ in QueryExpression<T>(node) } }
+        sum(value(M.fields).node)
     }
 
     /// Returns the sum of a number where it is not nil, as it changes.
     public func sum<T: NumericValue>(
         _ value: (M.Fields) -> QueryExpression<T?>
     ) -> LiveValue<M, T> {
-        let node = value(M.fields).node
-        return LiveValue(self, [node]) { try $0.sum { _ in QueryExpression<T>(node) } }
+        sum(value(M.fields).node)
+    }
+
+    private func sum<T: NumericValue>(_ node: QueryNode) -> LiveValue<M, T> {
+        LiveValue(
+            self,
+            LiveAggregate(node, .sum(QuerySum())) { value in
+                if case .sum(let sum) = value { try sum.result() } else { .zero }
+            })
     }
 
     /// Returns the average of a number as it changes; nil for no objects.
     public func average<T: NumericValue>(
         _ value: (M.Fields) -> QueryExpression<T>
     ) -> LiveValue<M, Double?> {
-        let node = value(M.fields).node
-        return LiveValue(self, [node]) { try $0.average { _ in QueryExpression<T>(node) } }
+        average(value(M.fields).node)
     }
 
     /// Returns the average of a number where it is not nil, as it changes; nil where it always is.
     public func average<T: NumericValue>(
         _ value: (M.Fields) -> QueryExpression<T?>
     ) -> LiveValue<M, Double?> {
-        let node = value(M.fields).node
-        return LiveValue(self, [node]) { try $0.average { _ in QueryExpression<T>(node) } }
+        average(value(M.fields).node)
+    }
+
+    private func average(_ node: QueryNode) -> LiveValue<M, Double?> {
+        LiveValue(
+            self,
+            LiveAggregate(node, .sum(QuerySum())) { value in
+                if case .sum(let sum) = value { sum.average } else { nil }
+            })
     }
 }

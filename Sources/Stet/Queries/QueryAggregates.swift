@@ -59,13 +59,9 @@ extension QueryAggregates {
     private func extreme<T: OrderedValue>(
         _ node: QueryNode, _ comparison: QueryNode.Comparison
     ) throws -> T? {
-        var found: Value?
-        try _forEachValue(_QueryValue(node: node)) { value in
-            if value == .null || value.isNaN { return }
-            if let best = found, !comparison.holds(value, best) { return }
-            found = value
-        }
-        return found.flatMap { T(_value: $0) }
+        var extreme = QueryExtreme(comparison)
+        try _forEachValue(_QueryValue(node: node)) { extreme.add($0) }
+        return extreme.result()
     }
 
     // MARK: Sums
@@ -105,65 +101,13 @@ extension QueryAggregates {
     private func sum<T: NumericValue>(_ node: QueryNode, _ type: T.Type) throws -> T {
         var sum = QuerySum()
         try _forEachValue(_QueryValue(node: node)) { try sum.add($0) }
-        if sum.count == 0 { return .zero }
-        guard let value = sum.value, let result = T(_value: value) else {
-            throw QueryError.overflow(T.self)
-        }
-        return result
+        return try sum.result()
     }
 
     private func average(_ node: QueryNode) throws -> Double? {
         var sum = QuerySum()
         try _forEachValue(_QueryValue(node: node)) { try sum.add($0) }
-        return sum.count == 0 ? nil : sum.double / Double(sum.count)
-    }
-}
-
-/// A sum of values of one type.
-private struct QuerySum {
-    private(set) var count = 0
-    /// Wide enough for any number of integers.
-    private var whole: Int128 = 0
-    private var real = 0.0
-    private var decimal = Decimal.zero
-    private var type: ValueType?
-
-    mutating func add(_ value: Value) throws {
-        switch value {
-        case .null: return
-        case .int(let number): whole += Int128(number)
-        case .uint(let number): whole += Int128(number)
-        case .double(let number): real += number
-        case .float(let number): real += Double(number)
-        case .decimal(let number):
-            let sum = decimal + number
-            // `Decimal` says so where the sum does not fit.
-            if sum.isNaN, !decimal.isNaN, !number.isNaN { throw QueryError.overflow(Decimal.self) }
-            decimal = sum
-        default: return
-        }
-        type = value.type
-        count += 1
-    }
-
-    /// Nil when it does not fit.
-    var value: Value? {
-        switch type {
-        case .int: Int(exactly: whole).map(Value.int)
-        case .uint: UInt64(exactly: whole).map(Value.uint)
-        case .double: .double(real)
-        case .float: .float(Float(real))
-        case .decimal: .decimal(decimal)
-        default: nil
-        }
-    }
-
-    var double: Double {
-        switch type {
-        case .int, .uint: Double(whole)
-        case .decimal: Double("\(decimal)") ?? .nan
-        default: real
-        }
+        return sum.average
     }
 }
 

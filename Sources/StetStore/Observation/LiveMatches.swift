@@ -27,13 +27,10 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         package let updated: [(id: ObjectID, old: Int, new: Int)]
     }
 
-    private let schema: Schema
     private let query: StoreQuery
     private let condition: QueryCondition
     private let keys: QuerySortKeys
-    /// The properties of an object that decide whether it is in the result, and where.
-    private let slots: Set<Slot>
-    private let dependencies: [FeedInterest]
+    private let changes: ResultChanges
     private let decode: (QueryState.Row, QueryState) throws -> Payload
     /// How many objects are kept beyond the end of a page.
     private let spare: Int
@@ -64,16 +61,13 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         _ query: StoreQuery, beside nodes: [QueryNode] = [], in schema: Schema, spare: Int? = nil,
         _ decode: @escaping (QueryState.Row, QueryState) throws -> Payload
     ) {
-        self.schema = schema
         self.query = query
         self.decode = decode
         self.spare = spare ?? min(max(query.end, 32), 1_024)
         let compiler = QueryCompiler(schema, root: query.entity)
         condition = compiler.condition(query.condition)
         keys = QuerySortKeys(query, compiler)
-        let reads = QueryReads(query, beside: nodes, in: schema)
-        slots = reads.slots
-        dependencies = reads.dependencies
+        changes = ResultChanges(query, beside: nodes, in: schema)
         kept = Entries(sorted: [], isDescendingByID: query.isDescendingByID)
         shown = kept
     }
@@ -162,10 +156,10 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
     // MARK: Stepping
 
     private func step(_ commits: [Commit], _ state: QueryState) throws -> Step {
-        var ids: Set<ObjectID> = []
-        for commit in commits {
-            if !commit.isOfPresentSchema { return .run("the models have changed") }
-            if let reason = try collect(commit, &ids) { return .run(reason) }
+        let ids: Set<ObjectID>
+        switch try changes.objects(of: commits, isWatched: { keptKeys[$0] != nil }) {
+        case .run(let reason): return .run(reason)
+        case .objects(let found): ids = found
         }
         var changes = Changes()
         let bound = hasMore ? kept.last : nil
@@ -196,27 +190,6 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         }
         cut()
         return .changed(changes)
-    }
-
-    /// Adds the objects that a commit may bring into the result, take out of it or change; returns
-    /// why the query has to run instead.
-    private func collect(_ commit: Commit, _ ids: inout Set<ObjectID>) throws -> String? {
-        var reason: String?
-        try commit.forEachChange { change in
-            if reason != nil { return }
-            for dependency in dependencies
-            where try dependency.includes(change, comparesSlots: true) {
-                reason = "the query reads \(dependency.text(in: schema)) of other objects"
-                return
-            }
-            guard change.entity == query.entity, change.changesRecord else { return }
-            if try change.kind != .update || keptKeys[change.id] != nil
-                || change.changedCells().contains(where: { slots.contains($0.slot) })
-            {
-                ids.insert(change.id)
-            }
-        }
-        return reason
     }
 
     /// The object as it is kept; nil when it is not there, does not satisfy the condition, or comes

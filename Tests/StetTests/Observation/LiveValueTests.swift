@@ -57,6 +57,54 @@ import Testing
         #expect(try await least.next() == ValueUpdate(value: nil, revision: 6))
     }
 
+    @Test func valuesFollowFromChangesWhereTheseTellAll() async throws {
+        let live = store.observe(store.fetch(Article.self) { $0.rating < 5 })
+        let (count, sum, least) = (live.count, live.sum(\.rating), live.min(\.rating))
+        var counts = count.makeAsyncIterator()
+        var sums = sum.makeAsyncIterator()
+        var leasts = least.makeAsyncIterator()
+        func poll() throws -> [Int?] {
+            [try counts.poll()?.value, try sums.poll()?.value, try leasts.poll()?.value ?? nil]
+        }
+        #expect(try poll() == [3, 3, 0])
+        try rate(ids[1], 0)
+        #expect(try poll() == [nil, 2, nil])
+        // There is another one as small.
+        try rate(ids[0], 5)
+        #expect(try poll() == [2, nil, nil])
+        try desk.delete("a", Article.self, ids[2])
+        try rate(ids[0], 1)
+        #expect(try poll() == [nil, 1, nil])
+        #expect(least.statistics.rerunCount == 1)
+        // And now there is none.
+        try rate(ids[1], 3)
+        #expect(try poll() == [nil, 4, 1])
+        #expect(count.statistics.rerunCounts == ["there is no result yet": 1])
+        #expect(count.statistics.updateCount == 2 && count.statistics.incrementalStepCount == 4)
+        #expect(sum.statistics.rerunCount == 1 && sum.statistics.incrementalStepCount == 4)
+        #expect(least.statistics.rerunCounts["the value before does not tell the next"] == 1)
+        let page = store.observe(store.fetch(Article.self).sorted(by: \.title).limit(1))
+            .sum(\.rating)
+        var pages = page.makeAsyncIterator()
+        #expect(try pages.poll()?.value == 1)
+        try rate(ids[0], 2)
+        #expect(try pages.poll()?.value == 2)
+        #expect(page.statistics.rerunCounts["the query has a page"] == 1)
+    }
+
+    @Test func aValueThatWasRedactedMeanwhileIsNotTakenForTheOneBefore() async throws {
+        let least = store.observe(store.fetch(Article.self)).min(\.title)
+        let before = store.observe(store.fetch(Article.self) { $0.title < "b" }).count
+        var leasts = least.makeAsyncIterator()
+        var befores = before.makeAsyncIterator()
+        #expect(try leasts.poll()?.value == "a" && befores.poll()?.value == 1)
+        try desk.edit("a", Article.self, ids[0]) { $0.title = "z" }
+        try store.requestRedaction(of: Article.self, id: ids[0], \.title).confirm()
+        #expect(try leasts.poll()?.value == "b")
+        #expect(try befores.poll()?.value == 0)
+        #expect(before.statistics.rerunCounts["values were redacted"] == 1)
+    }
+
     @Test func aValueIsNotWokenByPropertiesThatItDoesNotRead() async throws {
         let live = store.observe(store.fetch(Article.self) { $0.rating > 1 }.sorted(by: \.title))
         let task = Task {

@@ -1,0 +1,157 @@
+import FoundationEssentials
+import StetStore
+
+/// An aggregate of values, from which a value can be taken again.
+enum QueryAccumulator: Sendable {
+    case count(Int)
+    case sum(QuerySum)
+    case extreme(QueryExtreme)
+
+    mutating func add(_ value: Value) throws {
+        switch self {
+        case .count(let count): self = .count(count + 1)
+        case .sum(var sum):
+            try sum.add(value)
+            self = .sum(sum)
+        case .extreme(var extreme):
+            extreme.add(value)
+            self = .extreme(extreme)
+        }
+    }
+
+    /// Replaces values by others, as if it had been made of these from the beginning; returns false
+    /// when only all values together tell the aggregate, which is of no use then.
+    mutating func replace(_ removed: [Value], by added: [Value]) throws -> Bool {
+        switch self {
+        case .count(let count):
+            self = .count(count - removed.count + added.count)
+            return true
+        case .sum(var sum):
+            guard sum.isExact else { return false }
+            for value in removed { sum.remove(value) }
+            for value in added { try sum.add(value) }
+            self = .sum(sum)
+            return sum.isExact
+        case .extreme(var extreme):
+            // In this order a value that is passed by another is no loss.
+            for value in added { extreme.add(value) }
+            let isKnown = removed.allSatisfy { extreme.remove($0) }
+            self = .extreme(extreme)
+            return isKnown
+        }
+    }
+}
+
+/// A sum of values of one type.
+struct QuerySum: Sendable {
+    private(set) var count = 0
+    /// Wide enough for any number of integers.
+    private var whole: Int128 = 0
+    private var real = 0.0
+    private var decimal = Decimal.zero
+    private var type: ValueType?
+
+    init() {}
+
+    /// False where the order of the values counts, because each addition rounds.
+    var isExact: Bool {
+        switch type {
+        case .double, .float, .decimal: false
+        default: true
+        }
+    }
+
+    mutating func add(_ value: Value) throws {
+        switch value {
+        case .null: return
+        case .int(let number): whole += Int128(number)
+        case .uint(let number): whole += Int128(number)
+        case .double(let number): real += number
+        case .float(let number): real += Double(number)
+        case .decimal(let number):
+            let sum = decimal + number
+            // `Decimal` says so where the sum does not fit.
+            if sum.isNaN, !decimal.isNaN, !number.isNaN { throw QueryError.overflow(Decimal.self) }
+            decimal = sum
+        default: return
+        }
+        type = value.type
+        count += 1
+    }
+
+    /// Takes out a value that was added to an exact sum.
+    mutating func remove(_ value: Value) {
+        switch value {
+        case .int(let number): whole -= Int128(number)
+        case .uint(let number): whole -= Int128(number)
+        default: return
+        }
+        count -= 1
+    }
+
+    /// The sum as a value of its type; 0 for no values.
+    ///
+    /// - Throws: `QueryError` (`.overflow`) when it does not fit.
+    func result<T: NumericValue>() throws -> T {
+        if count == 0 { return .zero }
+        guard let value, let result = T(_value: value) else { throw QueryError.overflow(T.self) }
+        return result
+    }
+
+    /// Nil for no values.
+    var average: Double? { count == 0 ? nil : double / Double(count) }
+
+    /// Nil when it does not fit.
+    private var value: Value? {
+        switch type {
+        case .int: Int(exactly: whole).map(Value.int)
+        case .uint: UInt64(exactly: whole).map(Value.uint)
+        case .double: .double(real)
+        case .float: .float(Float(real))
+        case .decimal: .decimal(decimal)
+        default: nil
+        }
+    }
+
+    private var double: Double {
+        switch type {
+        case .int, .uint: Double(whole)
+        case .decimal: Double("\(decimal)") ?? .nan
+        default: real
+        }
+    }
+}
+
+/// The least or the greatest of some values.
+struct QueryExtreme: Sendable {
+    private let comparison: QueryNode.Comparison
+    private var best: Value?
+    /// How many values are as good as the best one.
+    private var bestCount = 0
+
+    /// The least value for `.less`, the greatest for `.greater`.
+    init(_ comparison: QueryNode.Comparison) { self.comparison = comparison }
+
+    mutating func add(_ value: Value) {
+        guard counts(value) else { return }
+        guard let best, !comparison.holds(value, best) else {
+            best = value
+            bestCount = 1
+            return
+        }
+        if !comparison.holds(best, value) { bestCount += 1 }
+    }
+
+    /// Takes out a value that was added; returns false when the best one is not known any more.
+    mutating func remove(_ value: Value) -> Bool {
+        guard counts(value), let best else { return true }
+        if comparison.holds(best, value) { return true }
+        bestCount -= 1
+        return bestCount > 0
+    }
+
+    private func counts(_ value: Value) -> Bool { value != .null && !value.isNaN }
+
+    /// Nil for no values.
+    func result<T: OrderedValue>() -> T? { best.flatMap { T(_value: $0) } }
+}

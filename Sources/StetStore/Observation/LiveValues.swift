@@ -1,0 +1,66 @@
+/// The values that the objects of a query give for a node, as commits change them: what they take
+/// away, and what they add. For aggregates, which keep no object.
+package struct LiveValues {
+    package enum Step {
+        /// The values before and after, of the objects that commits have changed.
+        case changes(removed: [Value], added: [Value])
+        /// All values have to be read, for a reason in words.
+        case run(String)
+    }
+
+    private let schema: Schema
+    private let query: StoreQuery
+    private let condition: QueryCondition
+    private let operand: QueryOperand
+    private let changes: ResultChanges
+
+    /// - Parameters:
+    ///   - query: the query.
+    ///   - node: asked of each object; null for objects that are only counted.
+    ///   - schema: the store's.
+    package init(_ query: StoreQuery, _ node: QueryNode, in schema: Schema) {
+        self.schema = schema
+        self.query = query
+        let compiler = QueryCompiler(schema, root: query.entity)
+        condition = compiler.condition(query.condition)
+        operand = compiler.operand(node)
+        changes = ResultChanges(query, beside: [node], in: schema)
+    }
+
+    /// Returns the values that commits have changed.
+    ///
+    /// - Parameters:
+    ///   - backlog: the commits after a revision.
+    ///   - revision: that revision.
+    ///   - state: the state after them.
+    /// - Returns: the values, or why all have to be read.
+    /// - Throws: `StoreError`.
+    /// - Complexity: two reads for each changed object, and a few for each of its changes.
+    package func step(
+        _ backlog: FeedReader.Backlog, since revision: Revision, _ state: QueryState
+    ) throws -> Step {
+        if let gap = backlog.gap { return .run(gap) }
+        if query.limit != nil || query.offset > 0 || query.after != nil {
+            return .run("the query has a page")
+        }
+        if !changes.isOfOwnObjects { return .run("the query reads other objects") }
+        // The values before them may be gone.
+        if backlog.commits.contains(where: \.isRedacted) { return .run("values were redacted") }
+        switch try changes.objects(of: backlog.commits, isWatched: { _ in false }) {
+        case .run(let reason): return .run(reason)
+        case .objects(let ids):
+            let before = QueryState(
+                state.reader, QueryState.View(WorkingState(schema, at: revision)))
+            return .changes(
+                removed: try ids.compactMap { try value(of: $0, before) },
+                added: try ids.compactMap { try value(of: $0, state) })
+        }
+    }
+
+    /// The value of an object; nil when it is not in the result.
+    private func value(of id: ObjectID, _ state: QueryState) throws -> Value? {
+        guard let row = try state.row(query.entity, id) else { return nil }
+        var frame = QueryFrame(state, row)
+        return try condition.test(&frame) ? operand.value(&frame) : nil
+    }
+}
