@@ -25,6 +25,7 @@ let package = Package(
     ],
     dependencies: [
         dependency("https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        dependency("https://github.com/apple/swift-async-algorithms", from: "1.0.0"),
         dependency("https://github.com/apple/swift-collections", from: "1.1.0"),
         dependency("https://github.com/apple/swift-crypto", from: "4.0.0"),
         dependency("https://github.com/apple/swift-log", from: "1.6.0"),
@@ -144,6 +145,7 @@ let package = Package(
                 "Stet", "StetServiceLifecycle", "StetStore", "StetLMDB", "StetTestModels",
                 "StetTestSupport", "StetContract", "StetLiveOracle", "stet-test-child",
                 "CStetTrace",
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

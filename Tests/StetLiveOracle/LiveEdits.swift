@@ -70,7 +70,8 @@ struct LiveEdits {
         try context.save()
     }
 
-    private mutating func edit(_ context: ManagedContext) throws {
+    /// Edits a context, and saves nothing.
+    mutating func edit(_ context: ManagedContext) throws {
         let samples = try context.fetch(LiveSample.self).filter { !$0.isDeleted }
         guard let sample = samples.randomElement(using: &random), samples.count > 2 else {
             return try insert(context)

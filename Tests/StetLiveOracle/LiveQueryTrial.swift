@@ -21,6 +21,8 @@ package struct LiveQueryTrial {
         /// Those of aggregates.
         package var valueSteps = 0
         package var valueReruns = 0
+        /// The results of queries of contexts that were compared.
+        package var contextPairs = 0
 
         package init() {}
     }
@@ -34,6 +36,7 @@ package struct LiveQueryTrial {
     private var values: [ValueWatch] = []
     private var sections: [SectionWatch] = []
     private var objects: [ObjectWatch] = []
+    private var members: [MemberWatch] = []
     private var random: SeededGenerator
 
     /// A trial of its own for each pair of a seed and a stream.
@@ -59,6 +62,10 @@ package struct LiveQueryTrial {
         for _ in 0..<Self.sectionCount { sections.append(try sectionWatch()) }
         for id in try store.fetch(LiveSample.self).limit(3).ids {
             objects.append(ObjectWatch(store, id))
+            members.append(MemberWatch(store, nodes.pick([.others, .tags]), of: id))
+        }
+        for id in try store.fetch(LiveBox.self).limit(2).ids {
+            members.append(MemberWatch(store, nodes.pick([.box, .shelf]), of: id))
         }
         for round in 0..<Self.roundCount {
             if round > 0 {
@@ -88,6 +95,12 @@ package struct LiveQueryTrial {
             for place in objects.indices where isLast || round == 0 || !nodes.chance(4) {
                 if let problem = try objects[place].follow() {
                     return "round \(round), an object: \(problem)"
+                }
+            }
+            for place in members.indices where isLast || round == 0 || !nodes.chance(4) {
+                counts.pairs += 1
+                if let problem = try members[place].follow() {
+                    return "round \(round), \(members[place].text): \(problem)"
                 }
             }
             for place in boxes.indices where isLast || round == 0 || !nodes.chance(4) {

@@ -92,3 +92,80 @@ struct ObjectWatch {
         return "\(seen as Any)" == "\(fresh as Any)" ? nil : "\(seen as Any) is not \(fresh as Any)"
     }
 }
+
+/// The members of an object, and what their observer has seen of them.
+struct MemberWatch {
+    enum Kind: CaseIterable {
+        case box, shelf, others, tags
+    }
+
+    let text: String
+    private let poll: () throws -> (ids: [ObjectID], update: Update)?
+    /// The members anew, as text.
+    private let compute: () throws -> [(id: ObjectID, text: String)]
+    private var seen: [(id: ObjectID, text: String)]?
+
+    /// An update without its type.
+    struct Update {
+        let texts: [String]
+        let difference: CollectionDifference<ObjectID>
+        let updated: [ObjectID]
+    }
+
+    init(_ store: Store, _ kind: Kind, of id: ObjectID) {
+        text = "\(kind) of \(id)"
+        switch kind {
+        case .box: (poll, compute) = Self.watch(store, id, LiveBox.self, \.samples)
+        case .shelf: (poll, compute) = Self.watch(store, id, LiveBox.self, \.shelf)
+        case .others: (poll, compute) = Self.watch(store, id, LiveSample.self, \.others)
+        case .tags: (poll, compute) = Self.watch(store, id, LiveSample.self, \.tags)
+        }
+    }
+
+    private static func watch<M: Model, Member: Model>(
+        _ store: Store, _ id: ObjectID, _ type: M.Type,
+        _ relationship: @escaping @Sendable (M.Fields) -> ToManyField<Member>
+    ) -> (
+        poll: () throws -> (ids: [ObjectID], update: Update)?,
+        compute: () throws -> [(id: ObjectID, text: String)]
+    ) {
+        var iterator = store.observe(membersOf: id, in: type, relationship).makeAsyncIterator()
+        let poll: () throws -> (ids: [ObjectID], update: Update)? = {
+            try iterator.poll().map { update in
+                (
+                    update.result.ids,
+                    Update(
+                        texts: update.result.map { "\($0)" }, difference: update.difference,
+                        updated: update.updatedObjects.map(\.id))
+                )
+            }
+        }
+        return (
+            poll,
+            {
+                try store.view(asOf: store.revision()).members(of: id, in: type, relationship)
+                    .map { ($0.id, "\($0)") }
+            }
+        )
+    }
+
+    /// Follows what was committed; returns what is otherwise than the members are.
+    mutating func follow() throws -> String? {
+        let fresh = try compute()
+        guard let (ids, update) = try poll() else {
+            guard let seen else { return "there is no first update" }
+            return seen.elementsEqual(fresh, by: ==) ? nil : "nothing is told of \(fresh)"
+        }
+        let before = seen ?? []
+        seen = fresh
+        if ids != fresh.map(\.id) || update.texts != fresh.map(\.text) {
+            return "\(ids) are not \(fresh)"
+        }
+        if before.map(\.id).applying(update.difference) != ids { return "the difference is wrong" }
+        let texts = Dictionary(uniqueKeysWithValues: before.map { ($0.id, $0.text) })
+        let changed = fresh.filter { texts[$0.id].map { [text = $0.text] in $0 != text } ?? false }
+        // Values that were changed and changed back are told of, too.
+        return Set(changed.map(\.id)).isSubset(of: update.updated)
+            ? nil : "\(update.updated) are told of as updated, not \(changed)"
+    }
+}

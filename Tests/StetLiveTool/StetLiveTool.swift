@@ -42,7 +42,8 @@ enum StetLiveTool {
             "live-queries: \(findings) findings; size \(size), seed \(seed), \(seconds) s; "
                 + "\(counts.pairs) pairs, \(counts.updates) updates, "
                 + "\(counts.steps) incremental steps, \(counts.reruns) reruns; aggregates: "
-                + "\(counts.valueSteps) incremental steps, \(counts.valueReruns) reruns")
+                + "\(counts.valueSteps) incremental steps, \(counts.valueReruns) reruns; "
+                + "\(counts.contextPairs) results of contexts")
         exit(findings == 0 ? 0 : 1)
     }
 
@@ -51,7 +52,9 @@ enum StetLiveTool {
     ) -> String? {
         do {
             var trial = try LiveQueryTrial(seed: seed, stream: index)
-            return try trial.run(&counts)
+            if let finding = try trial.run(&counts) { return finding }
+            var other = try ContextQueryTrial(seed: seed, stream: index)
+            return try other.run(&counts)
         } catch {
             return "threw \(error)"
         }
@@ -66,5 +69,6 @@ extension LiveQueryTrial.Counts {
         reruns += other.reruns
         valueSteps += other.valueSteps
         valueReruns += other.valueReruns
+        contextPairs += other.contextPairs
     }
 }

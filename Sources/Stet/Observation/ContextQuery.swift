@@ -10,7 +10,8 @@ public import StetStore
 ///
 /// The first update is the present result; another one follows after each turn of the context's
 /// isolation that has changed it: by an edit, a rollback, a save, a refresh, and with `follows` by
-/// the commits of others. The query runs for each of them. The sequence and its iterator belong to
+/// the commits of others; and one when a conflict begins or ceases to keep the context from following.
+/// The query runs for each of them. The sequence and its iterator belong to
 /// the isolation of the context, and keep the context alive. The sequence ends when the task that
 /// iterates is cancelled.
 public struct ContextQuery<M: Model>: AsyncSequence {
@@ -32,6 +33,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
         private let following: StoreFollowing
         private var seen: UInt64?
         private var last: [(id: ObjectID, body: EncodedBody?)] = []
+        private var conflict: ConflictError?
 
         fileprivate init(_ query: Fetch<M>) {
             self.query = query
@@ -51,38 +53,45 @@ public struct ContextQuery<M: Model>: AsyncSequence {
         ) async throws -> ContextUpdate<M>? {
             while !Task.isCancelled {
                 let count = signal.count
-                if count == seen {
-                    // Resumed when the isolation of the context is free: after the turn.
-                    guard await signal.wait(after: count) else { return nil }
-                    continue
-                }
-                if core.settings.follows { try follow() }
-                let isFirst = seen == nil
-                // What the refresh has noted is part of this update.
-                let now = signal.count
-                if let update = try update(), isFirst || !update.isEmpty {
-                    seen = now
-                    return update
-                }
-                seen = now
+                if let update = try poll() { return update }
+                // Resumed when the isolation of the context is free: after the turn.
+                guard await signal.wait(after: count) else { return nil }
             }
             return nil
         }
 
+        /// Returns the result after what has changed since the last call, or nil when it is as it
+        /// was.
+        package mutating func poll() throws -> ContextUpdate<M>? {
+            if signal.count == seen { return nil }
+            let before = conflict
+            conflict = core.settings.follows ? try follow() : nil
+            // What the refresh has noted is part of this update.
+            let now = signal.count
+            let update = try update()
+            let isWanted = seen == nil || !update.isEmpty || (conflict == nil) != (before == nil)
+            seen = now
+            return isWanted ? update : nil
+        }
+
         /// Moves the context to the last commit, where nothing stands in the way.
-        private func follow() throws {
+        ///
+        /// - Returns: the conflict with pending changes that lets it stay where it is.
+        private func follow() throws -> ConflictError? {
             following.begin()
-            guard core.editDepth == 0, !core.isSaving, core.saves.inFlight == nil,
-                try core.store.file.head().revision > core.revision
-            else { return }
+            guard core.editDepth == 0, !core.isSaving, core.saves.inFlight == nil else {
+                return conflict
+            }
+            guard try core.store.file.head().revision > core.revision else { return nil }
             do {
                 try query.context.refresh()
-            } catch is ConflictError {
-                // Nothing has moved; the next save tells of the conflict.
+                return nil
+            } catch let conflict as ConflictError {
+                return conflict
             }
         }
 
-        private mutating func update() throws -> ContextUpdate<M>? {
+        private mutating func update() throws -> ContextUpdate<M> {
             core.pending.watchNextEdits()
             let objects = try query.objects
             let now = objects.map { (id: $0.id, body: try? $0._$body()) }
@@ -91,7 +100,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
             last = now
             return ContextUpdate(
                 objects: objects, revision: core.revision,
-                difference: difference.collectionDifference,
+                difference: difference.collectionDifference, conflict: conflict,
                 updatedObjects: now.filter { object in
                     before[object.id].map { $0 != object.body } ?? false
                 }.map(\.id))
@@ -108,6 +117,9 @@ public struct ContextUpdate<M: Model> {
     /// The difference to the result before, by ids, with moves associated; for the first update the
     /// difference to an empty result.
     public let difference: CollectionDifference<ObjectID>
+    /// The conflict of pending changes with commits of others that keeps a context with `follows`
+    /// where it is; nil when nothing does.
+    public let conflict: ConflictError?
     /// The objects that were in the result before with other values, in the order of this result.
     public let updatedObjects: [ObjectID]
 
@@ -134,8 +146,9 @@ extension ManagedContext {
     ///
     /// The observer refreshes the context between turns of its isolation once others have
     /// committed, by the merge policy. Where the policy is `.fail` and others have changed an
-    /// object with pending changes, the context stays where it is. It also waits for the end of an
-    /// `edit` and of a save on its way.
+    /// object with pending changes, the context stays where it is, and `ContextUpdate.conflict` says
+    /// why; a rollback, or a refresh by another merge policy, lets it go on. It also waits for the
+    /// end of an `edit` and of a save on its way.
     public var follows: Bool {
         get { core.settings.follows }
         set {

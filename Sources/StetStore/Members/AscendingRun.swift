@@ -1,7 +1,8 @@
 extension Collection where Index == Int {
-    /// The indices of as many elements as possible whose keys ascend, in descending order.
+    /// Finds as many elements as possible whose keys ascend.
     ///
     /// - Parameter key: The key of an element; nil for one that belongs to no run.
+    /// - Returns: their indices, in descending order.
     /// - Complexity: O(count · log count).
     package func longestAscendingRun<Key: Comparable>(
         by key: (Element) -> Key?

@@ -16,16 +16,7 @@ package enum LiveQueryWay {
 package final class LiveMatches<Payload: Equatable & Sendable> {
     package typealias Entries = SortedEntries<Payload>
 
-    /// A change of the result.
-    package struct Update {
-        /// The objects, of which those in `page` are the result.
-        package let entries: Entries
-        package let page: Range<Int>
-        package let difference: ListDifference
-        /// The objects that are in the result before and after with another payload, with their
-        /// places in both, in the order of the result.
-        package let updated: [(id: ObjectID, old: Int, new: Int)]
-    }
+    package typealias Update = LiveUpdate<Payload>
 
     private let query: StoreQuery
     private let condition: QueryCondition
@@ -99,7 +90,7 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         reason = nil
         guard case .changed(let changes) = outcome, !changes.isEmpty else { return (nil, way) }
         let update = update(from: before, changes)
-        let isDelivered = !hasShown || !update.difference.isEmpty || !update.updated.isEmpty
+        let isDelivered = !hasShown || !update.isEmpty
         hasShown = true
         return (isDelivered ? update : nil, way)
     }
@@ -233,19 +224,7 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
                 difference: ListDifference(removing: changes.removals, inserting: insertions),
                 updated: updated(from: before, changes))
         }
-        let old = before.entries(in: self.page(of: before))
-        let new = kept.entries(in: page)
-        var places: [ObjectID: Int] = [:]
-        for (place, entry) in old.enumerated() { places[entry.id] = place }
-        return Update(
-            entries: kept, page: page,
-            difference: ListDifference(from: old.map(\.id), to: new.map(\.id)),
-            updated: new.enumerated().compactMap { place, entry in
-                guard let before = places[entry.id], old[before].payload != entry.payload else {
-                    return nil
-                }
-                return (entry.id, before, place)
-            })
+        return Update(kept, page, after: before.entries(in: self.page(of: before)))
     }
 
     /// The elements with another payload, from the changes alone.

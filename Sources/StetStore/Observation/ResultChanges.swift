@@ -27,7 +27,10 @@ struct ResultChanges {
 
     /// The objects that commits may bring into the result, take out of it or change.
     ///
-    /// - Parameter isWatched: True for objects of which every change counts.
+    /// - Parameters:
+    ///   - commits: the commits, in order.
+    ///   - isWatched: true for objects of which every change counts.
+    /// - Returns: the objects, or why the query has to run.
     func objects(of commits: [Commit], isWatched: (ObjectID) -> Bool) throws -> Found {
         var ids: Set<ObjectID> = []
         for commit in commits {

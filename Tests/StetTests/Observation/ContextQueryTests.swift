@@ -101,10 +101,16 @@ import Testing
         desk.article.rating = 3
         await seen.until(2)
         let revision = context.revision
+        #expect(seen.updates[1].conflict == nil)
         try saveElsewhere { $0.rating = 4 }
-        desk.article.title = "mine"
         await seen.until(3)
         #expect(seen.updates[2].objects.map(\.rating) == [3] && context.revision == revision)
+        #expect(seen.updates[2].difference.isEmpty)
+        #expect(seen.updates[2].conflict?.conflicts.map(\.object) == [desk.article.id])
+        context.rollback()
+        await seen.until(4)
+        #expect(seen.updates[3].objects.map(\.rating) == [4])
+        #expect(seen.updates[3].conflict == nil && context.revision > revision)
         task.cancel()
         try await task.value
     }

@@ -20,4 +20,16 @@ import Testing
         }
         #expect(counts.updates > counts.pairs / 10 && counts.steps > counts.reruns)
     }
+
+    @Test(arguments: 0..<2)
+    func updatesOfContextsLeadToWhatTheQueryGivesAnew(part: Int) throws {
+        var counts = LiveQueryTrial.Counts()
+        for number in 0..<8 {
+            var trial = try ContextQueryTrial(seed: 7, stream: part * 8 + number)
+            let problem = try trial.run(&counts)
+            #expect(problem == nil, "stream \(part * 8 + number)")
+            if problem != nil { return }
+        }
+        #expect(counts.contextPairs > 500)
+    }
 }

@@ -174,4 +174,46 @@ import Testing
         #expect(try await links.next()?.result.ids == [ids[1]])
         #expect(articles.statistics.rerunCount == 1)
     }
+
+    @Test("A7 the members of a relationship are observed in their order")
+    func membersAreObservedInTheirOrder() async throws {
+        try desk.edit("a", Notebook.self, notebook) { notebook in
+            for article in notebook.articles.sorted(by: { $0.title < $1.title }) {
+                notebook.shelf.append(article)
+            }
+        }
+        let live = store.observe(membersOf: notebook, in: Notebook.self, \.shelf)
+        var iterator = live.makeAsyncIterator()
+        let first = try #require(try await iterator.next())
+        #expect(first.result.ids == ids && first.commits.isEmpty && first.revision == 2)
+        try desk.edit("a", Notebook.self, notebook) { notebook in
+            notebook.shelf.move(from: 2, to: 0)
+        }
+        let second = try #require(try await iterator.next())
+        #expect(second.result.ids == [ids[2], ids[0], ids[1]])
+        #expect(ids.applying(second.difference) == second.result.ids)
+        #expect(second.difference.inferringMoves().count == 2 && second.commits.count == 1)
+        try rate(ids[1], 4)
+        let third = try #require(try await iterator.next())
+        #expect(third.difference.isEmpty && third.updatedObjects.map(\.id) == [ids[1]])
+        #expect(third.updatedObjects[0].changes.map { $0.new[\.rating] } == [4])
+        try desk.edit("a") { $0.insert(Article(title: "in no notebook")) }
+        #expect(try iterator.poll() == nil)
+        try desk.delete("a", Notebook.self, notebook)
+        #expect(try await iterator.next()?.result.isEmpty == true)
+        store.close()
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test func membersOfAnObjectThatDoesNotExistAreAwaited() async throws {
+        let later = Notebook(name: "later")
+        var iterator = store.observe(membersOf: later.id, in: Notebook.self, \.articles)
+            .makeAsyncIterator()
+        #expect(try await iterator.next()?.result.isEmpty == true)
+        try desk.edit("a") { context in
+            context.insert(later)
+            context.insert(Article(title: "x", notebook: later))
+        }
+        #expect(try await iterator.next()?.result.map(\.title) == ["x"])
+    }
 }
