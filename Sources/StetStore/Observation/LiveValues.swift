@@ -1,5 +1,5 @@
-/// The values that the objects of a query give for a node, as commits change them: what they take
-/// away, and what they add. For aggregates, which keep no object.
+/// The values that the objects of a query give for a node, as commits change them: for aggregates,
+/// which keep no object.
 package struct LiveValues {
     package enum Step {
         /// The values before and after, of the objects that commits have changed.

@@ -31,6 +31,7 @@ struct ResultChanges {
     ///   - commits: the commits, in order.
     ///   - isWatched: true for objects of which every change counts.
     /// - Returns: the objects, or why the query has to run.
+    /// - Throws: `DecodingFailure`.
     func objects(of commits: [Commit], isWatched: (ObjectID) -> Bool) throws -> Found {
         var ids: Set<ObjectID> = []
         for commit in commits {
