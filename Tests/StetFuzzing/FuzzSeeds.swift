@@ -238,6 +238,23 @@ enum FuzzSeeds {
             [1] + Array("\(FuzzSchema.object)".utf8),
             [2] + FuzzSchema.schema.encoded(), [2] + indexedSchema.encoded(),
             [2] + patternedSchema.encoded(),
+        ] + subscriptions
+    }
+
+    /// Subscriptions and a parked delivery, without their checksums.
+    private static var subscriptions: [[UInt8]] {
+        let failure = SubscriptionFailure(
+            revision: 3, count: 2, time: Date(timeIntervalSinceReferenceDate: 0),
+            message: "no answer")
+        let idle = SubscriptionRecord(name: "a", position: 2, holdsHistory: false)
+        let failed = SubscriptionRecord(
+            name: "a", position: 2, fence: 4, status: .stopped, holdsHistory: true,
+            failure: failure)
+        let parked = ParkedDelivery(
+            revision: 1, objects: [id(1), id(2)].sorted(), failure: failure)
+        return [
+            [0xC1] + idle.encoded().dropLast(8), [0xC1] + failed.encoded().dropLast(8),
+            [0x82] + parked.encoded().dropLast(8),
         ]
     }
 

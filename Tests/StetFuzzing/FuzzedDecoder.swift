@@ -11,7 +11,7 @@ package enum FuzzedDecoder: String, CaseIterable, Sendable {
     case record
     /// The chunks of a journal entry, up to a commit.
     case entry
-    /// Keys, ids as text, schemas.
+    /// Keys, ids as text, schemas, subscriptions.
     case key
     /// Change sets in JSON.
     case json

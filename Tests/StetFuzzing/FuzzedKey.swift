@@ -1,6 +1,7 @@
 import StetStore
 
-/// Control byte: a chunk of a list of members, an id as text, a schema, or a migration.
+/// Control byte: a chunk of a list of members, an id as text, a schema, a migration, a durable
+/// subscription or one of its parked deliveries.
 enum FuzzedKey {
     static func decode(_ input: inout HostileInput) throws {
         let control = input.byte()
@@ -10,6 +11,8 @@ enum FuzzedKey {
                 hasState: control & 0x10 != 0, hasPosition: control & 0x20 != 0,
                 isOrdered: control & 0x40 != 0)
             try decodeMembers(layout, input.frame(), input.remainder())
+        case 1 where control >= 0xC0: try decodeSubscription(input.remainder())
+        case 1 where control >= 0x80: try decodeParked(input.remainder())
         case 1: try decodeID(input.remainder())
         case 2 where control >= 0x80: try decodeMigration(input.remainder())
         default: try decodeSchema(input.remainder())
@@ -43,6 +46,23 @@ enum FuzzedKey {
         guard let id = ObjectID(text) else { throw DecodingFailure("no id") }
         try promise(id.description == text.lowercased(), "\(text) has become \(id)")
         try promise(id != .none && ObjectID(id.uuid) == id, "\(id) has become another")
+    }
+
+    private static func decodeSubscription(_ bytes: [UInt8]) throws {
+        let value = sealed(bytes)
+        let record = try value.withUnsafeBytes { try SubscriptionRecord(decoding: $0, "a") }
+        try promise(record.encoded() == value, "a subscription has two encodings")
+    }
+
+    private static func decodeParked(_ bytes: [UInt8]) throws {
+        let value = sealed(bytes)
+        let parked = try value.withUnsafeBytes { try ParkedDelivery(decoding: $0, 1) }
+        try promise(parked.encoded() == value, "a parked delivery has two encodings")
+    }
+
+    /// Ends with the right checksum.
+    private static func sealed(_ bytes: [UInt8]) -> [UInt8] {
+        bytes + bytes.withUnsafeBytes { Checksum.hash($0, seed: 0) }.littleEndianBytes
     }
 
     private static func decodeSchema(_ bytes: [UInt8]) throws {
