@@ -26,8 +26,13 @@ import Testing
 
     // MARK: Observers
 
+    /// `STET_SCALE` says how many times as many commits as in a usual run are made.
+    private static let scale =
+        ProcessInfo.processInfo.environment["STET_SCALE"].flatMap(Int.init) ?? 1
+
     @Test func eightObserversSeeTenThousandCommitsOfFourTasksAndThreeProcesses() async throws {
         let store = try open()
+        let (scale, count) = (Self.scale, 10_000 * Self.scale)
         let commits = store.commits
         let observers = (0..<8).map { number in
             Task {
@@ -37,23 +42,23 @@ import Testing
                     // Some fall behind, and are served from the journal.
                     if number < 2, seen.count % 500 == 1 {
                         while store.file.feed.head.number < UInt64(seen.count + 400),
-                            store.file.feed.head.number < 9_900
+                            store.file.feed.head.number < UInt64(count - 100)
                         { await Task.yield() }
                     }
-                    if seen.count == 10_000 { break }
+                    if seen.count == count { break }
                 }
                 return seen
             }
         }
         while store.file.feed.observerCount < 8 { await Task.yield() }
         let children = try (0..<3).map { number in
-            try RunningChild(["random", path, "2000", "\(100 + number)"])
+            try RunningChild(["random", path, "\(2_000 * scale)", "\(100 + number)"])
         }
         try await withThrowingTaskGroup { group in
             for seed in 0..<4 {
                 group.addTask {
                     var saver = RandomSaver(store, seed: UInt64(seed))
-                    try saver.save(1_000)
+                    try saver.save(1_000 * scale)
                 }
             }
             try await group.waitForAll()
@@ -63,7 +68,7 @@ import Testing
             #expect(child.status() == 0)
         }
         let journal = try store.journal()
-        #expect(journal.map(\.revision.number) == Array(1...10_000))
+        #expect(journal.map(\.revision.number) == Array(1...UInt64(count)))
         #expect(Set(journal.map(\.author)).count == 7)
         for observer in observers {
             let seen = try await observer.value
