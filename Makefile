@@ -108,7 +108,7 @@ endif
 
 # What CI runs: a dose of each campaign.
 SMALL_DOSES := \
-  "kills --size 200" "system-calls --size 36" "power-cuts --size 5000" "shutdowns --size 10" \
+  "kills --size 200" "system-calls --size 36" "power-cuts --size 2000" "shutdowns --size 10" \
   "damage --size 300" "failures --size 300" "full --size 12" "simulate --size 2000" \
   "queries --size 20000" \
   "simulate-retention --size 100" "trims --size 50000" \
