@@ -9,6 +9,7 @@ let isForFuzzing = Context.environment["STET_FUZZ"] != nil
 // Each dependency is taken in its lowest version, which CI builds, too.
 let usesLowestVersions = Context.environment["STET_LOWEST"] != nil
 let testsMacros = Context.environment["STET_TEST_MACROS"] != nil
+let testsLowerLayers = Context.environment["STET_TEST_LOWER"] != nil
 
 /// A dependency within one major version.
 func dependency(_ url: String, from lowest: Version) -> Package.Dependency {
@@ -165,6 +166,11 @@ let package = Package(
 // Tests of the macros make SwiftPM build every test, and all that they use, for the compiler's side
 // as well: they have a test run of their own.
 package.targets.removeAll { $0.type == .test && ($0.name == "StetMacrosTests") != testsMacros }
+if testsLowerLayers {
+    // What `make test-optimised` runs: without the rest it needs no macros.
+    let lowerLayers = ["StetLMDBTests", "StetStoreTests"]
+    package.targets.removeAll { $0.type == .test && !lowerLayers.contains($0.name) }
+}
 
 if isForFuzzing {
     // What the fuzzer watches: every branch, and every access to memory.

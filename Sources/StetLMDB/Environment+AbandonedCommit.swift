@@ -25,6 +25,28 @@ extension Environment {
 
 /// A commit that is on the disk and was reported as failed.
 enum AbandonedCommit {
+    /// Writes the meta pages again as they are read, so that the next sync brings them to the disk.
+    ///
+    /// After an error the system takes pages that it could not write for written: what a read then
+    /// shows, of a commit whose meta page was reported as failed, no sync would make safe.
+    static func rewriteMetaPages(
+        _ handle: OpaquePointer?, _ path: String
+    ) throws(LMDBError) {
+        var statistics = MDB_stat()
+        try check(mdb_env_stat(handle, &statistics), .openEnvironment, path)
+        var descriptor: mdb_filehandle_t = -1
+        try check(mdb_env_get_fd(handle, &descriptor), .openEnvironment, path)
+        let count = Format.metaByteCount
+        var bytes = [UInt8](repeating: 0, count: count)
+        for page in 0..<Format.metaPageCount {
+            // Less than a sector, which is written whole or not at all.
+            let offset = page * Int(statistics.ms_psize)
+            guard pread(descriptor, &bytes, count, offset) == count,
+                pwrite(descriptor, bytes, count, offset) == count
+            else { throw LMDBError(.openEnvironment, code: EIO, path: path) }
+        }
+    }
+
     /// Gives the meta page of an abandoned commit back the number that it had before.
     ///
     /// Called by each writer, who has the lock, before it writes anything.

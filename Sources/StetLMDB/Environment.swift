@@ -101,8 +101,7 @@ package final class Environment: Sendable {
 
     deinit { close() }
 
-    /// Ends the environment: idle reads are released now, the file is closed when the last open
-    /// transaction ends.
+    /// Ends the environment: releases idle reads, and the file after the last open transaction.
     ///
     /// Later calls throw `LMDBError.closed`. Closing twice does nothing.
     package func close() {
@@ -141,12 +140,14 @@ package final class Environment: Sendable {
         orMake make: () throws -> Shared
     ) rethrows -> Shared {
         try attachment.withLock { attachment in
-            if let present = attachment.object as? Shared { return present }
-            let made = try make()
-            attachment.object = made
-            return made
+            let object = try attachment.object as? Shared ?? make()
+            attachment.object = object
+            return object
         }
     }
+
+    /// Whether there is such an object.
+    package var isAttached: Bool { attachment.withLock { $0.object != nil } }
 
     // MARK: Use
 

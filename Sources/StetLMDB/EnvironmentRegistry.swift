@@ -17,6 +17,8 @@ final class EnvironmentRegistry: Sendable {
 
     private struct State: @unchecked Sendable {  // reached only under `open`'s mutex
         var registrations: [FileIdentity: Registration] = [:]
+        /// The files whose last commit may be in memory only, since a failure of the disk.
+        var unsettled: Set<FileIdentity> = []
     }
 
     private let open = Monitor(State())
@@ -74,6 +76,8 @@ final class EnvironmentRegistry: Sendable {
             try locks.watchReaders()
             try check(prepareUnnamedTable(handle), .openEnvironment, path)
             try locks.checkPlace(.openEnvironment)
+            if state.unsettled.contains(locks.identity) { try settle(handle, locks) }
+            state.unsettled.remove(locks.identity)
         } catch {
             mdb_env_close(handle)
             throw error
@@ -82,6 +86,20 @@ final class EnvironmentRegistry: Sendable {
             handle: handle, path: path, locks: locks, configuration: configuration)
         state.registrations[locks.identity] = Registration(environment: environment)
         return .environment(environment)
+    }
+
+    /// Brings the last commit to the disk, as far as it can be read.
+    private static func settle(
+        _ handle: OpaquePointer, _ locks: FileLocks
+    ) throws(LMDBError) {
+        guard try locks.take(.writing) else {
+            throw LMDBError(
+                .openEnvironment, code: LMDBError.busy, path: locks.path,
+                detail: "the disk has failed, and another process is writing")
+        }
+        defer { locks.release(.writing) }
+        try AbandonedCommit.rewriteMetaPages(handle, locks.path)
+        try check(mdb_env_sync(handle, 1), .openEnvironment, locks.path)
     }
 
     /// How long opening waits for a process that opens or replaces the file.
@@ -129,6 +147,7 @@ final class EnvironmentRegistry: Sendable {
             let registration = state.registrations.removeValue(forKey: environment.locks.identity)
             var isOpen = false
             defer { if !isOpen { environment.locks.close() } }
+            state.unsettled.insert(environment.locks.identity)
             // LMDB reads the state anew only where nobody else has the file open.
             try environment.locks.holdOpen(false)
             mdb_env_close(handle)
@@ -146,8 +165,10 @@ final class EnvironmentRegistry: Sendable {
                 try environment.locks.holdOpen(true)
                 try check(prepareUnnamedTable(handle), .openEnvironment, path)
                 try Table.open(tableNames, handle, path)
+                try AbandonedCommit.rewriteMetaPages(handle, path)
                 try check(mdb_env_sync(handle, 1), .commit, path)
                 state.registrations[environment.locks.identity] = registration
+                state.unsettled.remove(environment.locks.identity)
                 isOpen = true
                 return handle
             } catch {

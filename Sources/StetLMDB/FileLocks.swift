@@ -38,6 +38,8 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
     static let draftLock = 7 << 48
     /// The bytes that leases are locks on.
     private static let leaseBase = 8 << 48
+    /// The byte that who migrates the file with code has a lock on.
+    static let migrationLock = 9 << 48
 
     let path: String
     /// Those of the data file and of the lock file.
@@ -264,19 +266,12 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
     }
 }
 
-/// A right of which a file has one, until it goes or its process ends.
-package final class FileLease: Sendable {
-    private let descriptor: SharedDescriptor
-
-    fileprivate init(_ descriptor: SharedDescriptor) { self.descriptor = descriptor }
-}
-
 /// A descriptor whose locks belong to this process alone: a child that is forked closes it.
 final class SharedDescriptor: Sendable {
     /// -1 once it is closed: then it has no lock, and can take none.
     private let descriptor = Atomic<Int32>(-1)
-    /// `F_OFD_GETLK` and `F_OFD_SETLK` of linux/fcntl.h, which Swift does not import.
-    private static let (getCommand, setCommand) = (Int32(36), Int32(37))
+    /// `F_OFD_GETLK`, `F_OFD_SETLK` and `F_OFD_SETLKW` of linux/fcntl.h, which Swift leaves out.
+    private static let (getCommand, setCommand, waitCommand) = (Int32(36), Int32(37), Int32(38))
     private let forkGeneration = ProcessFork.generation
 
     init(_ file: String, _ flags: Int32, naming path: String) throws(LMDBError) {
@@ -318,6 +313,14 @@ final class SharedDescriptor: Sendable {
     /// Takes a lock that excludes others; false when another process has one there.
     func hold(_ start: Int, _ count: Int, _ path: String) throws(LMDBError) -> Bool {
         try set(F_WRLCK, start, count, path)
+    }
+
+    /// Takes a lock that excludes others; waits while another has one there.
+    func wait(_ start: Int, _ path: String) throws(LMDBError) {
+        var lock = Self.lock(F_WRLCK, start, 1)
+        while fcntl(number, Self.waitCommand, &lock) != 0 {
+            if errno != EINTR { throw LMDBError(.openEnvironment, code: errno, path: path) }
+        }
     }
 
     /// Takes a lock that others can have, too.

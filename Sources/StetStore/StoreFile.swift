@@ -93,6 +93,9 @@ package final class StoreFile: Sendable {
             if configuration.inspectsPages {
                 try refuseDamaged(try environment.inspectPages(), path)
             }
+            if !environment.isAttached {
+                try prepare(environment, declared, configuration)
+            }
             let file = try environment.attachment {
                 try connect(environment, declared, configuration)
             }
@@ -103,6 +106,14 @@ package final class StoreFile: Sendable {
             }
             return file
         }
+    }
+
+    /// Begins the migration of an environment that no store is open in.
+    private static func prepare(
+        _ environment: Environment, _ declared: DeclaredModels, _ configuration: Configuration
+    ) throws {
+        _ = try environment.read { try StoreTables.identity(in: $0) }
+        try SchemaUpdate(environment, declared, configuration).prepare()
     }
 
     /// Makes the store of an environment; without declared models it has the schema that is stored.

@@ -15,7 +15,7 @@
 //                     interrupted would do so for ever
 //
 // Without STET_FAIL_FILE every call passes through. The recorder in recorder.c makes its calls
-// through this file, and records what they report: of a persisted failure it records nothing.
+// through this file, and records what they report; of a persisted failure, what was done.
 
 #define _GNU_SOURCE
 #include "failures.h"
@@ -135,14 +135,19 @@ static enum action begin(enum call call, bool counts_here) {
     return action;
 }
 
+_Thread_local long stet_done;
+
 static int report(void) {
+    stet_done = -1;
     errno = error;
     return -1;
 }
 
 // What the caller is told of a call whose result was `result`.
 static long end(enum action action, long result) {
-    return action == PERSIST ? report() : result;
+    if (action == PERSIST) report();
+    stet_done = action == PERSIST ? result : -1;
+    return action == PERSIST ? -1 : result;
 }
 
 // MARK: - Writes

@@ -1,26 +1,28 @@
-// Records what a process writes to one file and when it syncs it, so that a test can build the file as a power cut
-// would have left it. Preload it into a child process:
+// Records what processes write to the files of a store and when they sync them, so that a test can build the files as a
+// power cut would have left them. Preload it into a child process, or into several:
 //
 //   LD_PRELOAD            libStetRecorder.so
-//   STET_RECORD_FILE      the data file, as an absolute path; it need not exist yet
-//   STET_RECORD_LOG       where the trace goes; one process per trace
-//   STET_RECORD_DROP_SYNC "1" plants a bug: fdatasync and fsync of the data file do nothing and return 0
+//   STET_RECORD_FILE      the data file, as an absolute path; it need not exist yet. Meant are all files whose path begins
+//                         so, but for lock files: copies beside the store, too, and files that have not got their name yet
+//   STET_RECORD_LOG       where the trace goes
+//   STET_RECORD_DROP_SYNC "1" plants a bug: fdatasync and fsync of a data file do nothing and return 0
 //
 // Without STET_RECORD_FILE and STET_RECORD_LOG every call passes through. Passing through means to
 // failures.c, which lets calls fail on request.
 //
-// Each call on the data file or on standard output runs under one mutex together with the append of its record. So
-// the order of the trace is the order of the calls, and a SYNC covers exactly the writes recorded before it. A record
-// is one write(2) to an O_APPEND descriptor: it survives SIGKILL, which can tear the last record and no other.
-// Only calls that succeeded are recorded, with the byte count they returned.
+// Each call on a data file or on standard output runs under one mutex, and under a lock of the trace that the processes
+// share, together with the append of its record. So the order of the trace is the order of the calls, and a SYNC covers
+// exactly the writes of its file recorded before it. A record is one write(2) to an O_APPEND descriptor: it survives
+// SIGKILL, which can tear the last record and no other. Only calls that succeeded are recorded, with the byte count they
+// returned; and of those that failures.c lets fail, syncs, and writes that were carried out: after such an error Linux takes
+// what it could not write for written.
 //
-// A descriptor belongs to the data file if it has the device and inode of the file that STET_RECORD_FILE names at the
-// time of the call. That is asked each time, so open, dup and close need no attention; the position after a write and
-// the O_DSYNC flag are asked of the kernel in the same way. While STET_RECORD_FILE names nothing, a new store is being
-// made under another name: then a descriptor belongs to the data file if its own name begins with STET_RECORD_FILE and
-// ".new-" and does not end in "-lock".
+// A descriptor belongs to a data file if its own name begins with STET_RECORD_FILE, or if it has the device and inode of
+// the file that this names. That is asked each time, so open, dup and close need no attention; the position after a
+// write and the O_DSYNC flag are asked of the kernel in the same way.
 //
-// Of calls that name files, link and renameat2 are recorded, when they give the data file its name.
+// Of calls that name files, link, rename, renameat2 and unlink are recorded, unless they concern lock files, or give a name
+// that is only for a file that is not complete (".new-"). A trace of a file that is there begins with its name.
 //
 // Not recorded: stdio (it does not call write through the symbol table; acknowledge with write(2)), truncate by path,
 // splicing calls, and processes forked by this one. sync, syncfs, msync and sync_file_range do not count as a sync:
@@ -39,13 +41,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-_Static_assert(sizeof(struct stet_trace_header) == 32, "the trace header has no padding");
+_Static_assert(sizeof(struct stet_trace_header) == 48, "the trace header has no padding");
 
 // Set once before main.
 static const char *data_path;
@@ -59,14 +62,6 @@ static int log_descriptor = -1;
 static uint64_t next_sequence;
 static char *record;
 static size_t record_capacity;
-
-__attribute__((constructor)) static void start(void) {
-    const char *drop = getenv("STET_RECORD_DROP_SYNC");
-    data_path = getenv("STET_RECORD_FILE");
-    log_path = getenv("STET_RECORD_LOG");
-    drops_sync = drop && strcmp(drop, "1") == 0;
-    owner = getpid();
-}
 
 // A trace with a hole would prove nothing, so every failure of the recorder ends the process.
 static void give_up(const char *reason) {
@@ -85,23 +80,24 @@ static bool is_same_file(int fd, const char *path) {
         && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-// True for the data file of a store that is being made and has not got its name yet.
-static bool is_nameless_data_file(int fd) {
-    char link[32], path[PATH_MAX];
-    if (access(data_path, F_OK) == 0) return false;
-    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t count = readlink(link, path, sizeof path - 1);
-    if (count < 0) return false;
-    path[count] = 0;
-    size_t prefix = strlen(data_path);
-    return strncmp(path, data_path, prefix) == 0 && strncmp(path + prefix, ".new-", 5) == 0
-        && strcmp(path + count - 5, "-lock") != 0;
+static bool has_suffix(const char *text, const char *suffix) {
+    size_t length = strlen(text), count = strlen(suffix);
+    return length >= count && strcmp(text + length - count, suffix) == 0;
+}
+
+static bool is_data_path(const char *path) {
+    return strncmp(path, data_path, strlen(data_path)) == 0 && !has_suffix(path, "-lock")
+        && !has_suffix(path, "-lock (deleted)");
 }
 
 static bool is_data_file(int fd) {
     if (!is_recording()) return false;
+    char link[32], path[PATH_MAX];
     int saved = errno;
-    bool is = is_same_file(fd, data_path) || is_nameless_data_file(fd);
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t count = readlink(link, path, sizeof path - 1);
+    if (count > 0) path[count] = 0;
+    bool is = count > 0 && (is_data_path(path) || is_same_file(fd, data_path));
     errno = saved;
     return is;
 }
@@ -130,14 +126,37 @@ static void reserve(size_t count) {
     record_capacity = capacity;
 }
 
-// Appends one record with the first `length` bytes of `parts`. The caller holds `mutex`.
-static void append(uint32_t kind, off_t offset, const struct iovec *parts, size_t length) {
+// Begins a call that is recorded; no other thread or process makes one until `end_call`.
+static void begin_call(void) {
+    pthread_mutex_lock(&mutex);
     int saved = errno;
     if (log_descriptor < 0) {
         log_descriptor = syscall(SYS_openat, AT_FDCWD, log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         if (log_descriptor < 0) give_up("cannot open STET_RECORD_LOG");
     }
-    struct stet_trace_header header = {STET_TRACE_MAGIC, kind, next_sequence++, offset, length};
+    while (flock(log_descriptor, LOCK_EX) != 0)
+        if (errno != EINTR) give_up("cannot lock STET_RECORD_LOG");
+    errno = saved;
+}
+
+static void end_call(void) {
+    int saved = errno;
+    flock(log_descriptor, LOCK_UN);
+    errno = saved;
+    pthread_mutex_unlock(&mutex);
+}
+
+static uint64_t inode_of(int fd) {
+    struct stat status;
+    return fstat(fd, &status) == 0 ? status.st_ino : 0;
+}
+
+// Appends one record with the first `length` bytes of `parts`, after `begin_call`.
+static void append(uint32_t kind, uint64_t file, off_t offset, const struct iovec *parts, size_t length) {
+    int saved = errno;
+    struct stet_trace_header header = {
+        STET_TRACE_MAGIC, kind, next_sequence++, (uint64_t)owner, file, offset, length,
+    };
     size_t count = sizeof header;
     reserve(count + length);
     memcpy(record, &header, sizeof header);
@@ -151,9 +170,38 @@ static void append(uint32_t kind, off_t offset, const struct iovec *parts, size_
     errno = saved;
 }
 
-static void append_write(int fd, off_t offset, const struct iovec *parts, long length) {
-    bool synced = (fcntl(fd, F_GETFL) & O_DSYNC) != 0; // O_SYNC contains the bit of O_DSYNC
-    append(synced ? STET_TRACE_SYNC_WRITE : STET_TRACE_WRITE, offset, parts, (size_t)length);
+// Records a write that reported `length`. One at the file's position has moved it behind what it wrote.
+static void append_write(int fd, off_t offset, const struct iovec *parts, long length, bool at_position) {
+    bool is_reported = length >= 0;
+    if (!is_reported) length = stet_done;
+    if (length <= 0) return;
+    if (at_position) offset = lseek(fd, 0, SEEK_CUR) - length;
+    bool is_synced = (fcntl(fd, F_GETFL) & O_DSYNC) != 0; // O_SYNC contains the bit of O_DSYNC
+    uint32_t kind = !is_reported ? STET_TRACE_LOST_WRITE : is_synced ? STET_TRACE_SYNC_WRITE : STET_TRACE_WRITE;
+    append(kind, inode_of(fd), offset, parts, (size_t)length);
+}
+
+// `lost` is the inode of a file that has lost its last name.
+static void append_name(uint32_t kind, const char *path, uint64_t lost) {
+    struct stat status;
+    struct iovec suffix = {(void *)(path + strlen(data_path)), strlen(path) - strlen(data_path)};
+    uint64_t file = kind == STET_TRACE_NAME && stat(path, &status) == 0 ? status.st_ino : lost;
+    append(kind, file, 0, &suffix, suffix.iov_len);
+}
+
+__attribute__((constructor)) static void start(void) {
+    const char *drop = getenv("STET_RECORD_DROP_SYNC");
+    data_path = getenv("STET_RECORD_FILE");
+    log_path = getenv("STET_RECORD_LOG");
+    drops_sync = drop && strcmp(drop, "1") == 0;
+    owner = getpid();
+    if (!is_recording() || access(data_path, F_OK) != 0) return;
+    begin_call();
+    if (lseek(log_descriptor, 0, SEEK_END) == 0) {
+        append_name(STET_TRACE_NAME, data_path, 0);
+        append(STET_TRACE_NAME_SYNC, 0, 0, NULL, 0);
+    }
+    end_call();
 }
 
 // MARK: - Writes
@@ -162,39 +210,39 @@ ssize_t write(int fd, const void *bytes, size_t count) {
     bool acknowledges = fd == STDOUT_FILENO && is_recording();
     if (!acknowledges && !is_data_file(fd)) return syscall(SYS_write, fd, bytes, count);
     struct iovec part = {(void *)bytes, count};
-    pthread_mutex_lock(&mutex);
+    begin_call();
     long written = syscall(SYS_write, fd, bytes, count);
-    if (written > 0 && acknowledges) append(STET_TRACE_ACK, 0, &part, (size_t)written);
-    else if (written > 0) append_write(fd, lseek(fd, 0, SEEK_CUR) - written, &part, written);
-    pthread_mutex_unlock(&mutex);
+    if (written > 0 && acknowledges) append(STET_TRACE_ACK, 0, 0, &part, (size_t)written);
+    else if (written > 0) append_write(fd, 0, &part, written, true);
+    end_call();
     return written;
 }
 
 ssize_t writev(int fd, const struct iovec *parts, int count) {
     if (!is_data_file(fd)) return stet_writev(fd, parts, count);
-    pthread_mutex_lock(&mutex);
+    begin_call();
     long written = stet_writev(fd, parts, count);
-    if (written > 0) append_write(fd, lseek(fd, 0, SEEK_CUR) - written, parts, written);
-    pthread_mutex_unlock(&mutex);
+    append_write(fd, 0, parts, written, true);
+    end_call();
     return written;
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) {
     if (!is_data_file(fd)) return stet_pwrite(fd, bytes, count, offset);
     struct iovec part = {(void *)bytes, count};
-    pthread_mutex_lock(&mutex);
+    begin_call();
     long written = stet_pwrite(fd, bytes, count, offset);
-    if (written > 0) append_write(fd, offset, &part, written);
-    pthread_mutex_unlock(&mutex);
+    append_write(fd, offset, &part, written, false);
+    end_call();
     return written;
 }
 
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset) {
     if (!is_data_file(fd)) return stet_pwritev(fd, parts, count, offset);
-    pthread_mutex_lock(&mutex);
+    begin_call();
     long written = stet_pwritev(fd, parts, count, offset);
-    if (written > 0) append_write(fd, offset, parts, written);
-    pthread_mutex_unlock(&mutex);
+    append_write(fd, offset, parts, written, false);
+    end_call();
     return written;
 }
 
@@ -210,10 +258,10 @@ ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset) 
 
 int ftruncate(int fd, off_t count) {
     if (!is_data_file(fd)) return stet_ftruncate(fd, count);
-    pthread_mutex_lock(&mutex);
+    begin_call();
     long result = stet_ftruncate(fd, count);
-    if (result == 0) append(STET_TRACE_TRUNCATE, count, NULL, 0);
-    pthread_mutex_unlock(&mutex);
+    if (result == 0 || stet_done == 0) append(STET_TRACE_TRUNCATE, inode_of(fd), count, NULL, 0);
+    end_call();
     return (int)result;
 }
 
@@ -221,44 +269,55 @@ int ftruncate64(int fd, off64_t count) {
     return ftruncate(fd, count);
 }
 
-// MARK: - The name
+// MARK: - Names
 
-// Appends one record without bytes for a call that has just succeeded or failed.
-static int append_call(uint32_t kind, long result) {
-    if (result == 0) append(kind, 0, NULL, 0);
-    pthread_mutex_unlock(&mutex);
+static bool is_recorded_name(uint32_t kind, const char *path) {
+    if (!is_recording() || !is_data_path(path)) return false;
+    return kind == STET_TRACE_REMOVAL || !strstr(path + strlen(data_path), ".new-");
+}
+
+// Makes a call that gives a file a name, or takes it away, and records it.
+static int change_name(uint32_t kind, const char *path, long call, long a, long b, long c, long d, long e) {
+    if (!is_recorded_name(kind, path)) return (int)syscall(call, a, b, c, d, e);
+    struct stat status;
+    begin_call();
+    int saved = errno;
+    bool is_last = kind == STET_TRACE_REMOVAL && lstat(path, &status) == 0 && status.st_nlink == 1;
+    errno = saved;
+    long result = syscall(call, a, b, c, d, e);
+    if (result == 0) append_name(kind, path, is_last ? status.st_ino : 0);
+    end_call();
     return (int)result;
 }
 
 int link(const char *old, const char *new) {
-    if (!is_recording() || strcmp(new, data_path) != 0) return (int)syscall(SYS_link, old, new);
-    pthread_mutex_lock(&mutex);
-    return append_call(STET_TRACE_NAME, syscall(SYS_link, old, new));
+    return change_name(STET_TRACE_NAME, new, SYS_link, (long)old, (long)new, 0, 0, 0);
+}
+
+int rename(const char *old, const char *new) {
+    return change_name(STET_TRACE_NAME, new, SYS_rename, (long)old, (long)new, 0, 0, 0);
 }
 
 int renameat2(int old_directory, const char *old, int new_directory, const char *new, unsigned int flags) {
-    if (!is_recording() || strcmp(new, data_path) != 0)
-        return (int)syscall(SYS_renameat2, old_directory, old, new_directory, new, flags);
-    pthread_mutex_lock(&mutex);
-    return append_call(
-        STET_TRACE_NAME, syscall(SYS_renameat2, old_directory, old, new_directory, new, flags));
+    return change_name(
+        STET_TRACE_NAME, new, SYS_renameat2, old_directory, (long)old, new_directory, (long)new, flags);
 }
 
-static int sync_directory(long call, int fd) {
-    pthread_mutex_lock(&mutex);
-    return append_call(STET_TRACE_NAME_SYNC, syscall(call, fd));
+int unlink(const char *path) {
+    return change_name(STET_TRACE_REMOVAL, path, SYS_unlink, (long)path, 0, 0, 0, 0);
 }
 
 // MARK: - Syncs
 
 static int sync_with(long call, int fd) {
-    if (is_data_directory(fd)) return sync_directory(call, fd);
-    if (!is_data_file(fd)) return stet_sync(call, fd);
-    if (drops_sync) return 0;
-    pthread_mutex_lock(&mutex);
-    long result = stet_sync(call, fd);
-    if (result == 0) append(STET_TRACE_SYNC, 0, NULL, 0);
-    pthread_mutex_unlock(&mutex);
+    bool is_directory = is_data_directory(fd);
+    if (!is_directory && !is_data_file(fd)) return stet_sync(call, fd);
+    if (drops_sync && !is_directory) return 0;
+    begin_call();
+    long result = is_directory ? syscall(call, fd) : stet_sync(call, fd);
+    if (is_directory && result == 0) append(STET_TRACE_NAME_SYNC, 0, 0, NULL, 0);
+    if (!is_directory) append(result == 0 ? STET_TRACE_SYNC : STET_TRACE_FAILED_SYNC, inode_of(fd), 0, NULL, 0);
+    end_call();
     return (int)result;
 }
 

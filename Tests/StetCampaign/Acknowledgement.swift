@@ -23,7 +23,7 @@ struct Acknowledgement: Hashable, CustomStringConvertible {
     var description: String { "ack \(revision) \(String(token, radix: 16))" }
 }
 
-/// A file with everything that the writers of a store have acknowledged, for the checker.
+/// A file with every promise that the writers of a store have told, for the checker.
 struct AcknowledgementLog {
     let path: String
     /// Its lines.
@@ -35,7 +35,7 @@ struct AcknowledgementLog {
     ///
     /// - Throws: `CampaignFailure` when one is something else: a writer has failed.
     mutating func append(_ lines: [String]) throws {
-        if let other = lines.first(where: { Acknowledgement($0) == nil }) {
+        if let other = lines.first(where: { Promise($0) == nil }) {
             throw CampaignFailure("a writer said: \(other)")
         }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)

@@ -8,20 +8,22 @@ struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Inspects, reads and verifies stores, and writes a line of JSON for each.")
 
-    @Argument(help: "For each store its path, a file of acknowledgements, how many of them count.")
+    @Argument(
+        help: "For each store its path, a file of promises, how many of them count, and a schema.")
     var stores: [String]
 
     func run() throws {
         let encoder = JSONEncoder()
-        for start in stride(from: 0, to: stores.count - 2, by: 3) {
+        for start in stride(from: 0, to: stores.count - 3, by: 4) {
             let answer = Self.answer(
-                stores[start], acknowledgements: stores[start + 1], Int(stores[start + 2]) ?? 0)
+                stores[start], promises: stores[start + 1], Int(stores[start + 2]) ?? 0,
+                CheckedSchema(rawValue: stores[start + 3]) ?? .campaign)
             say(String(decoding: try encoder.encode(answer), as: UTF8.self))
         }
     }
 
     private static func answer(
-        _ path: String, acknowledgements: String, _ count: Int
+        _ path: String, promises: String, _ count: Int, _ schema: CheckedSchema
     ) -> Answer {
         var answer = Answer(stage: .inspect)
         do {
@@ -31,7 +33,7 @@ struct Check: ParsableCommand {
                 return answer
             }
             answer.stage = .open
-            let file = try StoreFile.open(at: path, schema: .campaign)
+            let file = try schema.open(path)
             defer { file.close() }
             answer.stage = .read
             answer.state = try file.stateDigest()
@@ -45,16 +47,20 @@ struct Check: ParsableCommand {
             }
             _ = try file.read { try $0.comparedLinks(asOf: .last) }
             answer.stage = .acknowledgements
-            let promised = try Acknowledgement.read(acknowledgements, count)
-            let lost = try file.missing(promised)
-            if !lost.isEmpty {
-                answer.problem = "lost \(lost.count) of \(promised.count): \(lost[0])"
-                return answer
+            if count > 0 {
+                answer.problem = try file.broken(try Promise.read(promises), count: count)
+                if answer.problem != nil { return answer }
             }
             answer.stage = .readers
             // Opening has removed what dead processes left.
             let stale = try file.environment.removeStaleReaders()
-            if stale > 0 { answer.problem = "\(stale) readers of dead processes" }
+            if stale > 0 {
+                answer.problem = "\(stale) readers of dead processes"
+                return answer
+            }
+            file.close()
+            answer.stage = .migration
+            answer.problem = try schema.problemWithLaterModels(path)
         } catch {
             answer.problem = "\(error)"
         }
@@ -65,7 +71,9 @@ struct Check: ParsableCommand {
 /// What the checker found in one store.
 struct Answer: Codable, Hashable {
     /// The steps of the checker, in their order.
-    enum Stage: String, Codable { case inspect, open, read, verify, acknowledgements, readers }
+    enum Stage: String, Codable {
+        case inspect, open, read, verify, acknowledgements, readers, migration
+    }
 
     /// The step at which it stopped; the last one when nothing is wrong.
     var stage: Stage
@@ -84,12 +92,30 @@ struct Answer: Codable, Hashable {
     }
 }
 
-extension Acknowledgement {
-    /// The first `count` acknowledgements of a file.
-    fileprivate static func read(_ path: String, _ count: Int) throws -> [Acknowledgement] {
-        if count == 0 { return [] }
-        let text = try String(contentsOfFile: path, encoding: .utf8)
-        return text.split(separator: "\n").prefix(count).compactMap { Acknowledgement(String($0)) }
+/// The models that a checker opens a store with.
+enum CheckedSchema: String {
+    /// Those of the campaigns.
+    case campaign
+    /// Those that the store has; and then, where it is not migrated yet, the later ones.
+    case withIndex, people
+
+    func open(_ path: String) throws -> StoreFile {
+        switch self {
+        case .campaign: try StoreFile.open(at: path, schema: .campaign)
+        case .withIndex, .people: try StoreFile.open(at: path)
+        }
+    }
+
+    /// What is wrong once the store has the later models; nil when nothing is.
+    func problemWithLaterModels(_ path: String) throws -> String? {
+        switch self {
+        case .campaign: return nil
+        case .people: return try People.problem(ofStoreAt: path)
+        case .withIndex:
+            let file = try StoreFile.open(at: path, schema: .campaignWithIndex)
+            defer { file.close() }
+            return try file.verify().problems.first
+        }
     }
 }
 
@@ -120,16 +146,5 @@ extension StoreFile {
             }
         }
         return digest
-    }
-
-    /// The acknowledgements whose commit the journal does not have.
-    fileprivate func missing(_ promised: [Acknowledgement]) throws -> [Acknowledgement] {
-        try read { reader in
-            let last = try reader.head().revision
-            return try promised.filter { promise in
-                guard promise.revision <= last, promise.revision > .zero else { return true }
-                return try reader.commit(promise.revision).id.token != promise.token
-            }
-        }
     }
 }

@@ -3,8 +3,9 @@ import Foundation
 /// A store that a checker is to look at, and what was promised of it.
 struct CheckRequest {
     let path: String
-    /// A file of acknowledgements, a line each, and how many of its lines count.
+    /// A file of promises, a line each, and how many of its lines count.
     var acknowledgements = (file: "-", count: 0)
+    var schema = CheckedSchema.campaign
 
     /// How long the checker may take for one store.
     fileprivate static let limit = Duration.seconds(20)
@@ -40,7 +41,10 @@ func answers(to requests: [CheckRequest]) throws -> [CheckOutcome] {
         let child = try Child(
             ["check"]
                 + rest.flatMap {
-                    [$0.path, $0.acknowledgements.file, "\($0.acknowledgements.count)"]
+                    [
+                        $0.path, $0.acknowledgements.file, "\($0.acknowledgements.count)",
+                        $0.schema.rawValue,
+                    ]
                 })
         for _ in rest {
             guard let line = child.nextLine(within: CheckRequest.limit) else {

@@ -14,7 +14,7 @@ struct PowerCuts: Campaign {
     func run(_ report: Report) throws {
         // Image n is of session n modulo the number of sessions, so that every prefix has all
         // kinds.
-        let sessionCount = max(8, options.size / 1_000)
+        let sessionCount = max(2 * SessionKind.all.count, options.size / 1_000)
         if let only = options.only {
             let images = [only / sessionCount]
             return try check(images, of: only % sessionCount, sessionCount, report)
@@ -55,67 +55,185 @@ struct PowerCuts: Campaign {
         for index in indices {
             let path = directory.file("image-\(index).stet")
             let image = try images.write(index, to: path)
-            let promised = (recording.log.path, recording.initialCount + image.acknowledged.count)
-            if image.hasName {
-                present.append((index, image, CheckRequest(path: path, acknowledgements: promised)))
-            } else if !image.acknowledged.isEmpty {
-                finding(index, "\(image.description): acknowledged, but there is no file", [])
+            if let lost = recording.lostFile(of: image) {
+                finding(index, "\(image.description): promised, but there is no file \(lost)", [])
+            }
+            for name in image.names where recording.isChecked(name) {
+                let request = recording.request(path, name, of: image)
+                present.append((index, image, request))
             }
         }
         for (item, outcome) in zip(present, try answers(to: present.map(\.request))) {
             guard let problem = outcome.problem else { continue }
-            finding(item.index, "\(item.image.description): \(problem)", [item.request.path])
+            finding(
+                item.index, "\(recording.kind): \(item.image.description): \(problem)",
+                [item.request.path])
         }
     }
 }
 
-/// What a session of a writer wrote, synced and acknowledged.
+/// What the processes of a session do.
+private enum SessionKind: Hashable {
+    /// Writers with these arguments: to a new store, or to one that has been in use.
+    case commits(isNew: Bool, [String])
+    /// Two writers at the same time.
+    case twoWriters
+    /// Everything that is done to a store, by so many processes at the same time.
+    case toil(processes: Int)
+    /// The same by one process, while calls of LMDB fail, or one call of the system.
+    case failingToil(inSystem: Bool)
+    case migration(Migrate.Way, fails: Bool)
+
+    static let all: [SessionKind] = [
+        .commits(isNew: true, ["--commits", "1"]),
+        .commits(isNew: true, ["--commits", "30"]),
+        .commits(isNew: false, ["--commits", "40"]),
+        .commits(isNew: false, ["--commits", "12", "--savers", "4"]),
+        .commits(isNew: false, ["--commits", "4", "--changes", "400"]),
+        .twoWriters,
+        .toil(processes: 1), .toil(processes: 2),
+        .failingToil(inSystem: false), .failingToil(inSystem: true), .failingToil(inSystem: true),
+        .migration(.index, fails: false), .migration(.index, fails: true),
+        .migration(.largeIndex, fails: false), .migration(.code, fails: false),
+    ]
+
+    var schema: CheckedSchema {
+        switch self {
+        case .commits, .twoWriters, .toil, .failingToil: .campaign
+        case .migration(.code, _): .people
+        case .migration: .withIndex
+        }
+    }
+
+    /// What makes the store, before anything is recorded; nil for a new one.
+    func preparation(_ seed: UInt64) -> [String]? {
+        switch self {
+        case .commits(isNew: true, _): nil
+        case .migration(let way, _):
+            ["migrate", "--way", way.rawValue, "--prepares", "--seed", "\(seed)"]
+        default: ["write", "--seed", "\(seed)", "--stream", "1", "--commits", "30"]
+        }
+    }
+
+    /// The processes that are recorded.
+    func processes(_ seed: UInt64) -> [[String]] {
+        let seed = ["--seed", "\(seed)"]
+        switch self {
+        case .commits(_, let arguments): return [["write", "--stream", "2"] + seed + arguments]
+        case .twoWriters:
+            return (2...3).map { ["write", "--stream", "\($0)", "--commits", "20"] + seed }
+        case .toil(let count):
+            return (2..<2 + count).map { ["toil", "--stream", "\($0)"] + seed }
+        case .failingToil(let inSystem):
+            return [["toil", "--stream", "2"] + seed + (inSystem ? [] : ["--fails"])]
+        case .migration(let way, _): return [["migrate", "--way", way.rawValue] + seed]
+        }
+    }
+
+    /// A call of the system that fails; nil for none.
+    func failure(_ seed: UInt64) -> FailureCase? {
+        switch self {
+        case .failingToil(inSystem: true), .migration(_, fails: true): break
+        default: return nil
+        }
+        var random = SeededGenerator(seed: seed, stream: 2)
+        let calls = [
+            ("pwrite", ["EIO", "ENOSPC", "short", "persisted", "persisted", "persisted"]),
+            ("fdatasync", ["EIO", "persisted"]),
+        ]
+        let (call, errors) = calls[Int.random(in: 0..<4, using: &random) / 3]
+        return FailureCase(
+            call: call, number: Int.random(in: 4...40, using: &random),
+            error: errors[Int.random(in: 0..<errors.count, using: &random)],
+            isSticky: self == .failingToil(inSystem: true) && Bool.random(using: &random),
+            isHeld: false)
+    }
+}
+
+/// What the processes of a session wrote, synced and said.
 private struct Recording {
+    let kind: SessionKind
     let trace: WriteTrace
     /// The store's file before the session.
     let initial: [UInt8]
-    /// All acknowledgements, and how many of them are from before the session.
-    let log: AcknowledgementLog
-    let initialCount: Int
+    /// All promises, and how many of them are from before the session.
+    private let log: AcknowledgementLog
+    private let initialCount: Int
     private let directory = TemporaryDirectory()
+    /// How many promises of the session were made before each copy was begun.
+    private var counts: [String: Int] = ["": Int.max]
 
-    /// Sessions take turns: a new store with one commit, a new store with many, a store that has
-    /// been in use with many commits, with commits in groups, with large ones.
     init(seed: UInt64, _ session: Int) throws {
+        kind = SessionKind.all[session % SessionKind.all.count]
+        let seed = seed &+ UInt64(session)
         let path = directory.file()
         let trace = directory.file("trace")
-        let own = ["write", path, "--seed", "\(seed &+ UInt64(session))"]
         var earlier: [String] = []
-        if session % 5 >= 2 {
-            earlier = try Self.lines(own + ["--stream", "1", "--commits", "30"])
+        if let arguments = kind.preparation(seed) {
+            earlier = try Self.end([try Child(Self.with(path, arguments))])
             initial = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
         } else {
             initial = []
         }
-        let kinds = [
-            ["--commits", "1"], ["--commits", "30"], ["--commits", "40"],
-            ["--commits", "12", "--savers", "4"], ["--commits", "4", "--changes", "400"],
+        var environment = [
+            "LD_PRELOAD": "\(ChildProcess.buildFolder)/libStetRecorder.so",
+            "STET_RECORD_FILE": path, "STET_RECORD_LOG": trace,
         ]
-        let lines = try Self.lines(
-            own + ["--stream", "2"] + kinds[session % kinds.count],
-            environment: [
-                "LD_PRELOAD": "\(ChildProcess.buildFolder)/libStetRecorder.so",
-                "STET_RECORD_FILE": path, "STET_RECORD_LOG": trace,
-            ])
+        if let failure = kind.failure(seed) {
+            environment.merge(failure.environment) { $1 }
+            environment["STET_FAIL_FILE"] = path
+        }
+        let children = try kind.processes(seed).map {
+            try Child(Self.with(path, $0), environment: environment)
+        }
+        _ = try Self.end(children)
+        self.trace = try WriteTrace(contentsOf: trace)
+        let lines = self.trace.events.compactMap(\.acknowledgement).map {
+            $0.trimmingCharacters(in: .newlines)
+        }
         initialCount = earlier.count
         var log = AcknowledgementLog(path: directory.file("acknowledgements"))
         try log.append(earlier + lines)
         self.log = log
-        self.trace = try WriteTrace(contentsOf: trace)
+        for (index, line) in lines.enumerated() {
+            if case .copying(let name)? = Promise(line) { counts[name] = index }
+        }
     }
 
-    private static func lines(
-        _ arguments: [String], environment: [String: String] = [:]
-    ) throws -> [String] {
-        let child = try Child(arguments, environment: environment)
-        guard child.end(within: .seconds(60)) == .exited(0) else {
-            throw CampaignFailure("a writer failed: \(child.lines.last ?? "without a word")")
+    /// The path of a store comes after the name of a command.
+    private static func with(_ path: String, _ arguments: [String]) -> [String] {
+        [arguments[0], path] + arguments.dropFirst()
+    }
+
+    /// What children said, once they have ended well.
+    private static func end(_ children: [Child]) throws -> [String] {
+        try children.flatMap { child in
+            guard child.end(within: .seconds(60)) == .exited(0) else {
+                throw CampaignFailure("a writer failed: \(child.lines.last ?? "without a word")")
+            }
+            return child.lines
         }
-        return child.lines
+    }
+
+    // MARK: Images
+
+    /// Whether a file of an image is a store of its own: not a copy that a migration works on.
+    func isChecked(_ name: String) -> Bool { counts[name] != nil }
+
+    /// The name of a file that was promised, and that an image does not have.
+    func lostFile(of image: PowerCutImages.Image) -> String? {
+        if !image.hasName, !image.acknowledged.isEmpty { return "of the store" }
+        for line in image.acknowledged {
+            if case .copied(let name)? = Promise(line), !image.names.contains(name) { return name }
+        }
+        return nil
+    }
+
+    /// What a checker is to find in a file of an image.
+    func request(_ path: String, _ name: String, of image: PowerCutImages.Image) -> CheckRequest {
+        let count = min(image.acknowledged.count, counts[name] ?? 0)
+        return CheckRequest(
+            path: path + name, acknowledgements: (log.path, initialCount + count),
+            schema: kind.schema)
     }
 }

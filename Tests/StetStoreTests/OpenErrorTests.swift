@@ -1,6 +1,7 @@
 import Foundation
 import StetLMDB
 import StetStore
+import StetTestSupport
 import Testing
 
 /// Files and names that cannot be opened: each gives an error that says what to do, and nothing on

@@ -11,6 +11,7 @@ import StetTestModels
 //   stet-test-child create PATH            makes an empty store
 //   stet-test-child write PATH [COUNT]     saves one edit after the other, for ever without COUNT,
 //                                          and after each writes "ack REVISION" to standard output
+//   stet-test-child insist PATH COUNT      saves articles, says what became of each, and stays
 //   stet-test-child random PATH COUNT SEED  makes random commits on objects that others change, too
 //   stet-test-child read PATH              begins a read, writes "reading", and stays
 //   stet-test-child lock PATH              begins a write, writes "writing", and stays
@@ -54,6 +55,35 @@ func write(_ path: String, _ count: Int?) throws {
         guard let commit = try context.save("edit \(number)") else { exit(70) }
         say("ack \(commit.revision)")
     }
+}
+
+/// Saves articles, whatever becomes of the earlier ones: "saved N", "refused N CODE", "unknown N".
+func insist(_ path: String, _ count: Int) throws {
+    var store = try openStore(path)
+    for number in 1...count {
+        do {
+            let context = store.context(author: "child")
+            context.insert(Article(title: "article \(number)", notebook: nil))
+            try context.save()
+            say("saved \(number)")
+        } catch let error as StoreError {
+            say("refused \(number) \(error.code)")
+        } catch let error as UnknownOutcomeError {
+            store.close()
+            guard let again = try? openStore(path) else {
+                say("unknown \(number)")
+                break
+            }
+            store = again
+            switch store.outcome(of: error.commit) {
+            case .committed: say("saved \(number)")
+            case .notCommitted: say("refused \(number) resolved")
+            case .unknown: say("unknown \(number)")
+            }
+        }
+    }
+    say("done")
+    stay()
 }
 
 /// The next version of the test domain.
@@ -129,6 +159,8 @@ do {
     case "create" where arguments.count == 3: try openStore(arguments[2]).close()
     case "write" where arguments.count >= 3:
         try write(arguments[2], arguments.count > 3 ? Int(arguments[3]) : nil)
+    case "insist" where arguments.count == 4:
+        try insist(arguments[2], Int(arguments[3]) ?? 1)
     case "random" where arguments.count == 5:
         var saver = RandomSaver(try openStore(arguments[2]), seed: UInt64(arguments[4]) ?? 0)
         try saver.save(Int(arguments[3]) ?? 0)

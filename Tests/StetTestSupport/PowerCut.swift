@@ -1,13 +1,17 @@
 import FoundationEssentials
 import Glibc
 
-/// The data file as power cuts at random moments of a trace may have left it.
+/// The files of a store as power cuts at random moments of a trace may have left them.
 ///
 /// For each image a cut is chosen between two events. What was synced before the cut is in the
 /// image; of what was not, a ``Mode`` decides. Everything is applied in the order of the trace, so
 /// a later write wins where two overlap. A synchronous write that comes next after the cut is in
 /// flight: it is treated like an unsynced write. An unsynced truncation is present or absent as a
-/// whole, and so is an unsynced name: the image is then there or not.
+/// whole, and so is each unsynced change of a name: a file is then there or not, or is still the
+/// one of before.
+///
+/// After an error of a disk the system takes what it could not write for written: what a failed
+/// call wrote, or was to sync, is never safe, unless it is written again.
 ///
 /// The same trace, seed and index give the same image, whatever the count.
 package struct PowerCutImages: Sendable {
@@ -31,21 +35,25 @@ package struct PowerCutImages: Sendable {
     package struct Image: Sendable {
         /// The acknowledgements before the cut, as they were written: `ack …` with its newline.
         package let acknowledged: [String]
-        /// False when the file has no name yet, so that there is none.
-        package let hasName: Bool
+        /// The names that files have, as they follow that of the store; empty for its data file.
+        package let names: [String]
         /// A line that names the image in a failure.
         package let description: String
+
+        /// False when the data file has no name yet, so that there is none.
+        package var hasName: Bool { names.contains("") }
     }
 
     /// How many images there are.
     package let count: Int
     private let seed: UInt64
     private let initial: [UInt8]
+    /// The first event that a cut may come before: a file that was there has its name by then.
+    private let firstEvent: Int
     private let eventCount: Int
     private let operations: [Operation]
     private let acknowledgements: [(event: Int, text: String)]
-    /// When a new file was given its name, and when that was safe; nil for a file that had one.
-    private let naming: (event: Int, durableFrom: Int)?
+    private let nameChanges: [NameChange]
 
     /// Prepares images of a trace.
     ///
@@ -55,63 +63,74 @@ package struct PowerCutImages: Sendable {
         self.seed = seed
         self.initial = initial
         eventCount = trace.events.count
+        firstEvent = initial.isEmpty ? 0 : min(2, eventCount)
         operations = Operation.all(of: trace)
         acknowledgements = trace.events.enumerated().compactMap { index, event in
             event.acknowledgement.map { (index, $0) }
         }
-        naming = trace.events.firstIndex(of: .name).map { event in
-            (event, trace.events[event...].firstIndex(of: .nameSync) ?? Int.max)
-        }
+        nameChanges = NameChange.all(of: trace)
     }
 
-    /// Writes image `index` to a file, and replaces one that is there; writes nothing where the
-    /// file has no name yet.
+    /// Writes image `index` to a file, and to files beside it whose names begin with its name.
+    ///
+    /// Replaces those that are there; a file that has no name yet is not written.
     ///
     /// LMDB's lock file beside it is not touched.
     ///
-    /// - Throws: `CocoaError` if the file cannot be written.
+    /// - Throws: `CocoaError` if a file cannot be written.
     /// - Complexity: O(bytes written before the cut).
     package func write(_ index: Int, to path: String) throws -> Image {
         precondition(
             (0..<count).contains(index), "There are \(count) images; \(index) is not one of them.")
         var generator = SeededGenerator(seed: seed, stream: index)
-        let cut = Int.random(in: 0...eventCount, using: &generator)
+        let cut = Int.random(in: firstEvent...eventCount, using: &generator)
         let mode = Mode.allCases[index % Mode.allCases.count]
         let survivors = survivors(at: cut, mode, using: &generator)
-        let hasName = hasName(at: cut, mode, using: &generator)
-        if hasName { try FileImage(initial, survivors.effects).write(to: path) }
+        let names = names(at: cut, mode, using: &generator)
+        for (name, file) in names {
+            // The one that was there before is the first.
+            let bytes = file == 0 ? initial : []
+            try FileImage(bytes, survivors.effects[file] ?? []).write(to: path + name)
+        }
         let acknowledged = acknowledgements.prefix { $0.event < cut }.map(\.text)
         let description =
             "seed \(seed), image \(index): cut before event \(cut) of \(eventCount), "
             + "\(acknowledged.count) acknowledged; "
             + "unsynced writes: \(mode.rawValue), "
             + "\(survivors.kept) of \(survivors.unsynced) parts kept"
-        return Image(acknowledged: acknowledged, hasName: hasName, description: description)
+        return Image(
+            acknowledged: acknowledged, names: names.keys.sorted(), description: description)
     }
 
-    private func hasName(
+    /// The files that have names after a cut before event `cut`.
+    private func names(
         at cut: Int, _ mode: Mode, using generator: inout SeededGenerator
-    ) -> Bool {
-        guard let naming, cut <= naming.durableFrom else { return true }
-        guard cut > naming.event else { return false }
-        return switch mode {
-        case .none: false
-        case .all: true
-        case .subset, .torn: Bool.random(using: &generator)
+    ) -> [String: Int] {
+        var names: [String: Int] = [:]
+        for change in nameChanges.prefix(while: { $0.event < cut }) {
+            let isKept =
+                switch mode {
+                case _ where change.durableFrom < cut: true
+                case .none: false
+                case .all: true
+                case .subset, .torn: Bool.random(using: &generator)
+                }
+            if isKept { names[change.name] = change.file }
         }
+        return names
     }
 
-    /// What is on the disk after a cut before event `cut`, and how many parts of the unsynced
-    /// writes that includes.
+    /// What is on the disk of each file after a cut before event `cut`, and how many parts of the
+    /// unsynced writes that includes.
     private func survivors(
         at cut: Int, _ mode: Mode, using generator: inout SeededGenerator
-    ) -> (effects: [Effect], unsynced: Int, kept: Int) {
-        var effects: [Effect] = []
+    ) -> (effects: [Int: [Effect]], unsynced: Int, kept: Int) {
+        var effects: [Int: [Effect]] = [:]
         var unsynced = 0
         var kept = 0
         for operation in operations.prefix(while: { $0.began(before: cut) }) {
             if operation.durableFrom < cut {
-                effects.append(operation.effect)
+                effects[operation.file, default: []].append(operation.effect)
                 continue
             }
             for part in mode == .torn ? operation.effect.sectors : [operation.effect] {
@@ -124,10 +143,39 @@ package struct PowerCutImages: Sendable {
                     }
                 guard isKept else { continue }
                 kept += 1
-                effects.append(part)
+                effects[operation.file, default: []].append(part)
             }
         }
         return (effects, unsynced, kept)
+    }
+}
+
+/// A name that a file is given, or that is removed, and when that is safe.
+private struct NameChange: Sendable {
+    let event: Int
+    /// The event that makes it durable, or `Int.max`.
+    let durableFrom: Int
+    let name: String
+    /// The file that has the name then; nil for none.
+    let file: Int?
+
+    static func all(of trace: WriteTrace) -> [NameChange] {
+        var changes: [NameChange] = []
+        var nextSync = Int.max
+        for (index, event) in trace.events.enumerated().reversed() {
+            let (name, file): (String, Int?)
+            switch event {
+            case .name(let given): (name, file) = (given, trace.files[index])
+            case .removal(let removed): (name, file) = (removed, nil)
+            case .nameSync:
+                nextSync = index
+                continue
+            default: continue
+            }
+            changes.append(
+                NameChange(event: index, durableFrom: nextSync, name: name, file: file))
+        }
+        return changes.reversed()
     }
 }
 
@@ -136,6 +184,7 @@ private struct Operation: Sendable {
     let event: Int
     /// The event that makes it durable: itself, a later sync, or `Int.max`.
     let durableFrom: Int
+    let file: Int
     let effect: Effect
 
     /// True if a cut before event `cut` may find the effect on the disk.
@@ -145,23 +194,31 @@ private struct Operation: Sendable {
 
     static func all(of trace: WriteTrace) -> [Operation] {
         var operations: [Operation] = []
-        var nextSync = Int.max
+        var nextSyncs: [Int: Int] = [:]
         for (index, event) in trace.events.enumerated().reversed() {
+            let file = trace.files[index]
+            let nextSync = nextSyncs[file] ?? Int.max
+            let (effect, durableFrom): (Effect, Int)
             switch event {
             case .write(let offset, let bytes):
-                operations.append(
-                    Operation(event: index, durableFrom: nextSync, effect: .write(offset, bytes)))
+                (effect, durableFrom) = (.write(offset, bytes), nextSync)
             case .synchronousWrite(let offset, let bytes):
-                operations.append(
-                    Operation(event: index, durableFrom: index, effect: .write(offset, bytes)))
+                (effect, durableFrom) = (.write(offset, bytes), index)
+            case .lostWrite(let offset, let bytes):
+                (effect, durableFrom) = (.write(offset, bytes), Int.max)
             case .truncate(let byteCount):
-                operations.append(
-                    Operation(event: index, durableFrom: nextSync, effect: .truncate(byteCount)))
+                (effect, durableFrom) = (.truncate(byteCount), nextSync)
             case .sync:
-                nextSync = index
-            case .output, .name, .nameSync:
-                break
+                nextSyncs[file] = index
+                continue
+            case .failedSync:
+                nextSyncs[file] = nil
+                continue
+            case .output, .name, .removal, .nameSync:
+                continue
             }
+            operations.append(
+                Operation(event: index, durableFrom: durableFrom, file: file, effect: effect))
         }
         return operations.reversed()
     }

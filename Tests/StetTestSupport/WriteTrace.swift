@@ -1,37 +1,41 @@
 import FoundationEssentials
 
-/// What a child process wrote to its data file, when it synced it, and what it acknowledged: the
-/// trace of the recorder in `Tests/CStetRecorder`, in the order of the calls.
+/// What child processes wrote to the files of a store, when they synced them, and what they
+/// acknowledged: the trace of the recorder in `Tests/CStetRecorder`, in the order of the calls.
 package struct WriteTrace: Hashable, Sendable {
-    /// One successful call of the recorded process.
+    /// One successful call of a recorded process.
     package enum Event: Hashable, Sendable {
         /// Bytes written at `offset`; a power cut may lose them until the next ``sync``.
         case write(offset: Int, bytes: ArraySlice<UInt8>)
         /// Bytes written at `offset` through a descriptor with `O_DSYNC`: they are on the disk,
         /// earlier writes need not be.
         case synchronousWrite(offset: Int, bytes: ArraySlice<UInt8>)
-        /// Everything before it is on the disk.
+        /// Bytes written at `offset` by a call that reported an error: later reads may see them,
+        /// and no sync brings them to the disk, where they may be all the same.
+        case lostWrite(offset: Int, bytes: ArraySlice<UInt8>)
+        /// Everything before it in this file is on the disk.
         case sync
+        /// A sync failed: no later one brings what was written before it to the disk.
+        case failedSync
         /// The file was given this size; a power cut may lose that until the next ``sync``.
         case truncate(byteCount: Int)
         /// Bytes written to standard output.
         case output(ArraySlice<UInt8>)
-        /// The file was given its name; a power cut may lose that until the next ``nameSync``.
-        case name
-        /// The directory with the name is on the disk.
+        /// The file was given a name, of which this follows that of the store: empty for its data
+        /// file; a power cut may lose that until the next ``nameSync``.
+        case name(String)
+        /// A name was removed; a power cut may lose that until the next ``nameSync``.
+        case removal(String)
+        /// The directory with the names is on the disk.
         case nameSync
     }
 
     package let events: [Event]
+    /// The number of the file that each event is about, in the order in which they appear.
+    package let files: [Int]
     /// The bytes at the end that are not a whole record: 0 unless the process was killed while it
     /// recorded.
     package let tornByteCount: Int
-
-    /// A trace of these events, as a test writes it by hand.
-    package init(_ events: [Event]) {
-        self.events = events
-        tornByteCount = 0
-    }
 
     /// Reads a trace from a file.
     ///
@@ -45,7 +49,7 @@ package struct WriteTrace: Hashable, Sendable {
     /// A last record that is cut short is ignored, and counted in ``tornByteCount``.
     package init(decoding bytes: [UInt8]) throws(WriteTraceError) {
         var decoder = TraceDecoder(bytes)
-        events = try decoder.decode()
+        (events, files) = try decoder.decode()
         tornByteCount = bytes.count - decoder.position
     }
 }
@@ -94,7 +98,7 @@ extension WriteTrace {
                 hasUnsynced = false
             case .synchronousWrite:
                 if step == .synced { step = .finished }
-            case .name, .nameSync:
+            case .name, .removal, .nameSync, .lostWrite, .failedSync:
                 break
             case .output:
                 guard event.acknowledgement != nil else { continue }
@@ -113,7 +117,7 @@ package struct WriteTraceError: Error, Hashable, Sendable, CustomStringConvertib
         case magic
         /// The record is of a kind that this version does not know.
         case kind
-        /// A record is missing, or two processes share the trace.
+        /// A record of a process is missing.
         case sequence
         /// The offset or the length is outside the range of a trace.
         case range
@@ -129,39 +133,52 @@ package struct WriteTraceError: Error, Hashable, Sendable, CustomStringConvertib
     }
 
     package var description: String {
-        "The trace is not valid: wrong \(code) in the record at byte \(byteOffset). "
-            + "Record one process per trace."
+        "The trace is not valid: wrong \(code) in the record at byte \(byteOffset)."
     }
 }
 
 /// Reads records one after the other; the layout is in `CStetRecorder.h`.
 private struct TraceDecoder {
-    private static let headerByteCount = 32
+    private static let headerByteCount = 48
     private static let magic: UInt32 = 0x4352_5453
     /// Images are built in memory, and no recorded test writes a file of this size.
     private static let maximalFileByteCount: Int64 = 1 << 32
 
     private let bytes: [UInt8]
     private(set) var position = 0
+    /// How many records of each process were read.
+    private var sequences: [UInt64: UInt64] = [:]
+    /// The number of each file that has a name, or never had one.
+    private var numbers: [UInt64: Int] = [:]
+    private var fileCount = 0
+    /// The inode behind each name.
+    private var names: [String: UInt64] = [:]
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    mutating func decode() throws(WriteTraceError) -> [WriteTrace.Event] {
+    mutating func decode() throws(WriteTraceError) -> (events: [WriteTrace.Event], files: [Int]) {
         var events: [WriteTrace.Event] = []
-        while let event = try next(sequence: UInt64(events.count)) { events.append(event) }
-        return events
+        var files: [Int] = []
+        while let (event, file) = try next() {
+            events.append(event)
+            files.append(file)
+        }
+        return (events, files)
     }
 
-    /// The next event, or nil at the end of the last whole record.
-    private mutating func next(sequence: UInt64) throws(WriteTraceError) -> WriteTrace.Event? {
+    /// The next event and its file, or nil at the end of the last whole record.
+    private mutating func next() throws(WriteTraceError) -> (WriteTrace.Event, file: Int)? {
         guard bytes.count - position >= Self.headerByteCount else { return nil }
         guard load(UInt32.self, at: 0) == Self.magic else { throw error(.magic) }
         guard let kind = Kind(rawValue: load(UInt32.self, at: 4)) else { throw error(.kind) }
+        let process = load(UInt64.self, at: 16)
+        let sequence = sequences[process, default: 0]
         guard load(UInt64.self, at: 8) == sequence else { throw error(.sequence) }
-        let offset = load(Int64.self, at: 16)
-        let length = load(Int64.self, at: 24)
+        let inode = load(UInt64.self, at: 24)
+        let offset = load(Int64.self, at: 32)
+        let length = load(Int64.self, at: 40)
         let range = 0...Self.maximalFileByteCount
         guard range.contains(offset), range.contains(length), range.contains(offset + length) else {
             throw error(.range)
@@ -171,22 +188,59 @@ private struct TraceDecoder {
         guard bytes.count - start >= Int(length) else { return nil }
         let payload = bytes[start..<start + Int(length)]
         position = payload.endIndex
-        return switch kind {
-        case .write: .write(offset: Int(offset), bytes: payload)
-        case .synchronousWrite: .synchronousWrite(offset: Int(offset), bytes: payload)
+        sequences[process] = sequence + 1
+        let event = Self.event(kind, Int(offset), payload)
+        let file = number(ofFile: inode)
+        noteName(event, inode)
+        return (event, file)
+    }
+
+    private static func event(
+        _ kind: Kind, _ offset: Int, _ payload: ArraySlice<UInt8>
+    ) -> WriteTrace.Event {
+        switch kind {
+        case .write: .write(offset: offset, bytes: payload)
+        case .synchronousWrite: .synchronousWrite(offset: offset, bytes: payload)
         case .sync: .sync
-        case .truncate: .truncate(byteCount: Int(offset))
+        case .truncate: .truncate(byteCount: offset)
         case .output: .output(payload)
-        case .name: .name
+        case .name: .name(String(decoding: payload, as: UTF8.self))
         case .nameSync: .nameSync
+        case .removal: .removal(String(decoding: payload, as: UTF8.self))
+        case .lostWrite: .lostWrite(offset: offset, bytes: payload)
+        case .failedSync: .failedSync
         }
+    }
+
+    private mutating func number(ofFile inode: UInt64) -> Int {
+        if let number = numbers[inode] { return number }
+        fileCount += 1
+        numbers[inode] = fileCount - 1
+        return fileCount - 1
+    }
+
+    /// A file that has lost its name is gone, and another may get its inode.
+    private mutating func noteName(_ event: WriteTrace.Event, _ inode: UInt64) {
+        let name: String
+        var present: UInt64?
+        switch event {
+        case .name(let given): (name, present) = (given, inode)
+        case .removal(let removed): name = removed
+        default: return
+        }
+        if let former = names[name], former != present { numbers[former] = nil }
+        if present == nil { numbers[inode] = nil }
+        names[name] = present
     }
 
     private enum Kind: UInt32 {
         case write = 1
-        case sync, synchronousWrite, truncate, output, name, nameSync
+        case sync, synchronousWrite, truncate, output, name, nameSync, removal, lostWrite
+        case failedSync
 
-        var hasPayload: Bool { [.write, .synchronousWrite, .output].contains(self) }
+        var hasPayload: Bool {
+            [.write, .synchronousWrite, .lostWrite, .output, .name, .removal].contains(self)
+        }
     }
 
     private func load<Number: FixedWidthInteger & BitwiseCopyable>(_: Number.Type, at offset: Int)

@@ -286,6 +286,26 @@ private struct Interruption: Error {}
         #expect(try store.verify().problems == [])
     }
 
+    /// As a process leaves it that is killed after it has made the copy.
+    @Test func aCopyThatHasTheEarlierModelsIsMigrated() throws {
+        try make()
+        let store = try Store.open(at: path, for: Version1.Person.self)
+        _ = try store.file.copy(to: "\(path).migrating-2")
+        store.close()
+        let plan = MigrationPlan(
+            .version(Version1.Person.self),
+            .version(Version2.Person.self) { step in
+                try step.forEach(Version1.Person.self, Version2.Person.self) { old, new in
+                    new.name = "\(old.first) \(old.last)"
+                }
+            })
+        let migrated = try Store.open(at: path, migrating: plan)
+        #expect(
+            try migrated.context().fetch(Version2.Person.self).map(\.name).sorted()
+                == ["F1 L1", "F2 L2", "F3 L3"])
+        #expect(!names.contains { $0.contains("migrating") })
+    }
+
     @Test func whatOthersSaveMeanwhileIsMigratedToo() throws {
         try make()
         let path = path

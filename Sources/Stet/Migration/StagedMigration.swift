@@ -83,19 +83,21 @@ struct StagedMigration {
     private func target(_ version: Int, _ source: Store, _ base: Head) throws -> Store {
         let copy = copyPath(version)
         let isLenient = plan.versions[version].step != nil
-        if try StoreFile.isThere(copy) {
-            // All who open the copy share this: its commits are those of a migration.
-            var configuration = configuration
-            configuration.isMigration = true
-            let present = try? StoreFile.open(at: copy, configuration.ofFile)
-            if let present, try present.extends(try source.file.read { try $0.head() }) {
-                return try open(copy, version, isLenient: isLenient)
-            }
-            present?.close()
+        if try StoreFile.isThere(copy), try isContinued(copy, source) {
+            return try open(copy, version, isLenient: isLenient)
         }
         for later in version..<plan.versions.count { remove(later) }
         _ = try source.file.copy(to: copy)
         return try open(copy, version, isLenient: isLenient)
+    }
+
+    /// Whether a copy that an earlier attempt has left goes on from its source.
+    ///
+    /// It is closed when this returns: where the attempt ended early it has the source's models.
+    private func isContinued(_ copy: String, _ source: Store) throws -> Bool {
+        guard let file = try? StoreFile.open(at: copy, configuration.ofFile) else { return false }
+        defer { file.close() }
+        return try file.extends(try source.file.read { try $0.head() })
     }
 
     /// Refuses what the rules and validators of the last version do not allow, and what does not

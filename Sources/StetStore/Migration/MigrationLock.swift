@@ -1,38 +1,31 @@
 import Glibc
 import StetLMDB
+import Synchronization
 
 /// Lets one migration of a store with code happen at a time, over all processes.
-package struct MigrationLock {
-    private let descriptor: Int32
-    private let path: String
+///
+/// State: the threads that have one, guarded by their mutex.
+package final class MigrationLock: Sendable {
+    private static let holders = Mutex<[pthread_t: String]>([:])
+
+    private let lease: FileLease
+    private let thread = pthread_self()
 
     /// Waits until nobody else has it.
     ///
-    /// - Throws: `StoreError` when its file cannot be made.
+    /// Traps when this thread has it, which would wait for itself.
+    ///
+    /// - Throws: `StoreError` when the file of the store cannot be opened.
     package init(_ store: String) throws {
-        path = "\(store).migrating"
-        while true {
-            let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-            guard descriptor >= 0 else {
-                throw StoreError(LMDBError(.create, code: errno, path: path))
-            }
-            while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
-            // Who had it before has removed its file.
-            var mine = stat()
-            var present = stat()
-            if fstat(descriptor, &mine) == 0, stat(path, &present) == 0,
-                mine.st_ino == present.st_ino
-            {
-                self.descriptor = descriptor
-                return
-            }
-            close(descriptor)
-        }
+        let holder = Self.holders.withLock { [thread] in $0[thread] }
+        trap(unless: holder != store, "The migration of \(store) opens the store to migrate it.")
+        do { lease = try FileLease.migration(ofFileAt: store) } catch { throw StoreError(error) }
+        Self.holders.withLock { [thread] in $0[thread] = store }
     }
 
     /// Gives it to whoever waits.
     package func release() {
-        unlink(path)
-        close(descriptor)
+        Self.holders.withLock { [thread] in $0[thread] = nil }
+        lease.end()
     }
 }

@@ -30,20 +30,41 @@ struct SchemaUpdate {
         journal = Journal(table: table)
     }
 
+    /// Does what a migration can do beside others, and reports how far it is.
+    ///
+    /// Nobody waits for it, and the caller holds no lock: what is told of the progress is code of
+    /// the user, which may open the store itself.
+    func prepare() throws {
+        guard let declared else { return }
+        let history = try environment.read { try journal.schemaHistory(in: $0) }
+        guard let migration = try migration(to: declared, after: history) else { return }
+        try IndexBuild(migration, after: history, journal, configuration.progress)
+            .run(in: environment)
+    }
+
     /// Returns the schemas of the store, the last of which is that of the declared models: if it is
     /// not, the store is migrated first, durably.
     func run() throws -> SchemaHistory {
         while true {
             let history = try environment.read { try journal.schemaHistory(in: $0) }
             guard let declared else { return history }
-            let comparison = try declared.comparison(with: history.current)
-            try StoreFile.refuseMismatch(comparison, environment.path)
-            try Self.refuseEarlier(declared, history, environment.path)
-            guard let migration = try comparison.migration() else {
+            guard let migration = try migration(to: declared, after: history) else {
+                let comparison = try declared.comparison(with: history.current)
                 return try renew(comparison.schema, history)
             }
             try migrate(history, migration)
         }
+    }
+
+    /// The migration that leads from the store's schema to that of declared models; nil when none
+    /// is needed.
+    private func migration(
+        to declared: DeclaredModels, after history: SchemaHistory
+    ) throws -> Migration? {
+        let comparison = try declared.comparison(with: history.current)
+        try StoreFile.refuseMismatch(comparison, environment.path)
+        try Self.refuseEarlier(declared, history, environment.path)
+        return try comparison.migration()
     }
 
     /// Stores what has changed in a schema beside the meaning of its bytes: rules, stamps.
@@ -90,7 +111,8 @@ struct SchemaUpdate {
 
     /// Migrates the store in one commit, unless somebody else has done so meanwhile.
     private func migrate(_ history: SchemaHistory, _ migration: Migration) throws {
-        let build = IndexBuild(migration, after: history, journal, configuration.progress)
+        // Most of it is done, unless somebody has saved since.
+        let build = IndexBuild(migration, after: history, journal, nil)
         try build.run(in: environment)
         try environment.writeGrowing { transaction in
             var head = try Head.read(in: transaction.reading)

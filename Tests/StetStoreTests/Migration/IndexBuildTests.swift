@@ -64,6 +64,44 @@ struct IndexBuildTests {
         #expect(reports.withLock { $0 } == [10_000, 20_000, 25_000])
     }
 
+    @Test func whoIsToldOfTheProgressMayOpenTheStore() throws {
+        let counts = Mutex<[Int]>([])
+        let directory = directory
+        let file = try open(Self.added) { _, _, _ in
+            // On this thread, and on another one that this one waits for.
+            for isElsewhere in [false, true] {
+                let look: @Sendable () throws -> Void = {
+                    let file = try StoreFile.open(
+                        at: directory.file(),
+                        schema: try Schema(entities: [note(.title, .rating)]), .small())
+                    let count = try file.verify().objectCount
+                    counts.withLock { $0.append(count) }
+                }
+                if isElsewhere { try onThread(look) } else { try look() }
+            }
+        }
+        #expect(file.schema.revision == 2)
+        #expect(counts.withLock { $0 } == Array(repeating: Self.count, count: 6))
+        #expect(try file.verify().problems == [])
+    }
+
+    @Test func whoIsToldOfTheProgressMayKeepTheStoreOpenWithItsEarlierModels() throws {
+        let kept = Mutex<StoreFile?>(nil)
+        let directory = directory
+        let error = thrown(StoreError.self) {
+            try open(Self.added) { _, _, _ in
+                let file = try StoreFile.open(
+                    at: directory.file(), schema: try Schema(entities: [note(.title, .rating)]),
+                    .small())
+                kept.withLock { $0 = file }
+            }
+        }
+        #expect(error?.code == .modelMismatch)
+        let file = try #require(kept.withLock { $0 })
+        #expect(file.schema.revision == 1)
+        #expect(try file.verify().problems == [])
+    }
+
     @Test func whatIsSavedMeanwhileIsInTheIndex() throws {
         #expect(throws: Interruption.self) {
             try open(Self.added) { _, _, _ in throw Interruption() }

@@ -83,7 +83,7 @@ import Testing
             default: false
             }
         }
-        #expect(order.prefix(2) == [.name, .nameSync] && order.count == 3)
+        #expect(order.prefix(2) == [.name(""), .nameSync] && order.count == 3)
         let images = PowerCutImages(trace, seed: 1, count: 100)
         let written = try (0..<100).map { try images.write($0, to: directory.file("image-\($0)")) }
         #expect(Set(written.map(\.hasName)) == [true, false])

@@ -1,9 +1,9 @@
-import StetLMDB
 import Foundation
+import Synchronization
 
 /// Runs `body` on a thread of its own that Linux lets reach only the files that user 65534 may
 /// reach, as root may do; for other users the thread keeps its own rights.
-func withRightsOfNobody<Value: Sendable>(
+package func withRightsOfNobody<Value: Sendable>(
     _ body: @escaping @Sendable () throws -> Value
 ) throws -> Value {
     try onThread {
@@ -15,7 +15,7 @@ func withRightsOfNobody<Value: Sendable>(
 
 /// Runs `body` on a thread that sees `directory` mounted for reading only; nil where this process
 /// may not mount.
-func withReadOnlyMount<Value: Sendable>(
+package func withReadOnlyMount<Value: Sendable>(
     of directory: String, _ body: @escaping @Sendable () throws -> Value
 ) throws -> Value? {
     try onThread {
@@ -41,7 +41,8 @@ private func function<Function>(_ name: String, as type: Function.Type) -> Funct
     return unsafeBitCast(symbol, to: type)
 }
 
-private func onThread<Value: Sendable>(
+/// Runs `body` on a thread of its own, and waits for its end.
+package func onThread<Value: Sendable>(
     _ body: @escaping @Sendable () throws -> Value
 ) throws -> Value {
     let outcome = Outcome<Value>()
@@ -56,5 +57,5 @@ private func onThread<Value: Sendable>(
 }
 
 private final class Outcome<Value: Sendable>: Sendable {
-    let value = Monitor<Result<Value, any Error>?>(nil)
+    let value = Mutex<Result<Value, any Error>?>(nil)
 }

@@ -1,0 +1,133 @@
+import Foundation
+import StetStore
+
+/// A line in which a process of the campaign says what the store has promised it, or what it is
+/// about to ask for.
+enum Promise {
+    /// A commit has returned.
+    case committed(Acknowledgement)
+    /// A commit failed, and is called not committed.
+    case refused(token: UInt64)
+    /// The journal is to begin after this revision, and now does.
+    case trimming(Revision)
+    case trimmed(Revision)
+    /// The commits up to a revision have no value of a property any more but that of then.
+    case redacted(RedactionRequest, through: Revision)
+    /// A copy is to be made, and is there; its name, as it follows that of the store.
+    case copying(String)
+    case copied(String)
+    /// The store has later models.
+    case migrated
+
+    /// Reads a line that begins with `ack`; nil for anything else.
+    init?(_ line: String) {
+        if let acknowledgement = Acknowledgement(line) {
+            self = .committed(acknowledgement)
+            return
+        }
+        let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
+        guard words.count > 1, words[0] == "ack" else { return nil }
+        let numbers = words.dropFirst(2).map { UInt64($0) ?? 0 }
+        switch (words[1], words.count) {
+        case ("refused", 3): self = .refused(token: numbers[0])
+        case ("trimming", 3): self = .trimming(Revision(numbers[0]))
+        case ("trimmed", 3): self = .trimmed(Revision(numbers[0]))
+        case ("redacted", 7):
+            self = .redacted(
+                RedactionRequest(
+                    entity: EntityNumber(numbers[0]),
+                    object: ObjectID(high: numbers[1], low: numbers[2]),
+                    slots: [Slot(numbers[3])]),
+                through: Revision(numbers[4]))
+        case ("copying", 3): self = .copying(words[2])
+        case ("copied", 3): self = .copied(words[2])
+        case ("migrated", 2): self = .migrated
+        default: return nil
+        }
+    }
+
+    /// The line.
+    var line: String {
+        switch self {
+        case .committed(let acknowledgement): "\(acknowledgement)"
+        case .refused(let token): "ack refused \(token)"
+        case .trimming(let revision): "ack trimming \(revision)"
+        case .trimmed(let revision): "ack trimmed \(revision)"
+        case .redacted(let request, let revision):
+            "ack redacted \(request.entity.rawValue) \(request.object.high) \(request.object.low) "
+                + "\(request.slots[0].index) \(revision)"
+        case .copying(let name): "ack copying \(name)"
+        case .copied(let name): "ack copied \(name)"
+        case .migrated: "ack migrated"
+        }
+    }
+
+    /// Reads a file of lines.
+    static func read(_ path: String) throws -> [Promise] {
+        try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap {
+            Promise(String($0))
+        }
+    }
+}
+
+extension StoreFile {
+    /// What the store does not keep of the first `count` promises; nil when it keeps all.
+    func broken(_ promises: [Promise], count: Int) throws -> String? {
+        let (head, floor) = try read { (try $0.head().revision, try $0.floor()) }
+        var asked = Revision.zero
+        for case .trimming(let revision) in promises { asked = max(asked, revision) }
+        if floor > asked { return "trimmed up to \(floor), though \(asked) was asked for" }
+        var lost: [Acknowledgement] = []
+        var refused: Set<UInt64> = []
+        for promise in promises.prefix(count) {
+            switch promise {
+            case .committed(let acknowledgement):
+                if try !hasCommit(acknowledgement, floor, head) { lost.append(acknowledgement) }
+            case .refused(let token): refused.insert(token)
+            case .trimmed(let revision) where floor < revision:
+                return "the trim up to \(revision) is lost; the journal begins after \(floor)"
+            case .redacted(let request, let revision):
+                // The value of then may have been replaced since: one commit keeps it.
+                let former = try values(of: request).filter { $0 <= revision }
+                if former.count > 1 { return "redacted values are in commits \(former)" }
+            case .migrated where schema.revision == 1: return "the migration is lost"
+            case .trimming, .trimmed, .copying, .copied, .migrated: break
+            }
+        }
+        if !lost.isEmpty { return "lost \(lost.count) of \(count): \(lost[0])" }
+        return try isThere(refused, floor, head).map { "refused, and yet commit \($0)" }
+    }
+
+    private func hasCommit(
+        _ acknowledgement: Acknowledgement, _ floor: Revision, _ head: Revision
+    ) throws -> Bool {
+        let revision = acknowledgement.revision
+        guard revision <= head, revision > .zero else { return false }
+        if revision <= floor { return true }
+        return try read { try $0.commit(revision).id.token } == acknowledgement.token
+    }
+
+    /// The commits that a redaction would take values out of.
+    private func values(of request: RedactionRequest) throws -> [Revision] {
+        do {
+            return try redactionPlan(request).revisions
+        } catch let error as StoreError where [.notFound, .valueInUse].contains(error.code) {
+            return []
+        }
+    }
+
+    /// A commit with one of these tokens.
+    private func isThere(
+        _ tokens: Set<UInt64>, _ floor: Revision, _ head: Revision
+    ) throws -> Revision? {
+        if tokens.isEmpty { return nil }
+        return try read { reader in
+            var revision = floor
+            while revision < head {
+                revision = revision.next
+                if tokens.contains(try reader.commit(revision).id.token) { return revision }
+            }
+            return nil
+        }
+    }
+}
