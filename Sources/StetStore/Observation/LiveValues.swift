@@ -40,6 +40,8 @@ package struct LiveValues {
         _ backlog: FeedReader.Backlog, since revision: Revision, _ state: QueryState
     ) throws -> Step {
         if let gap = backlog.gap { return .run(gap) }
+        // The ring may have commits that the journal has not.
+        if try revision < state.reader.floor() { return .run("commits were trimmed") }
         if query.limit != nil || query.offset > 0 || query.after != nil {
             return .run("the query has a page")
         }

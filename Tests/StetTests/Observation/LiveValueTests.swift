@@ -105,6 +105,17 @@ import Testing
         #expect(before.statistics.rerunCounts["values were redacted"] == 1)
     }
 
+    @Test func aValueIsReadAgainWhenTheStateBeforeWasTrimmed() throws {
+        let sum = store.observe(store.fetch(Article.self)).sum(\.rating)
+        var sums = sum.makeAsyncIterator()
+        #expect(try sums.poll()?.value == 3)
+        for rating in 2...5 { try rate(ids[0], rating) }
+        // The ring has the commits still.
+        try store.requestTrim(before: 4).confirm()
+        #expect(try sums.poll() == ValueUpdate(value: 8, revision: 5))
+        #expect(sum.statistics.rerunCount == 2)
+    }
+
     @Test func aValueIsNotWokenByPropertiesThatItDoesNotRead() async throws {
         let live = store.observe(store.fetch(Article.self) { $0.rating > 1 }.sorted(by: \.title))
         let task = Task {
