@@ -122,7 +122,9 @@ struct Verification: ~Copyable {
         try compareRelationships()
         try compareIndexes()
         try compareStacks()
-        try compareSubscriptions(upTo: head.revision)
+        let floor = floor?.revision ?? .zero
+        try SubscriptionTable.problems(after: floor, upTo: head.revision, in: transaction)
+            .forEach { note($0) }
         return report
     }
 

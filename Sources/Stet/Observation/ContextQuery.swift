@@ -10,8 +10,8 @@ public import StetStore
 ///
 /// The first update is the present result; another one follows after each turn of the context's
 /// isolation that has changed it: by an edit, a rollback, a save, a refresh, and with `follows` by
-/// the commits of others; and one when a conflict begins or ceases to keep the context from following.
-/// The query runs for each of them. The sequence and its iterator belong to
+/// the commits of others; and one when a conflict begins or ceases to keep the context from
+/// following. The query runs for each of them. The sequence and its iterator belong to
 /// the isolation of the context, and keep the context alive. The sequence ends when the task that
 /// iterates is cancelled.
 public struct ContextQuery<M: Model>: AsyncSequence {
@@ -146,9 +146,9 @@ extension ManagedContext {
     ///
     /// The observer refreshes the context between turns of its isolation once others have
     /// committed, by the merge policy. Where the policy is `.fail` and others have changed an
-    /// object with pending changes, the context stays where it is, and `ContextUpdate.conflict` says
-    /// why; a rollback, or a refresh by another merge policy, lets it go on. It also waits for the
-    /// end of an `edit` and of a save on its way.
+    /// object with pending changes, the context stays where it is, and `ContextUpdate.conflict`
+    /// says why; a rollback, or a refresh by another merge policy, lets it go on. It also waits for
+    /// the end of an `edit` and of a save on its way.
     public var follows: Bool {
         get { core.settings.follows }
         set {

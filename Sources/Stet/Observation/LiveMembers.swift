@@ -10,9 +10,9 @@ public import StetStore
 /// ```
 ///
 /// Those of an ordered relationship come in their order, else in that of their ids. It follows the
-/// store like a ``LiveQuery``, and reads the members again, in O(members), when a commit has changed
-/// an object of their model or their links. Where only some members are asked for, or in another
-/// order, observe a query instead: `store.fetch(Song.self) { $0.playlist?.id == id }`.
+/// store like a ``LiveQuery``, and reads the members again, in O(members), when a commit has
+/// changed an object of their model or their links. Where only some members are asked for, or in
+/// another order, observe a query instead: `store.fetch(Song.self) { $0.playlist?.id == id }`.
 public struct LiveMembers<Member: Model>: AsyncSequence, Sendable {
     /// An update.
     public typealias Element = QueryUpdate<Member>

@@ -8,11 +8,11 @@ public import StetStore
 /// ```
 ///
 /// It follows the store like a ``LiveQuery``, but for changes of properties that neither the query
-/// nor the value reads, which do not wake the observer. The new value follows from the changes of the
-/// model's own objects, and no object is kept. All values are read again where the last one does not
-/// tell the next: when the only least or greatest value goes, for sums of floating-point numbers and
-/// of decimals, which round, for queries with a page or that read other objects, and when values
-/// were redacted; `statistics` counts both.
+/// nor the value reads, which do not wake the observer. The new value follows from the changes of
+/// the model's own objects, and no object is kept. All values are read again where the last one
+/// does not tell the next: when the only least or greatest value goes, for sums of floating-point
+/// numbers and of decimals, which round, for queries with a page or that read other objects, and
+/// when values were redacted; `statistics` counts both.
 public struct LiveValue<M: Model, Value: Equatable & Sendable>: AsyncSequence, Sendable {
     /// An update.
     public typealias Element = ValueUpdate<Value>

@@ -108,9 +108,10 @@ public struct Subscription<Element: Sendable>: Sendable {
     /// together with the new position, as one commit.
     ///
     /// The edits are saved exactly once for each element, also when a save fails or a process is
-    /// killed. A closure that edits nothing moves the position alone. The closure may run several times for
-    /// an element before its edits are saved: when others have saved what they are based on, when
-    /// it throws, or when the process ends. It does not save, which traps, and keeps no object.
+    /// killed. A closure that edits nothing moves the position alone. The closure may run several
+    /// times for an element before its edits are saved: when others have saved what they are based
+    /// on, when it throws, or when the process ends. It does not save, which traps, and keeps no
+    /// object.
     ///
     /// - Parameters:
     ///   - author: who makes the commits; nil for commits that are on no undo stack.
