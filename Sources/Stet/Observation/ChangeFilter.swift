@@ -1,8 +1,8 @@
 import StetStore
 
-/// The changes of a model that an observer asks for.
+/// The filter of an observer: the changes of a model that it wants.
 struct ChangeFilter<M: Model>: Sendable {
-    /// The part of the filter that the headers of changes answer, by which feeds are routed.
+    /// The part of the filter that the headers of changes decide, by which feeds are routed.
     var interest: FeedInterest
     /// The names of the properties and relationships; nil for all.
     private var names: Set<String>?
@@ -20,7 +20,7 @@ struct ChangeFilter<M: Model>: Sendable {
         interest = FeedInterest(inEntity: entity, of: schema)
     }
 
-    /// Leaves only changes of these properties, among those that it had.
+    /// Restricts the filter to changes of some properties, in addition to its earlier restrictions.
     mutating func narrow(to properties: [FeedProperty]) {
         let wanted = Set(properties.map(\.name))
         names = names?.intersection(wanted) ?? wanted
@@ -31,7 +31,7 @@ struct ChangeFilter<M: Model>: Sendable {
 
     // MARK: Filtering
 
-    /// The changes of a commit that are asked for, in ascending order of id.
+    /// Returns the wanted changes of a commit, in ascending order of id.
     func changes(of commit: Commit, in store: Store) throws -> [Change<M>] {
         guard isWantedCause(commit.cause), !excluded.contains(where: { $0.contains(commit) })
         else { return [] }
@@ -65,7 +65,7 @@ struct ChangeFilter<M: Model>: Sendable {
             || change.relationships.contains { names.contains($0.name) }
     }
 
-    /// The change with what is asked for beside its values; nil where the condition is not
+    /// Returns the change with the snapshots that the observer wants; nil when the condition is not
     /// satisfied.
     private func complete(_ change: Change<M>, _ states: ChangeStates) throws -> Change<M>? {
         guard
@@ -85,13 +85,13 @@ struct ChangeFilter<M: Model>: Sendable {
     }
 }
 
-/// The states before and after a commit, as a read sees them.
+/// The states before and after a commit, within one read.
 private struct ChangeStates {
     let old: ObjectStates
     let new: ObjectStates
 }
 
-/// A property as observers name it: an attribute, a reference, or a relationship to many.
+/// A property as observers name it: an attribute, a reference, or a to-many relationship.
 struct FeedProperty {
     let name: String
     /// The slot of an attribute or a reference; nil for a relationship.
@@ -143,7 +143,7 @@ extension QueryExpression: PropertyField {
     fileprivate var propertySlot: Slot? { node.propertySlot }
 }
 
-/// A relationship to many, whatever its members are.
+/// A to-many relationship, whatever the type of its members.
 private protocol RelationshipField {
     var relationship: Int { get }
 }
@@ -151,7 +151,7 @@ private protocol RelationshipField {
 extension ToManyField: RelationshipField {}
 
 extension QueryNode {
-    /// The slot of a property of the object that is asked about; nil for anything else.
+    /// The slot of a property of the queried object; nil for any other expression.
     fileprivate var propertySlot: Slot? {
         if case .property(.root, let slot) = self { slot } else { nil }
     }

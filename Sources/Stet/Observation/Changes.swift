@@ -2,9 +2,9 @@ public import StetStore
 
 /// The changes that one commit has made to objects of a model.
 public struct ChangeEvent<M: Model>: Sendable, Equatable {
-    /// The commit, whole: who made it, when, why, and what else it changed.
+    /// The whole commit: its author, time and cause, and all its changes.
     public let commit: Commit
-    /// The changes that were asked for, in ascending order of id; at least one.
+    /// The wanted changes, in ascending order of id; at least one.
     public let changes: [Change<M>]
 
     /// The number of the commit.
@@ -18,10 +18,10 @@ public enum ConditionSide: Hashable, Sendable, CaseIterable {
     /// The state before the change and the state after it: neither an insert nor a delete.
     case both
     /// The state after the change, but not the state before it: the object begins to satisfy the
-    /// condition, or is inserted so.
+    /// condition, or is inserted with it satisfied.
     case entering
     /// The state before the change, but not the state after it: the object ceases to satisfy the
-    /// condition, or is deleted.
+    /// condition, or is deleted while it satisfies it.
     case leaving
 
     func holds(old: () throws -> Bool, new: () throws -> Bool) rethrows -> Bool {
@@ -34,12 +34,12 @@ public enum ConditionSide: Hashable, Sendable, CaseIterable {
     }
 }
 
-/// The changes of the objects of one model, commit by commit, in order, once, whichever process
-/// makes them.
+/// The changes of the objects of one model, commit by commit, in order, each once, whichever
+/// process makes them.
 ///
-/// An element has all changes of one commit that are asked for; commits without any are left out.
-/// An update that writes the values that were there is no change. Methods narrow the sequence down;
-/// each can be called several times, and a change must pass all of them.
+/// An element contains all wanted changes of one commit; commits without any are left out. An
+/// update that writes equal values is not a change. Methods narrow the sequence down; each can be
+/// called several times, and a change must pass all of them.
 ///
 /// ```swift
 /// let ratings = store.changes(of: Article.self, after: .beginning)
@@ -47,7 +47,8 @@ public enum ConditionSide: Hashable, Sendable, CaseIterable {
 /// ```
 ///
 /// A slow observer is served from the journal without noticing. The sequence ends when the store is
-/// closed, once the observer has seen what there was, or when the task that iterates is cancelled.
+/// closed, after the observer has received the existing changes, or when the task that iterates is
+/// cancelled.
 public struct Changes<M: Model>: AsyncSequence, Sendable {
     let store: Store
     let start: FeedStart
@@ -59,7 +60,7 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
         filter = ChangeFilter(store)
     }
 
-    /// Creates an observer of its own, which begins where the sequence begins.
+    /// Creates an independent iterator that begins where the sequence begins.
     public func makeAsyncIterator() -> Iterator {
         Iterator(
             store: store, filter: filter,
@@ -68,7 +69,7 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
 
     // MARK: Narrowing down
 
-    /// Returns the changes of some objects only.
+    /// Returns only the changes of some objects.
     public func objects(_ ids: some Sequence<ObjectID>) -> Changes {
         changed { filter in
             let ids = Set(ids)
@@ -79,8 +80,8 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
     /// Returns the inserts, the deletes and those updates that change one of some properties:
     /// `.properties(\.title, \.tags)`.
     ///
-    /// A relationship to many is one when it is changed by links: between many and many, or without
-    /// an inverse. Where members refer to the object, observe that reference.
+    /// A to-many relationship counts as a property when links change it: when it is many-to-many or
+    /// has no inverse. Where members refer to the object, observe that reference.
     ///
     /// - Precondition: each is a property of the model.
     public func properties(_ properties: PartialKeyPath<M.Fields>...) -> Changes {
@@ -98,9 +99,9 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
         }
     }
 
-    /// Returns the changes of commits whose cause passes a test: undos, say.
+    /// Returns the changes of commits whose cause passes a test, such as undos.
     ///
-    /// - Parameter isWanted: is asked by the task that iterates.
+    /// - Parameter isWanted: the test, which runs on the task that iterates.
     /// - Returns: the changes of those commits.
     public func causes(where isWanted: @escaping @Sendable (Cause) -> Bool) -> Changes {
         changed { filter in
@@ -109,7 +110,7 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
         }
     }
 
-    /// Returns the changes without those that a context saves.
+    /// Returns the changes except those that a context saves.
     ///
     /// Undos and redos of its commits are commits of the store, and are delivered.
     public func excluding(_ context: ManagedContext) -> Changes {
@@ -138,16 +139,16 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
         fileprivate let filter: ChangeFilter<M>
         fileprivate var reader: FeedReader
 
-        /// Returns the next commit with changes that are asked for, or nil when the store was
-        /// closed or the task cancelled.
+        /// Returns the next commit with wanted changes, or nil when the store was closed or the
+        /// task cancelled.
         ///
         /// When it throws, the position has not moved.
         ///
         /// - Throws: `StoreError` when the journal cannot be read: `.historyTrimmed`, with the
-        ///   revision that the journal begins after, when a commit that comes next was trimmed, or
-        ///   the state that the condition asks for; `.noSuchRevision` for a start beyond the last
-        ///   commit; `.noThread`. `SnapshotTooOldError` when the condition asks for members, and
-        ///   too much has changed since the commit.
+        ///   revision that the journal begins after, when the next commit, or the state that the
+        ///   condition reads, was trimmed; `.noSuchRevision` for a start beyond the last commit;
+        ///   `.noThread`. `SnapshotTooOldError` when the condition reads members, and too much has
+        ///   changed since the commit.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> ChangeEvent<M>? {

@@ -1,18 +1,18 @@
 public import StetStore
 
-/// The result of a query as a context sees it, with its pending changes, as it changes: for lists
-/// that are edited.
+/// The changing result of a query of a context, including its pending changes: for lists that are
+/// edited.
 ///
 /// ```swift
 /// let list = context.fetch(Article.self) { $0.rating >= 3 }.sorted(by: \.title)
 /// for try await update in context.observe(list) { rows = update.objects }
 /// ```
 ///
-/// The first update is the present result; another one follows after each turn of the context's
-/// isolation that has changed it: by an edit, a rollback, a save, a refresh, and with `follows` by
-/// the commits of others; and one when a conflict begins or ceases to keep the context from
-/// following. The query runs for each of them. The sequence and its iterator belong to
-/// the isolation of the context, and keep the context alive. The sequence ends when the task that
+/// The first update is the current result. Another one follows after each turn of the context's
+/// isolation that has changed the result: by an edit, a rollback, a save, a refresh and, with
+/// `follows`, by the commits of others; and when a conflict begins or ceases to keep the context
+/// from following. The query runs for each update. The sequence and its iterator belong to the
+/// isolation of the context, and keep the context alive. The sequence ends when the task that
 /// iterates is cancelled.
 public struct ContextQuery<M: Model>: AsyncSequence {
     /// An update.
@@ -22,7 +22,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
 
     init(_ query: Fetch<M>) { self.query = query }
 
-    /// Creates an observer of its own, whose first update is the result at that time.
+    /// Creates an independent iterator, whose first update is the result at that time.
     public func makeAsyncIterator() -> Iterator { Iterator(query) }
 
     /// The position of one observer.
@@ -45,9 +45,9 @@ public struct ContextQuery<M: Model>: AsyncSequence {
         /// Returns the result after the next turn that changes it, or nil when the task was
         /// cancelled.
         ///
-        /// - Throws: `StoreError`; `SnapshotTooOldError` when the query asks an index or a
+        /// - Throws: `StoreError`; `SnapshotTooOldError` when the query reads an index or a
         ///   relationship, and too much has changed since the context's revision.
-        /// - Complexity: that of the query, and O(result).
+        /// - Complexity: as the query, plus O(result).
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws -> ContextUpdate<M>? {
@@ -60,8 +60,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
             return nil
         }
 
-        /// Returns the result after what has changed since the last call, or nil when it is as it
-        /// was.
+        /// Returns the result after the changes since the last call, or nil when it is unchanged.
         package mutating func poll() throws -> ContextUpdate<M>? {
             if signal.count == seen { return nil }
             let before = conflict
@@ -74,9 +73,9 @@ public struct ContextQuery<M: Model>: AsyncSequence {
             return isWanted ? update : nil
         }
 
-        /// Moves the context to the last commit, where nothing stands in the way.
+        /// Moves the context to the last commit, if nothing prevents it.
         ///
-        /// - Returns: the conflict with pending changes that lets it stay where it is.
+        /// - Returns: the conflict with pending changes that keeps the context where it is.
         private func follow() throws -> ConflictError? {
             following.begin()
             guard core.editDepth == 0, !core.isSaving, core.saves.inFlight == nil else {
@@ -108,31 +107,31 @@ public struct ContextQuery<M: Model>: AsyncSequence {
     }
 }
 
-/// A result of a query of a context, with its difference to the result of the update before.
+/// A result of a context's query, with its difference from the previous update's result.
 public struct ContextUpdate<M: Model> {
     /// The objects, in order, with their pending changes.
     public let objects: [M]
-    /// The revision of the context, on top of which its pending changes are.
+    /// The revision of the context, on which its pending changes are based.
     public let revision: Revision
-    /// The difference to the result before, by ids, with moves associated; for the first update the
-    /// difference to an empty result.
+    /// The difference from the previous result, by ids, with moves associated; for the first
+    /// update, the difference from an empty result.
     public let difference: CollectionDifference<ObjectID>
     /// The conflict of pending changes with commits of others that keeps a context with `follows`
     /// where it is; nil when nothing does.
     public let conflict: ConflictError?
-    /// The objects that were in the result before with other values, in the order of this result.
+    /// The objects that were in the previous result with other values, in the order of this result.
     public let updatedObjects: [ObjectID]
 
     fileprivate var isEmpty: Bool { difference.isEmpty && updatedObjects.isEmpty }
 }
 
 extension ManagedContext {
-    /// Returns the result of a query as this context sees it, as it changes.
+    /// Returns the changing result of a query of this context.
     ///
     /// Iterate on the isolation of the context.
     ///
     /// - Parameter query: a query of this context, made with `fetch`.
-    /// - Returns: a sequence whose first element is the present result.
+    /// - Returns: a sequence whose first element is the current result.
     /// - Precondition: the query is one of this context.
     public func observe<M: Model>(_ query: Fetch<M>) -> ContextQuery<M> {
         trap(
@@ -141,14 +140,14 @@ extension ManagedContext {
         return ContextQuery(query)
     }
 
-    /// True when the context follows the store while one of its queries is observed; false by
+    /// Whether the context follows the store while one of its queries is observed; false by
     /// default.
     ///
-    /// The observer refreshes the context between turns of its isolation once others have
-    /// committed, by the merge policy. Where the policy is `.fail` and others have changed an
-    /// object with pending changes, the context stays where it is, and `ContextUpdate.conflict`
-    /// says why; a rollback, or a refresh by another merge policy, lets it go on. It also waits for
-    /// the end of an `edit` and of a save on its way.
+    /// The observer refreshes the context between turns of its isolation after others have
+    /// committed, by the merge policy. When the policy is `.fail` and others have changed an object
+    /// with pending changes, the context does not move, and `ContextUpdate.conflict` reports why;
+    /// after a rollback, or a refresh with another merge policy, it follows again. It also waits
+    /// for the end of an `edit` and of a save in progress.
     public var follows: Bool {
         get { core.settings.follows }
         set {
@@ -158,7 +157,7 @@ extension ManagedContext {
     }
 }
 
-/// Notes on a signal that the store has moved, as long as it lives.
+/// Sets a signal whenever the store has changed, for as long as it lives.
 ///
 /// State: the task, belongs to the isolation of one context.
 private final class StoreFollowing {

@@ -2,7 +2,7 @@ import StetStore
 
 /// An aggregate of a query's objects that is observed.
 struct LiveAggregate<Result: Equatable & Sendable>: Sendable {
-    /// Asked of each object; nil for objects that are only counted.
+    /// The expression that is evaluated for each object; nil for objects that are only counted.
     let node: QueryNode?
     /// The aggregate of no objects.
     let empty: QueryAccumulator
@@ -18,7 +18,7 @@ struct LiveAggregate<Result: Equatable & Sendable>: Sendable {
     }
 }
 
-/// One observer of an aggregate: a position in the feed of commits, and the aggregate at it.
+/// An observer of an aggregate: a position in the feed of commits, and the aggregate at it.
 ///
 /// State: belongs to one iterator; it has no lock.
 final class AggregateObserver<Result: Equatable & Sendable> {
@@ -49,7 +49,7 @@ final class AggregateObserver<Result: Equatable & Sendable> {
         try await position.next(isolation: actor) { try follow($0, $1) }
     }
 
-    /// Returns the next value, or nil when it is as it was.
+    /// Returns the next value, or nil when it is unchanged.
     func poll() throws -> ValueUpdate<Result>? { try position.poll { try follow($0, $1) } }
 
     private func follow(

@@ -1,7 +1,7 @@
 public import StetStore
 
-/// The members of a relationship of an object, in its order, as they change: an update for the
-/// present members, then one each time that commits have changed them, their order or their values.
+/// The changing members of a relationship of an object, in order: an update with the current
+/// members, then one each time that commits have changed them, their order or their values.
 ///
 /// ```swift
 /// for try await update in store.observe(membersOf: id, in: Playlist.self, \.songs) {
@@ -9,10 +9,10 @@ public import StetStore
 /// }
 /// ```
 ///
-/// Those of an ordered relationship come in their order, else in that of their ids. It follows the
-/// store like a ``LiveQuery``, and reads the members again, in O(members), when a commit has
-/// changed an object of their model or their links. Where only some members are asked for, or in
-/// another order, observe a query instead: `store.fetch(Song.self) { $0.playlist?.id == id }`.
+/// Members of an ordered relationship come in its order, others in ascending order of id. The
+/// sequence follows the store like a ``LiveQuery``, and reads the members again, in O(members),
+/// when a commit has changed an object of their model or their links. To observe only some members,
+/// or another order, observe a query instead: `store.fetch(Song.self) { $0.playlist?.id == id }`.
 public struct LiveMembers<Member: Model>: AsyncSequence, Sendable {
     /// An update.
     public typealias Element = QueryUpdate<Member>
@@ -29,7 +29,7 @@ public struct LiveMembers<Member: Model>: AsyncSequence, Sendable {
         self.relationship = relationship
     }
 
-    /// Creates an observer of its own, whose first update has the members at that time.
+    /// Creates an independent iterator, whose first update contains the members at that time.
     public func makeAsyncIterator() -> Iterator {
         let list = LiveMemberList(of: owner, at: end, relationship: relationship) { row in
             LiveElement<Member>(
@@ -56,7 +56,7 @@ public struct LiveMembers<Member: Model>: AsyncSequence, Sendable {
         /// When it throws, the position has not moved.
         ///
         /// - Throws: `StoreError` when the store cannot be read; `.unreadableValue` for a value
-        ///   that means nothing to its type.
+        ///   that its type cannot represent.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> QueryUpdate<Member>? {
@@ -66,7 +66,7 @@ public struct LiveMembers<Member: Model>: AsyncSequence, Sendable {
             return step.map { QueryUpdate($0) }
         }
 
-        /// Returns the next update, or nil when the members are as they were.
+        /// Returns the next update, or nil when the members are unchanged.
         package mutating func poll() throws -> QueryUpdate<Member>? {
             let isFirst = !hasBegun
             let step = try position.poll { try follow($0, $1, isFirst) }
@@ -88,14 +88,14 @@ public struct LiveMembers<Member: Model>: AsyncSequence, Sendable {
 }
 
 extension Store {
-    /// Returns the members of a relationship of an object, in its order, as they change:
+    /// Returns the changing members of a relationship of an object, in order:
     /// `store.observe(membersOf: id, in: Playlist.self, \.songs)`.
     ///
     /// - Parameters:
     ///   - id: the object, which need not exist.
     ///   - type: the model of the object.
-    ///   - relationship: a relationship to many of the model.
-    /// - Returns: a sequence whose first element has the present members.
+    ///   - relationship: a to-many relationship of the model.
+    /// - Returns: a sequence whose first element contains the current members.
     public func observe<M: Model, Member: Model>(
         membersOf id: ObjectID, in type: M.Type,
         _ relationship: (M.Fields) -> ToManyField<Member>

@@ -1,7 +1,7 @@
 public import StetStore
 
-/// One object as it changes: an update for its present values, then one each time that commits have
-/// changed them.
+/// The changing values of one object: an update with its current values, then one each time that
+/// commits have changed them.
 ///
 /// ```swift
 /// for try await update in store.observe(Article.self, id: id) {
@@ -10,8 +10,8 @@ public import StetStore
 /// ```
 ///
 /// It follows the store like a ``LiveQuery``: nothing is read while nobody awaits the next update,
-/// commits that are made meanwhile are one, and commits that do not change the object do not wake
-/// the observer. An object that is deleted may come back, by an undo.
+/// commits between two updates are combined, and commits that do not change the object do not wake
+/// the observer. A deleted object may exist again after an undo.
 public struct LiveObject<M: Model>: AsyncSequence, Sendable {
     /// An update.
     public typealias Element = ObjectUpdate<M>
@@ -24,7 +24,7 @@ public struct LiveObject<M: Model>: AsyncSequence, Sendable {
         self.id = id
     }
 
-    /// Creates an observer of its own, whose first update has the values at that time.
+    /// Creates an independent iterator, whose first update contains the values at that time.
     public func makeAsyncIterator() -> Iterator { Iterator(store, id) }
 
     /// The position of one observer.
@@ -32,7 +32,7 @@ public struct LiveObject<M: Model>: AsyncSequence, Sendable {
         private let id: ObjectID
         private let entity: EntityNumber
         private let position: LivePosition
-        /// The revision of the last change of the object that was delivered, nil when there was no
+        /// The revision of the last delivered change of the object, or nil when there was no
         /// object; nil before the first update.
         private var last: Revision??
 
@@ -50,7 +50,7 @@ public struct LiveObject<M: Model>: AsyncSequence, Sendable {
         /// When it throws, the position has not moved.
         ///
         /// - Throws: `StoreError` when the store cannot be read; `.unreadableValue` for a value
-        ///   that means nothing to its type.
+        ///   that its type cannot represent.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> ObjectUpdate<M>? {
@@ -60,7 +60,7 @@ public struct LiveObject<M: Model>: AsyncSequence, Sendable {
             return update?.update
         }
 
-        /// Returns the next update, or nil when the object is as it was.
+        /// Returns the next update, or nil when the object is unchanged.
         package mutating func poll() throws -> ObjectUpdate<M>? {
             let last = last
             let update = try position.poll { try follow($0, $1, last) }
@@ -86,13 +86,13 @@ public struct LiveObject<M: Model>: AsyncSequence, Sendable {
     }
 }
 
-/// The values of an observed object, and the changes since the update before.
+/// The values of an observed object, and the changes since the previous update.
 public struct ObjectUpdate<M: Model>: Sendable {
     /// The values of the object; nil when it does not exist.
     public let snapshot: M.Snapshot?
-    /// The revision that the values are those of.
+    /// The revision of the values.
     public let revision: Revision
-    /// The commits since the update before that have changed the object, in order.
+    /// The commits since the previous update that have changed the object, in order.
     ///
     /// Empty for the first update, after more than 4,096 commits at once, and when some of them
     /// were trimmed.
@@ -102,19 +102,19 @@ public struct ObjectUpdate<M: Model>: Sendable {
 }
 
 extension Store {
-    /// Returns the values of an object as they change, its deletion included.
+    /// Returns the changing values of an object, including its deletion.
     ///
     /// - Parameters:
     ///   - type: the model of the object.
     ///   - id: the object, which need not exist.
-    /// - Returns: a sequence whose first element has the present values.
+    /// - Returns: a sequence whose first element contains the current values.
     public func observe<M: Model>(_ type: M.Type, id: ObjectID) -> LiveObject<M> {
         LiveObject(self, id)
     }
 }
 
 extension [Commit] {
-    /// The changes of some objects of a model, by object, in order; others are not decoded.
+    /// Returns the changes of some objects of a model, by object, in order; others are not decoded.
     func changes<M: Model>(
         of type: M.Type, _ ids: Set<ObjectID>
     ) -> [ObjectID: [Change<M>]] {

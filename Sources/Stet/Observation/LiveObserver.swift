@@ -1,27 +1,27 @@
 import StetStore
 import Synchronization
 
-/// An element of a live query: a snapshot, and the section that it is in.
+/// An element of a live query: a snapshot and its section.
 struct LiveElement<M: Model>: Equatable, Sendable {
     let snapshot: M.Snapshot
     /// The revision of the object's last change.
     let revision: Revision
-    /// Null in a query without sections.
+    /// The value of the section; null in a query without sections.
     let section: Value
 
-    /// True when the object has not changed; snapshots with NaN are not equal to themselves.
+    /// Returns whether the object is unchanged; snapshots with NaN are not equal to themselves.
     static func == (one: Self, other: Self) -> Bool {
         one.revision == other.revision && one.section == other.section
     }
 }
 
-/// One observer of a live query: a position in the feed of commits, and the result at it.
+/// An observer of a live query: a position in the feed of commits, and the result at it.
 ///
 /// State: belongs to one iterator; it has no lock.
 final class LiveObserver<M: Model> {
     typealias Matches = LiveMatches<LiveElement<M>>
 
-    /// A change of the result, with what led to it.
+    /// A change of the result, with its cause.
     struct Step {
         let update: Matches.Update
         let revision: Revision
@@ -55,8 +55,7 @@ final class LiveObserver<M: Model> {
         try await position.next(isolation: actor) { try follow($0, $1) }
     }
 
-    /// Follows what is committed, and returns the change of the result, or nil when it is as it
-    /// was.
+    /// Follows the commits, and returns the change of the result, or nil when it is unchanged.
     func poll() throws -> Step? { try position.poll { try follow($0, $1) } }
 
     private func follow(_ backlog: FeedReader.Backlog, _ state: QueryState) throws -> Step? {
@@ -77,16 +76,16 @@ extension LiveQueryWay {
     }
 }
 
-/// The work that has been done for a live query since its sequence was made.
+/// Counts of the work that was done for a live query since its sequence was made.
 public struct LiveQueryStatistics: Hashable, Sendable {
-    /// The number of updates that were delivered.
+    /// The number of delivered updates.
     public internal(set) var updateCount = 0
-    /// The number of times that the result was found from the changes of commits.
+    /// The number of times that the result was derived from the changes of commits.
     public internal(set) var incrementalStepCount = 0
-    /// The number of times that the query has run, by the reason in words, for people.
+    /// The number of times that the query has run, by the reason in words for people.
     public internal(set) var rerunCounts: [String: Int] = [:]
 
-    /// The number of times that the query has run, for whatever reason.
+    /// The number of times that the query has run, for any reason.
     ///
     /// The first result of each iterator is one of them.
     public var rerunCount: Int { rerunCounts.values.reduce(0, +) }

@@ -1,11 +1,12 @@
 import StetStore
 
-/// The position of an observer of results: it takes all that was committed at once, at the revision
-/// of the last commit.
+/// The position of an observer of results, which follows all new commits at once, to the revision
+/// of the last one.
 ///
 /// State: belongs to one iterator; it has no lock.
 final class LivePosition {
-    /// The commits that are followed one by one at most; beyond them the result is found anew.
+    /// The greatest number of commits that are followed one by one; after more, the result is
+    /// computed anew.
     private static let commitLimit = 4_096
 
     private let file: StoreFile
@@ -16,8 +17,8 @@ final class LivePosition {
         reader = FeedReader(file: store.file, after: .now, interests)
     }
 
-    /// Returns what `follow` makes of the commits that concern the observer, once it is not nil; or
-    /// nil when the store was closed or the task cancelled.
+    /// Returns the first non-nil result of `follow` for the commits that concern the observer; nil
+    /// when the store was closed or the task cancelled.
     func next<Result>(
         isolation actor: isolated (any Actor)?,
         _ follow: (FeedReader.Backlog, QueryState) throws -> Result?
@@ -33,7 +34,7 @@ final class LivePosition {
         return nil
     }
 
-    /// Returns what `follow` makes of the commits since the last call, and of the state after them.
+    /// Returns the result of `follow` for the commits since the last call and the state after them.
     ///
     /// When it throws, the position has not moved.
     func poll<Result>(

@@ -1,6 +1,6 @@
 import StetStore
 
-/// The result of a query as it changes: an update for the present result, then one each time that
+/// The changing result of a query: an update with the current result, then one each time that
 /// commits have changed it.
 ///
 /// ```swift
@@ -10,16 +10,16 @@ import StetStore
 /// }
 /// ```
 ///
-/// Nothing is read while nobody awaits the next update. Commits that are made meanwhile become one
-/// update: a slow observer gets the newest result, and the difference to the one that it saw last.
-/// Commits of every process count; those that cannot change the result, nor the values in it, do
-/// not wake the observer.
+/// Nothing is read while nobody awaits the next update. Commits between two updates are combined
+/// into one: a slow observer gets the newest result, and the difference from the previous one that
+/// it received. Commits of every process count; those that cannot change the result, nor the values
+/// in it, do not wake the observer.
 ///
 /// A result is kept in order. Where commits change only objects of the model itself, the new result
-/// follows from their changes, in O(changes · log objects). The query runs again when an object is
-/// changed that its conditions or order read through a reference or a relationship, when so many
-/// objects have left a page that others take their places, when the journal was trimmed before the
-/// observer saw a commit, and after more than 4,096 commits at once; `statistics` counts both.
+/// follows from their changes, in O(changes · log objects). The query runs again when an object
+/// changes that its conditions or order read through a reference or a relationship, when so many
+/// objects have left a page that others must fill it, when the journal was trimmed before the
+/// observer received a commit, and after more than 4,096 commits at once; `statistics` counts both.
 ///
 /// The sequence ends when the store is closed, or when the task that iterates is cancelled.
 public struct LiveQuery<M: Model>: AsyncSequence, Sendable {
@@ -28,7 +28,7 @@ public struct LiveQuery<M: Model>: AsyncSequence, Sendable {
 
     let store: Store
     private(set) var request: _QueryRequest<M>
-    /// How many objects are kept beyond the end of a page; nil for a number that suits it.
+    /// The number of objects that are kept beyond the end of a page; nil for a suitable number.
     package var spareCount: Int?
     private let counter = LiveQueryCounter()
 
@@ -40,15 +40,15 @@ public struct LiveQuery<M: Model>: AsyncSequence, Sendable {
         request = query._request
     }
 
-    /// The work that has been done for all iterators of this sequence.
+    /// The counts of the work for all iterators of this sequence.
     public var statistics: LiveQueryStatistics { counter.statistics }
 
-    /// Creates an observer of its own, whose first update is the result at that time.
+    /// Creates an independent iterator, whose first update is the result at that time.
     public func makeAsyncIterator() -> Iterator {
         Iterator(observer: makeObserver(section: nil))
     }
 
-    /// Creates an observer whose objects are in sections by a node.
+    /// Creates an observer whose objects are grouped into sections by a node.
     func makeObserver(section: QueryNode?) -> LiveObserver<M> {
         LiveObserver(
             store, request.query(in: store), section: section, spare: spareCount, counter)
@@ -70,14 +70,14 @@ public struct LiveQuery<M: Model>: AsyncSequence, Sendable {
         /// When it throws, the position has not moved.
         ///
         /// - Throws: `StoreError` when the store cannot be read; `.unreadableValue` for a value
-        ///   that means nothing to its type.
+        ///   that its type cannot represent.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> QueryUpdate<M>? {
             try await observer.next(isolation: actor).map { QueryUpdate($0) }
         }
 
-        /// Returns the next update, or nil when the result is as it was.
+        /// Returns the next update, or nil when the result is unchanged.
         package mutating func poll() throws -> QueryUpdate<M>? {
             try observer.poll().map { QueryUpdate($0) }
         }
@@ -85,10 +85,10 @@ public struct LiveQuery<M: Model>: AsyncSequence, Sendable {
 }
 
 extension Store {
-    /// Returns the result of a query as it changes.
+    /// Returns the changing result of a query.
     ///
     /// - Parameter query: a query of this store, made with `fetch`.
-    /// - Returns: a sequence whose first element is the present result.
+    /// - Returns: a sequence whose first element is the current result.
     /// - Precondition: the query is not one of a view or of another store.
     public func observe<M: Model>(_ query: SnapshotFetch<M>) -> LiveQuery<M> {
         LiveQuery(self, query)
@@ -96,7 +96,7 @@ extension Store {
 }
 
 extension _QueryRequest {
-    /// The query, of a store that has the model.
+    /// Returns the query for a store that has the model.
     func query(in store: Store) -> StoreQuery {
         let schema = store.file.schema
         guard let entity = schema.number(ofEntity: M._$name) else {

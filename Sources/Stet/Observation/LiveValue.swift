@@ -1,18 +1,19 @@
 public import StetStore
 
-/// A value that follows from a query, as it changes: a count, a sum, the least or greatest value.
+/// A changing value that is derived from a query: a count, a sum, an average, the least or greatest
+/// value.
 ///
 /// ```swift
 /// let good = store.observe(store.fetch(Article.self) { $0.rating >= 3 })
 /// for try await update in good.count { badge = update.value }
 /// ```
 ///
-/// It follows the store like a ``LiveQuery``, but for changes of properties that neither the query
-/// nor the value reads, which do not wake the observer. The new value follows from the changes of
-/// the model's own objects, and no object is kept. All values are read again where the last one
-/// does not tell the next: when the only least or greatest value goes, for sums of floating-point
-/// numbers and of decimals, which round, for queries with a page or that read other objects, and
-/// when values were redacted; `statistics` counts both.
+/// It follows the store like a ``LiveQuery``, except that changes of properties that neither the
+/// query nor the value reads do not wake the observer. The new value is derived from the changes of
+/// the model's own objects, and no object is kept. All values are read again where the last value
+/// does not determine the next one: when the only least or greatest value is removed, for sums of
+/// floating-point numbers and of decimals, which round, for queries with a page or that read other
+/// objects, and when values were redacted; `statistics` counts both.
 public struct LiveValue<M: Model, Value: Equatable & Sendable>: AsyncSequence, Sendable {
     /// An update.
     public typealias Element = ValueUpdate<Value>
@@ -31,10 +32,10 @@ public struct LiveValue<M: Model, Value: Equatable & Sendable>: AsyncSequence, S
         self.aggregate = aggregate
     }
 
-    /// The work that has been done for all iterators of this sequence.
+    /// The counts of the work for all iterators of this sequence.
     public var statistics: LiveQueryStatistics { counter.statistics }
 
-    /// Creates an observer of its own, whose first update is the value at that time.
+    /// Creates an independent iterator, whose first update is the value at that time.
     public func makeAsyncIterator() -> Iterator {
         Iterator(
             observer: AggregateObserver(store, request.query(in: store), aggregate, counter))
@@ -56,16 +57,16 @@ public struct LiveValue<M: Model, Value: Equatable & Sendable>: AsyncSequence, S
             try await observer.next(isolation: actor)
         }
 
-        /// Returns the next value, or nil when it is as it was.
+        /// Returns the next value, or nil when it is unchanged.
         package mutating func poll() throws -> ValueUpdate<Value>? { try observer.poll() }
     }
 }
 
-/// A value that follows from a query, at a revision.
+/// A value that is derived from a query, at a revision.
 public struct ValueUpdate<Value: Equatable & Sendable>: Sendable, Equatable {
     /// The value.
     public let value: Value
-    /// The revision at which it is the value.
+    /// The revision of the value.
     public let revision: Revision
 
     package init(value: Value, revision: Revision) {
@@ -77,7 +78,7 @@ public struct ValueUpdate<Value: Equatable & Sendable>: Sendable, Equatable {
 // MARK: - Aggregates
 
 extension LiveQuery {
-    /// The number of objects as it changes.
+    /// The changing number of objects.
     public var count: LiveValue<M, Int> {
         LiveValue(
             self,
@@ -86,42 +87,42 @@ extension LiveQuery {
             })
     }
 
-    /// Returns the least value as it changes; nil when there is none.
+    /// Returns the changing least value; nil when there is none.
     public func min<T: OrderedValue>(
         _ value: (M.Fields) -> QueryExpression<T>
     ) -> LiveValue<M, T?> {
         extreme(value(M.fields).node, .less)
     }
 
-    /// Returns the least value that is not nil as it changes; nil when there is none.
+    /// Returns the changing least value that is not nil; nil when there is none.
     public func min<T: OrderedValue>(
         _ value: (M.Fields) -> QueryExpression<T?>
     ) -> LiveValue<M, T?> {
         extreme(value(M.fields).node, .less)
     }
 
-    /// Returns the least value behind a `?` as it changes; nil when there is none.
+    /// Returns the changing least value of an expression behind a `?`; nil when there is none.
     public func min<T: OrderedValue>(
         _ value: (M.Fields) -> QueryExpression<T>?
     ) -> LiveValue<M, T?> {
         extreme(value(M.fields)?.node ?? .constant(.null), .less)
     }
 
-    /// Returns the greatest value as it changes; nil when there is none.
+    /// Returns the changing greatest value; nil when there is none.
     public func max<T: OrderedValue>(
         _ value: (M.Fields) -> QueryExpression<T>
     ) -> LiveValue<M, T?> {
         extreme(value(M.fields).node, .greater)
     }
 
-    /// Returns the greatest value that is not nil as it changes; nil when there is none.
+    /// Returns the changing greatest value that is not nil; nil when there is none.
     public func max<T: OrderedValue>(
         _ value: (M.Fields) -> QueryExpression<T?>
     ) -> LiveValue<M, T?> {
         extreme(value(M.fields).node, .greater)
     }
 
-    /// Returns the greatest value behind a `?` as it changes; nil when there is none.
+    /// Returns the changing greatest value of an expression behind a `?`; nil when there is none.
     public func max<T: OrderedValue>(
         _ value: (M.Fields) -> QueryExpression<T>?
     ) -> LiveValue<M, T?> {
@@ -138,14 +139,14 @@ extension LiveQuery {
             })
     }
 
-    /// Returns the sum of a number as it changes; 0 for no objects.
+    /// Returns the changing sum of a number; 0 for no objects.
     public func sum<T: NumericValue>(
         _ value: (M.Fields) -> QueryExpression<T>
     ) -> LiveValue<M, T> {
         sum(value(M.fields).node)
     }
 
-    /// Returns the sum of a number where it is not nil, as it changes.
+    /// Returns the changing sum of a number over the objects where it is not nil.
     public func sum<T: NumericValue>(
         _ value: (M.Fields) -> QueryExpression<T?>
     ) -> LiveValue<M, T> {
@@ -160,14 +161,15 @@ extension LiveQuery {
             })
     }
 
-    /// Returns the average of a number as it changes; nil for no objects.
+    /// Returns the changing average of a number; nil for no objects.
     public func average<T: NumericValue>(
         _ value: (M.Fields) -> QueryExpression<T>
     ) -> LiveValue<M, Double?> {
         average(value(M.fields).node)
     }
 
-    /// Returns the average of a number where it is not nil, as it changes; nil where it always is.
+    /// Returns the changing average of a number over the objects where it is not nil; nil when
+    /// there are none.
     public func average<T: NumericValue>(
         _ value: (M.Fields) -> QueryExpression<T?>
     ) -> LiveValue<M, Double?> {

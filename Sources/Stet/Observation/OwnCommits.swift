@@ -1,30 +1,30 @@
 import StetStore
 import Synchronization
 
-/// The commits that a context has made, for observers that leave them out.
+/// The commits that a context has made, for observers that exclude them.
 ///
-/// A commit is known from before it is written, so that an observer that is faster than the context
-/// knows it, too.
+/// A commit is recorded before it is written, so that an observer that is faster than the context
+/// recognises it, too.
 ///
 /// State: the commits, guarded by the mutex.
 final class OwnCommits: Sendable {
     private struct State {
         /// The ids of commits that may have been made.
         var sent: Set<CommitID> = []
-        /// The revisions of those that were made, in ascending order, without gaps in each.
+        /// The revisions of the commits that were made: ascending ranges without gaps inside.
         var ranges: [ClosedRange<UInt64>] = []
     }
     private let state = Mutex(State())
 
     init() {}
 
-    /// Notes a commit that is about to be made.
+    /// Records a commit that is about to be made.
     func send(_ id: CommitID) { state.withLock { _ = $0.sent.insert(id) } }
 
-    /// Notes that a commit was refused.
+    /// Records that a commit was refused.
     func refuse(_ id: CommitID) { state.withLock { _ = $0.sent.remove(id) } }
 
-    /// Notes that a commit was made.
+    /// Records that a commit was made.
     func land(_ id: CommitID, _ revision: Revision) {
         state.withLock { state in
             state.sent.remove(id)

@@ -2,22 +2,22 @@ public import StetStore
 
 /// The pending changes of a context after a turn that has changed them.
 public struct PendingUpdate: Sendable, Equatable {
-    /// All pending changes, as `ManagedContext.changes` gives them: what a save would record,
-    /// before normalisation, delete rules and stamps.
+    /// All pending changes, as `ManagedContext.changes` returns them: those that a save would
+    /// record, before normalisation, delete rules and stamps.
     public let changes: ChangeSet
-    /// The objects whose pending changes are other ones than at the update before, in ascending
-    /// order of id: edited since, saved, or put back.
+    /// The objects whose pending changes differ from those at the previous update, in ascending
+    /// order of id: edited since, saved, or rolled back.
     public let objects: [ObjectID]
 }
 
-/// The pending changes of a context as they are edited: one update for all edits of a turn of the
-/// context's isolation.
+/// The changing pending changes of a context: one update for all edits in a turn of the context's
+/// isolation.
 ///
-/// A turn ends where the code that edits awaits something. Edits that are taken back in the same
-/// turn are not told of; saves, rollbacks and merges are, where they leave other changes pending.
-/// The sequence and its iterator belong to the isolation of the context, and do not keep it alive:
-/// the sequence ends when the context and its objects are gone, or when the task that iterates is
-/// cancelled. Updates are not kept for a slow observer: it gets one for all that has happened.
+/// A turn ends where the code that edits awaits something. Edits that are undone in the same turn
+/// are not reported; saves, rollbacks and merges are, when they leave other changes pending. The
+/// sequence and its iterator belong to the isolation of the context, and do not keep it alive: the
+/// sequence ends when the context and its objects no longer exist, or when the task that iterates
+/// is cancelled. Updates are not queued for a slow observer: it gets one for all changes.
 public struct PendingUpdates: AsyncSequence {
     /// An update.
     public typealias Element = PendingUpdate
@@ -28,7 +28,7 @@ public struct PendingUpdates: AsyncSequence {
 
     init(_ core: ContextCore) { self.core = core }
 
-    /// Creates an observer of its own, which begins with the next edit.
+    /// Creates an independent iterator, which begins with the next edit.
     public func makeAsyncIterator() -> Iterator { Iterator(core) }
 
     /// The position of one observer.
@@ -45,8 +45,8 @@ public struct PendingUpdates: AsyncSequence {
             last = core?.changes().byObject ?? [:]
         }
 
-        /// Returns what is pending after the next turn with edits, or nil when the context is gone
-        /// or the task cancelled.
+        /// Returns the pending changes after the next turn with edits, or nil when the context no
+        /// longer exists or the task was cancelled.
         ///
         /// - Complexity: O(pending changes).
         public mutating func next(
@@ -84,15 +84,15 @@ extension ChangeSet {
 }
 
 extension ManagedContext {
-    /// The pending changes as they are edited, before anything is saved: for forms that show what
-    /// has changed, and whether there is something to save.
+    /// The changing pending changes, before anything is saved: for forms that show what has
+    /// changed, and whether there is something to save.
     ///
-    /// Edits of one turn of the context's isolation are one update. Iterate on that isolation.
+    /// The edits of one turn of the context's isolation are one update. Iterate on that isolation.
     public var pendingChanges: PendingUpdates { PendingUpdates(core) }
 }
 
 extension ContextCore {
-    /// Begins to notice edits for an observer.
+    /// Begins to record edits for an observer.
     func observePending() -> ChangeSignal {
         let signal = pendingSignal ?? ChangeSignal()
         pendingSignal = signal
@@ -102,7 +102,7 @@ extension ContextCore {
 }
 
 extension PendingChanges {
-    /// Has the next edit of each pending object noticed.
+    /// Watches for the next edit of each pending object.
     func watchNextEdits() {
         func watch<M: Model>(_ object: M) { object._$state.flags.insert(.watched) }
         for entry in objects { watch(entry.object) }

@@ -1,45 +1,45 @@
 public import StetStore
 
-/// A result of a live query, with its difference to the result of the update before.
+/// A result of a live query, with its difference from the previous update's result.
 public struct QueryUpdate<M: Model>: Sendable {
     /// The whole result, in order.
     public let result: QueryResult<M>
     /// The revision that the result shows.
     public let revision: Revision
-    /// The commits since the update before that may have changed the result, in order.
+    /// The commits since the previous update that may have changed the result, in order.
     ///
     /// Empty for the first update, and when the query has run again because there were too many
     /// commits, or some were trimmed.
     public let commits: [Commit]
-    /// The difference to the result before, by ids, with moves associated; for the first update the
-    /// difference to an empty result.
+    /// The difference from the previous result, by ids, with moves associated; for the first
+    /// update, the difference from an empty result.
     ///
-    /// Offsets of removals are those in the result before, offsets of insertions those in this one.
+    /// Offsets of removals refer to the previous result, offsets of insertions to this one.
     public let difference: CollectionDifference<ObjectID>
-    /// The objects that were in the result before with other values, in the order of this result.
+    /// The objects that were in the previous result with other values, in the order of this result.
     ///
     /// An object that has also moved is in `difference`, too.
     public let updatedObjects: [UpdatedObject<M>]
-    /// Why the query has run, in words, for people; nil when the result follows from the changes of
-    /// the commits.
+    /// The reason why the query has run, in words for people; nil when the result was derived from
+    /// the changes of the commits.
     public let rerunReason: String?
 }
 
-/// An object of a result whose values have changed since the result before.
+/// An object of a result whose values have changed since the previous result.
 public struct UpdatedObject<M: Model>: Sendable, Equatable, Identifiable {
-    /// The object.
+    /// The id of the object.
     public let id: ObjectID
-    /// The place of the object in the result before.
+    /// The index of the object in the previous result.
     public let oldIndex: Int
-    /// The place of the object in this result.
+    /// The index of the object in this result.
     public let newIndex: Int
-    /// The changes of the object, commit by commit, as far as the update has the commits.
+    /// The changes of the object, commit by commit, as far as the update contains the commits.
     public let changes: [Change<M>]
 }
 
 /// The snapshots of a result, in order.
 ///
-/// A copy is cheap, and stays as it is when later updates come: they share what has not changed.
+/// Copies are cheap and do not change with later updates; they share unchanged parts.
 public struct QueryResult<M: Model>: RandomAccessCollection, Sendable {
     private let entries: SortedEntries<LiveElement<M>>
     private let starts: [Int]
@@ -51,12 +51,12 @@ public struct QueryResult<M: Model>: RandomAccessCollection, Sendable {
         starts = entries.starts
     }
 
-    /// The place of the first snapshot: 0.
+    /// The index of the first snapshot: 0.
     public var startIndex: Int { 0 }
     /// The number of snapshots.
     public var endIndex: Int { page.count }
 
-    /// The snapshot at a place.
+    /// Accesses the snapshot at an index.
     ///
     /// - Complexity: O(log count).
     public subscript(position: Int) -> M.Snapshot {
@@ -79,7 +79,7 @@ public struct QueryResult<M: Model>: RandomAccessCollection, Sendable {
 }
 
 extension QueryResult: Equatable {
-    /// True when both have equal snapshots in the same order.
+    /// Returns whether both results contain equal snapshots in the same order.
     public static func == (one: QueryResult, other: QueryResult) -> Bool {
         one.elementsEqual(other)
     }

@@ -2,8 +2,8 @@ import FoundationEssentials
 import StetStore
 
 extension RefusalFeed {
-    /// Tells observers of a save or an undo that was refused; the clock and what was rejected are
-    /// asked only when somebody observes.
+    /// Reports a refused save or undo to observers; the clock and the rejected changes are read
+    /// only when somebody observes.
     func report(
         _ error: any Error, author: String?, scope: String?, label: String?, clock: () -> Date,
         rejected: @autoclosure () -> ChangeSet
@@ -22,7 +22,7 @@ extension RefusalFeed {
                 error: error, violations: violations, rejected: known ?? rejected()))
     }
 
-    /// Tells observers of an undo, a redo or a revert that was refused.
+    /// Reports a refused undo, redo or revert to observers.
     func report(_ error: any Error, of work: UndoWork, clock: () -> Date) {
         var (author, scope) = (work.author, work.scope)
         switch work.request {

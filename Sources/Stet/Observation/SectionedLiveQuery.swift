@@ -1,6 +1,6 @@
 public import StetStore
 
-/// The result of a query in sections as it changes: runs of objects with the same value.
+/// The changing result of a query in sections, which are runs of objects with the same value.
 ///
 /// ```swift
 /// let articles = store.observe(store.fetch(Article.self).sorted(by: \.title))
@@ -10,7 +10,7 @@ public import StetStore
 /// ```
 ///
 /// Sections come in the order of their values, and the objects of a section in the order of the
-/// query. It follows the store as the ``LiveQuery`` does that it is made of.
+/// query. It follows the store like the ``LiveQuery`` that it is made from.
 public struct SectionedLiveQuery<M: Model, Key: StoredValue>: AsyncSequence, Sendable {
     /// An update.
     public typealias Element = SectionedUpdate<M, Key>
@@ -23,11 +23,11 @@ public struct SectionedLiveQuery<M: Model, Key: StoredValue>: AsyncSequence, Sen
         self.section = section
     }
 
-    /// The work that has been done for all iterators of this sequence, and of the query that it was
-    /// made of.
+    /// The counts of the work for all iterators of this sequence, and of the query that it was made
+    /// from.
     public var statistics: LiveQueryStatistics { live.statistics }
 
-    /// Creates an observer of its own, whose first update is the result at that time.
+    /// Creates an independent iterator, whose first update is the result at that time.
     public func makeAsyncIterator() -> Iterator {
         Iterator(observer: live.makeObserver(section: section))
     }
@@ -44,14 +44,14 @@ public struct SectionedLiveQuery<M: Model, Key: StoredValue>: AsyncSequence, Sen
         /// When it throws, the position has not moved.
         ///
         /// - Throws: `StoreError` when the store cannot be read; `.unreadableValue` for a value
-        ///   that means nothing to its type.
+        ///   that its type cannot represent.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> SectionedUpdate<M, Key>? {
             try await observer.next(isolation: actor).map { update(QueryUpdate($0)) }
         }
 
-        /// Returns the next update, or nil when the result is as it was.
+        /// Returns the next update, or nil when the result is unchanged.
         package mutating func poll() throws -> SectionedUpdate<M, Key>? {
             try observer.poll().map { update(QueryUpdate($0)) }
         }
@@ -65,15 +65,15 @@ public struct SectionedLiveQuery<M: Model, Key: StoredValue>: AsyncSequence, Sen
     }
 }
 
-/// A result of a live query in sections, with its difference to the result of the update before.
+/// A result of a live query in sections, with its difference from the previous update's result.
 public struct SectionedUpdate<M: Model, Key: StoredValue>: Sendable {
     /// The whole result with the difference of its objects, without regard to sections.
     public let update: QueryUpdate<M>
     /// The sections, in order; none is empty.
     public let sections: [QuerySection<Key>]
-    /// The difference to the sections before, by their values, with moves associated.
+    /// The difference from the previous sections, by their values, with moves associated.
     ///
-    /// A section moves where it is sorted by another value than its own.
+    /// A section can move only when sections are sorted by another value than their own.
     public let sectionDifference: CollectionDifference<Key?>
 
     /// The whole result, in order.
@@ -106,13 +106,13 @@ public struct SectionedUpdate<M: Model, Key: StoredValue>: Sendable {
 
 /// A section of a result.
 public struct QuerySection<Key: StoredValue>: Sendable {
-    /// The value that the objects of the section have in common; nil for no value.
+    /// The common value of the section's objects; nil for objects without one.
     public let key: Key?
-    /// The places of the objects in the result.
+    /// The indexes of the objects in the result.
     public let range: Range<Int>
 }
 
-/// The value of a section: values that no order tells apart are one.
+/// The value of a section; values that sort as equal are one section.
 private struct SectionKey: Hashable {
     let value: Value
     private let key: QueryKey
@@ -127,7 +127,7 @@ private struct SectionKey: Hashable {
 }
 
 extension QueryResult {
-    /// The runs of objects with the same section.
+    /// The sections of the elements, with their ranges.
     ///
     /// - Complexity: O(count).
     fileprivate var runs: [(key: SectionKey, range: Range<Int>)] {
@@ -149,25 +149,26 @@ extension LiveQuery {
     /// Returns the result in sections of objects with the same value: `.sectioned(by: \.rating)`.
     ///
     /// - Parameters:
-    ///   - value: the value of an object that names its section.
+    ///   - value: the value that determines an object's section.
     ///   - direction: the order of the sections by their values.
-    /// - Returns: a sequence whose first element is the present result.
-    /// - Complexity: O(result) for each update, beside the cost of the query.
+    /// - Returns: a sequence whose first element is the current result.
+    /// - Complexity: O(result) for each update, in addition to the query.
     public func sectioned<Key: StoredValue>(
         by value: (M.Fields) -> QueryExpression<Key>, _ direction: SortDirection = .ascending
     ) -> SectionedLiveQuery<M, Key> {
         sectioned(value(M.fields).node, direction)
     }
 
-    /// Returns the result in sections by a value behind a `?`: `.sectioned(by: \.notebook?.name)`.
+    /// Returns the result in sections by the value of an expression behind a `?`:
+    /// `.sectioned(by: \.notebook?.name)`.
     ///
-    /// Objects without the value are a section of their own, the first one in ascending order.
+    /// Objects without the value form a separate section, the first one in ascending order.
     ///
     /// - Parameters:
-    ///   - value: the value of an object that names its section.
+    ///   - value: the value that determines an object's section.
     ///   - direction: the order of the sections by their values.
-    /// - Returns: a sequence whose first element is the present result.
-    /// - Complexity: O(result) for each update, beside the cost of the query.
+    /// - Returns: a sequence whose first element is the current result.
+    /// - Complexity: O(result) for each update, in addition to the query.
     public func sectioned<Key: StoredValue>(
         by value: (M.Fields) -> QueryExpression<Key>?, _ direction: SortDirection = .ascending
     ) -> SectionedLiveQuery<M, Key> {
@@ -180,11 +181,11 @@ extension LiveQuery {
     /// A section moves when the value changes.
     ///
     /// - Parameters:
-    ///   - reference: the reference of an object that names its section.
-    ///   - value: the value of what is referred to that sections are sorted by.
+    ///   - reference: the reference that determines an object's section.
+    ///   - value: the value of the referenced object by which sections are sorted.
     ///   - direction: the order of the sections.
-    /// - Returns: a sequence whose first element is the present result.
-    /// - Complexity: O(result) for each update, beside the cost of the query.
+    /// - Returns: a sequence whose first element is the current result.
+    /// - Complexity: O(result) for each update, in addition to the query.
     public func sectioned<Target: ModelFields, T: StoredValue>(
         by reference: (M.Fields) -> Target?, sortedBy value: (Target) -> QueryExpression<T>,
         _ direction: SortDirection = .ascending
@@ -199,13 +200,13 @@ extension LiveQuery {
 
     /// Returns the result in sections of objects with the same value, which may be nil.
     ///
-    /// Objects without a value are a section of their own, the first one in ascending order.
+    /// Objects without a value form a separate section, the first one in ascending order.
     ///
     /// - Parameters:
-    ///   - value: the value of an object that names its section.
+    ///   - value: the value that determines an object's section.
     ///   - direction: the order of the sections by their values.
-    /// - Returns: a sequence whose first element is the present result.
-    /// - Complexity: O(result) for each update, beside the cost of the query.
+    /// - Returns: a sequence whose first element is the current result.
+    /// - Complexity: O(result) for each update, in addition to the query.
     public func sectioned<Key: StoredValue>(
         by value: (M.Fields) -> QueryExpression<Key?>, _ direction: SortDirection = .ascending
     ) -> SectionedLiveQuery<M, Key> {

@@ -3,9 +3,9 @@ public import StetStore
 // The feeds of a store.
 
 extension Store {
-    /// The commits made from now on, as they are made: every one, in order, once.
+    /// The commits from now on, as they are made: every one, in order, once.
     ///
-    /// These are `commits(after: .now)`. Nothing waits for observers.
+    /// It equals `commits(after: .now)`. No commit waits for observers.
     public var commits: Commits { commits(after: .now) }
 
     /// Returns the commits after a revision, from the journal and then as they are made: every one,
@@ -15,13 +15,14 @@ extension Store {
     /// for try await commit in store.commits(after: .revision(lastSeen)) { … }
     /// ```
     ///
-    /// An observer that keeps the revision of the last commit it has dealt with, and begins after
-    /// it the next time, misses none and gets none twice.
+    /// An observer that stores the revision of the last commit that it has handled, and begins
+    /// after it the next time, misses none and gets none twice.
     ///
-    /// - Parameter start: a revision, `.beginning` for all that the journal still has, or `.now`.
+    /// - Parameter start: a revision, `.beginning` for all that the journal still contains, or
+    ///   `.now`.
     /// - Returns: a sequence that ends when the store is closed. It throws `StoreError`
-    ///   (`.historyTrimmed`), which names the revision that the journal begins after, when a commit
-    ///   that comes next was trimmed.
+    ///   (`.historyTrimmed`), which names the revision after which the journal begins, when the
+    ///   next commit was trimmed.
     public func commits(after start: FeedStart) -> Commits {
         Commits(file: file, after: resolved(start))
     }
@@ -39,29 +40,28 @@ extension Store {
     ///
     /// - Parameters:
     ///   - type: the model.
-    ///   - start: a revision, `.beginning` for all that the journal still has, or `.now`.
+    ///   - start: a revision, `.beginning` for all that the journal still contains, or `.now`.
     /// - Returns: a sequence that ends when the store is closed.
     public func changes<M: Model>(of type: M.Type, after start: FeedStart = .now) -> Changes<M> {
         Changes(store: self, after: resolved(start))
     }
 
-    /// Returns the changes of those objects of one model that satisfy a condition before or after
-    /// the change.
+    /// Returns the changes of the objects of one model that satisfy a condition before or after the
+    /// change.
     ///
     /// ```swift
     /// let good = store.changes(of: Article.self, when: .entering) { $0.rating >= 3 }
     /// for try await event in good { … }
     /// ```
     ///
-    /// The condition is one of the query language. It sees the store at the revision of the commit
-    /// and at the one before, so that references and members in it are those of then; but only a
-    /// change of the object itself is looked at.
+    /// The condition is written in the query language. It reads the store at the revision of the
+    /// commit and at the one before, so that its references and members are those of that time; but
+    /// only changes of the object itself are considered.
     ///
     /// - Parameters:
     ///   - type: the model.
-    ///   - start: a revision, `.beginning` for all that the journal still has, or `.now`.
-    ///   - side: which of the states of the object must satisfy the condition. Defaults to
-    ///     `.either`.
+    ///   - start: a revision, `.beginning` for all that the journal still contains, or `.now`.
+    ///   - side: the states of the object that must satisfy the condition. Defaults to `.either`.
     ///   - condition: the condition.
     /// - Returns: a sequence that ends when the store is closed.
     public func changes<M: Model>(
@@ -74,20 +74,20 @@ extension Store {
         return changes
     }
 
-    /// The revisions that the store moves to from now on, for those who only want to know that it
-    /// has moved: one for all commits since the one before.
+    /// The revisions of the store from now on, for observers that only need to know that it has
+    /// changed: each element stands for all commits since the previous one.
     ///
-    /// No commit is read, decoded or kept for it.
+    /// No commit is read, decoded or kept for them.
     public var signals: Signals {
         Signals(file: file, after: (try? revision()) ?? file.feed.head)
     }
 
     /// The saves and undos of this process that are refused or rolled back from now on.
     ///
-    /// They are no commits, and no journal keeps them.
+    /// They are not commits, and the journal does not contain them.
     public var refusals: Refusals { Refusals(file.refusals) }
 
-    /// Names the present as a revision.
+    /// Returns a start in which the current revision replaces `.now`.
     private func resolved(_ start: FeedStart) -> FeedStart {
         guard start == .now else { return start }
         // Without a head to read, the observer meets the failure when it begins.
