@@ -1,22 +1,22 @@
 import StetStore
 import Synchronization
 
-/// An element of a durable subscription that is to be acknowledged.
+/// An element of a durable subscription, with its acknowledgement.
 public struct Delivery<Element: Sendable>: Sendable {
     /// The commit, or its changes.
     public let element: Element
     /// The number of the commit.
     public let revision: Revision
-    /// The number of this attempt, from 1; attempts of earlier processes count where they were
-    /// noted as failed.
+    /// The number of this attempt, starting at 1; attempts of earlier processes count when they
+    /// were recorded as failed.
     public let attempt: Int
     let decision: DeliveryDecision
 
-    /// Moves the subscription past the element; returns when the disk has the new position.
+    /// Moves the subscription past the element; returns when the new position is on the disk.
     ///
-    /// - Throws: `SubscriptionError`: `.lost` when another has taken the subscription over, or it
-    ///   was moved, so that the element may come again; `.alreadyDecided`. `StoreError`: the
-    ///   position has not moved, and this can be called again.
+    /// - Throws: `SubscriptionError`: `.lost` when another owner has taken over the subscription,
+    ///   or it was moved, so that the element may be delivered again; `.alreadyDecided`.
+    ///   `StoreError`: the position has not moved, and the call can be repeated.
     public nonisolated(nonsending) func acknowledge() async throws {
         try decision.begin()
         do {
@@ -28,10 +28,10 @@ public struct Delivery<Element: Sendable>: Sendable {
         }
     }
 
-    /// Says that the element could not be dealt with: it comes again after a pause, or is parked,
-    /// as the policy says.
+    /// Reports that the element could not be handled: it is delivered again after a pause, or
+    /// parked, as the policy says.
     ///
-    /// - Parameter error: the cause, whose text is kept.
+    /// - Parameter error: the cause, whose text is stored.
     /// - Throws: `SubscriptionError` (`.alreadyDecided`).
     public func fail(_ error: any Error) throws {
         try decision.begin()
@@ -39,7 +39,7 @@ public struct Delivery<Element: Sendable>: Sendable {
     }
 }
 
-/// The end of a delivery, which the one who deals with it and the iterator share.
+/// The decision about a delivery, which its consumer and the iterator share.
 final class DeliveryDecision: Sendable {
     enum State {
         case open
@@ -74,13 +74,13 @@ final class DeliveryDecision: Sendable {
     func end(_ end: State) { state.withLock { $0 = end } }
 }
 
-/// The elements of a durable subscription that were not acknowledged, in order, one after the
-/// other, each at least once.
+/// The elements of a durable subscription that were not acknowledged, in order, one after another,
+/// each at least once.
 ///
-/// Asking for the next one without having acknowledged the last one is a failure of that, which
-/// comes again as the policy of the subscription says. Whoever iterates owns the subscription until
-/// the iterator goes; another who iterates waits until then. The sequence ends when the store is
-/// closed or the task cancelled.
+/// Requesting the next element without having acknowledged the last one counts as a failure of the
+/// last one, which is delivered again as the policy says. The iterator owns the subscription as
+/// long as it lives; other iterators wait until then. The sequence ends when the store is closed or
+/// the task cancelled.
 public struct Deliveries<Element: Sendable>: AsyncSequence, Sendable {
     let subscription: Subscription<Element>
 
@@ -99,7 +99,7 @@ public struct Deliveries<Element: Sendable>: AsyncSequence, Sendable {
         /// Returns the next element, or nil when the store was closed or the task cancelled.
         ///
         /// - Throws: `SubscriptionError`: `.stopped` after the last attempt, where the policy
-        ///   stops; `.notFound` when the subscription was removed. What the feed throws.
+        ///   stops; `.notFound` when the subscription was removed. The errors of the feed.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws -> Delivery<Element>? {

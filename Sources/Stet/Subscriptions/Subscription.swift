@@ -1,8 +1,8 @@
 public import StetStore
 
 extension Store {
-    /// Returns a durable subscription: a named position in a feed that the store keeps, so that
-    /// what consumes it goes on where it stood, whichever process it runs in.
+    /// Returns a durable subscription: a named position in a feed, which the store keeps so that
+    /// its consumer continues from there, in whichever process it runs.
     ///
     /// ```swift
     /// let mailer = try store.subscribe(
@@ -12,17 +12,18 @@ extension Store {
     /// }
     /// ```
     ///
-    /// A subscription that is new begins where the feed begins; one that is there goes on, and the
-    /// feed's start is ignored. Only the name, the position and `policy.holdsHistory` are stored:
-    /// the filter may be another one next time.
+    /// A new subscription begins where the feed begins; an existing one continues, and the feed's
+    /// start is ignored. Only the name, the position and `policy.holdsHistory` are stored: the
+    /// filter may differ next time.
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes, without zeros.
     ///   - feed: `commits(after:)` or `changes(of:after:when:where:)`, with its filters.
-    ///   - policy: what happens when a delivery fails.
-    /// - Returns: the subscription, of which nothing is delivered before it is run.
+    ///   - policy: the rules for deliveries that fail.
+    /// - Returns: the subscription, which delivers nothing before it is run.
     /// - Throws: `SubscriptionError` (`.invalidName`); `StoreError`.
-    /// - Complexity: a read; a durable transaction for a new subscription, which blocks the thread.
+    /// - Complexity: a read; for a new subscription also a durable transaction, which blocks the
+    ///   thread.
     public func subscribe<Source: SubscriptionSource>(
         _ name: String, to feed: Source, policy: SubscriptionPolicy = SubscriptionPolicy()
     ) throws -> Subscription<Source.Element> {
@@ -58,9 +59,9 @@ extension Store {
         }
     }
 
-    /// Returns the durable subscription with a name, to look at it and to manage it.
+    /// Returns the durable subscription with a name, for inspection and management.
     ///
-    /// Nothing is read before it is asked for.
+    /// Nothing is read before a method of it is called.
     public func subscription(named name: String) -> SubscriptionControl {
         SubscriptionControl(file: file, name: name)
     }
@@ -74,16 +75,16 @@ extension Store {
 
 /// A durable subscription: a named position in a feed, kept in the store.
 ///
-/// It delivers the commits that its feed asks for, in order, to one owner at a time: the first who
-/// runs it, in this process or another. Others who run it wait, and take over when the owner ends,
-/// also by being killed. There are two ways to consume it:
+/// It delivers the commits of its feed, in order, to one owner at a time: the first one that runs
+/// it, in this process or another. Others that run it wait, and take over when the owner ends or is
+/// killed. There are two ways to consume it:
 ///
-/// - `run(author:_:)` gives each element to a closure with a context. The edits and the new
-///   position are one commit: what the closure saves is there exactly once for each element.
-/// - `deliveries` gives each element with an acknowledgement, for effects outside of the store. An
-///   element that was not acknowledged comes again: at least once.
+/// - `run(author:_:)` passes each element to a closure with a context. The edits and the new
+///   position are one commit: the edits of the closure are saved exactly once for each element.
+/// - `deliveries` returns each element with an acknowledgement, for effects outside the store. An
+///   element that was not acknowledged is delivered again: at least once.
 ///
-/// Commits that the subscription makes itself are not delivered to it.
+/// The subscription's own commits are not delivered to it.
 public struct Subscription<Element: Sendable>: Sendable {
     let store: Store
     /// The name.
@@ -91,10 +92,10 @@ public struct Subscription<Element: Sendable>: Sendable {
     let source: _SubscriptionSource<Element>
     let policy: SubscriptionPolicy
 
-    /// The stored state of the subscription, to look at it and to manage it.
+    /// The stored state of the subscription, for inspection and management.
     public var control: SubscriptionControl { store.subscription(named: name) }
 
-    /// The elements that were not acknowledged, each with an acknowledgement, one after the other.
+    /// The elements that were not acknowledged, one after another, each with an acknowledgement.
     ///
     /// ```swift
     /// for try await delivery in mailer.deliveries {
@@ -104,21 +105,21 @@ public struct Subscription<Element: Sendable>: Sendable {
     /// ```
     public var deliveries: Deliveries<Element> { Deliveries(subscription: self) }
 
-    /// Gives each element to a closure with a context, and saves what the closure has edited
-    /// together with the new position, as one commit.
+    /// Passes each element to a closure with a context, and saves the edits of the closure together
+    /// with the new position, as one commit.
     ///
     /// The edits are saved exactly once for each element, also when a save fails or a process is
-    /// killed. A closure that edits nothing moves the position alone. The closure may run several
-    /// times for an element before its edits are saved: when others have saved what they are based
-    /// on, when it throws, or when the process ends. It does not save, which traps, and keeps no
-    /// object.
+    /// killed. A closure that edits nothing only moves the position. The closure may run several
+    /// times for an element before its edits are saved: when others have changed what they are
+    /// based on, when it throws, or when the process ends. Saving in it traps, and it must not keep
+    /// objects.
     ///
     /// - Parameters:
-    ///   - author: who makes the commits; nil for commits that are on no undo stack.
+    ///   - author: the author of the commits; nil for commits that are on no undo stack.
     ///   - handler: edits objects of the context that it is given, on the caller's isolation.
     /// - Throws: `SubscriptionError` (`.stopped`) after the last attempt, where the policy stops;
-    ///   `.notFound` when the subscription was removed; what the feed throws. Returns when the task
-    ///   is cancelled or the store closed.
+    ///   `.notFound` when the subscription was removed; the errors of the feed. Returns when the
+    ///   task is cancelled or the store closed.
     public nonisolated(nonsending) func run(
         author: String? = nil,
         _ handler:
@@ -137,7 +138,8 @@ public struct Subscription<Element: Sendable>: Sendable {
         }
     }
 
-    /// Runs the handler and saves its edits, again where others were faster.
+    /// Runs the handler and saves its edits; retries when others have changed what they are based
+    /// on.
     private nonisolated(nonsending) func save(
         _ item: SubscriptionReader<Element>.Item, by author: String?,
         _ handler:

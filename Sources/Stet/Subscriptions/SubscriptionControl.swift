@@ -1,9 +1,9 @@
 public import StetStore
 
-/// The stored state of a durable subscription, for whoever looks after it.
+/// The stored state of a durable subscription, for inspection and management.
 ///
-/// The owner of the subscription, in whichever process it is, follows each change before its next
-/// delivery. Each is one durable transaction, which blocks the thread.
+/// The owner of the subscription, in whichever process it is, applies each change before its next
+/// delivery. Each change is one durable transaction, which blocks the thread.
 public struct SubscriptionControl: Sendable {
     let file: StoreFile
     /// The name.
@@ -16,27 +16,26 @@ public struct SubscriptionControl: Sendable {
         try file.subscriptions.states().first { $0.name == name }
     }
 
-    /// Lets the subscription deliver nothing more until it is resumed; a delivery that is under way
-    /// comes to its end.
+    /// Pauses the subscription until it is resumed; a delivery in progress is completed.
     ///
     /// - Throws: `SubscriptionError` (`.notFound`), `StoreError`.
     public func pause() throws { try update(.pause) }
 
-    /// Lets a subscription that was paused, or has stopped, go on.
+    /// Resumes a subscription that was paused or has stopped.
     ///
-    /// The failures of the delivery that comes next are forgotten. One that has stopped is to be
+    /// The failures of the next delivery are reset. A subscription that has stopped must also be
     /// run again.
     ///
     /// - Throws: `SubscriptionError` (`.notFound`), `StoreError`.
     public func resume() throws { try update(.resume) }
 
-    /// Moves the subscription to a revision: the commits after it are delivered, again where they
-    /// were delivered before, and those between where it stood and a later revision are not.
+    /// Moves the subscription to a revision: the commits after it are delivered, even if they were
+    /// delivered before; the commits between the old position and a later revision are skipped.
     ///
-    /// Parked deliveries of commits after the revision are given up, as these come again. So is a
-    /// delivery that is under way: its acknowledgement throws `.lost`.
+    /// Parked deliveries of commits after the revision are dropped, because these are delivered
+    /// again. A delivery in progress is dropped, too: its acknowledgement throws `.lost`.
     ///
-    /// - Parameter revision: from the journal's floor to the last commit.
+    /// - Parameter revision: the new position, from the journal's floor to the last commit.
     /// - Throws: `StoreError`: `.historyTrimmed`, `.noSuchRevision`. `SubscriptionError`
     ///   (`.notFound`).
     public func rewind(to revision: Revision) throws { try update(.rewind(to: revision)) }
@@ -48,20 +47,20 @@ public struct SubscriptionControl: Sendable {
         try file.subscriptions.parkedDeliveries(of: name)
     }
 
-    /// Lets parked deliveries be attempted once more.
+    /// Schedules parked deliveries for another attempt.
     ///
-    /// Deliveries that concern the same object stay in order: one that waits behind another is
-    /// delivered after it.
+    /// Deliveries that concern the same object stay in order: a delivery that waits for another one
+    /// is delivered after it.
     ///
-    /// - Parameter revision: of one delivery; nil for all of them.
+    /// - Parameter revision: the revision of one delivery; nil for all of them.
     /// - Throws: `SubscriptionError` (`.notFound`), `StoreError`.
     public func retryParked(_ revision: Revision? = nil) throws {
         try update(.retryParked(revision))
     }
 
-    /// Gives parked deliveries up: they are never delivered, unless the subscription is rewound.
+    /// Drops parked deliveries: they are never delivered, unless the subscription is rewound.
     ///
-    /// - Parameter revision: of one delivery; nil for all of them.
+    /// - Parameter revision: the revision of one delivery; nil for all of them.
     /// - Throws: `SubscriptionError` (`.notFound`), `StoreError`.
     public func dropParked(_ revision: Revision? = nil) throws { try update(.dropParked(revision)) }
 

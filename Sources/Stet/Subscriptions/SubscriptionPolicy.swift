@@ -1,41 +1,41 @@
-/// The rules of a durable subscription for deliveries that fail, and for the history it keeps.
+/// The rules of a durable subscription for failing deliveries, and for the history that it keeps.
 public struct SubscriptionPolicy: Hashable, Sendable {
-    /// The end of a delivery whose attempts have all failed.
+    /// The consequence when all attempts of a delivery have failed.
     public enum Exhaustion: Hashable, Sendable {
         /// The subscription stops before the delivery, and waits to be resumed.
         case stop
-        /// The delivery is parked, with later ones that concern an object of it, and the others
-        /// go on.
+        /// The delivery is parked, together with later ones that concern an object of it; other
+        /// deliveries continue.
         case park
     }
 
-    /// How often a delivery is attempted; at least once, and 5 times where nothing is said.
+    /// The number of attempts of a delivery, at least 1; 5 by default.
     public var attempts = 5
     /// The pause after the first failed attempt, 100 ms by default; each further one is twice as
     /// long.
     public var initialDelay = Duration.milliseconds(100)
     /// The longest pause, a minute by default.
     public var maximumDelay = Duration.seconds(60)
-    /// The end of a delivery whose last attempt has failed, `.stop` by default.
+    /// The consequence when the last attempt of a delivery has failed; `.stop` by default.
     public var whenExhausted = Exhaustion.stop
-    /// Whether the journal keeps what the subscription has not dealt with.
+    /// Whether the journal keeps the commits that the subscription has not handled.
     ///
-    /// Defaults to true. Such commits stay whatever the retention of the store is, and whoever
-    /// trims it. With false a subscription that has fallen behind the journal's beginning throws
-    /// `StoreError` (`.historyTrimmed`) until it is rewound.
+    /// Defaults to true. Such commits stay, whatever the retention of the store is and whoever
+    /// trims it. If it is false, a subscription that has fallen behind the journal's beginning
+    /// throws `StoreError` (`.historyTrimmed`) until it is rewound.
     public var holdsHistory = true
 
-    /// A policy with the default values.
+    /// Creates a policy with the default values.
     public init() {}
 
-    /// Returns the pause after some failed attempts.
+    /// Returns the pause after a number of failed attempts.
     ///
-    /// The last half of it is random, so that consumers that failed together do not come back
+    /// The second half of it is random, so that consumers that failed together do not retry
     /// together.
     ///
     /// - Parameters:
-    ///   - count: at least 1.
-    ///   - random: from 0 to 1.
+    ///   - count: the number of failed attempts, at least 1.
+    ///   - random: a random number from 0 to 1.
     /// - Returns: the pause.
     func delay(afterFailures count: Int, random: Double) -> Duration {
         // Beyond 2^30 times the first pause every pause is the longest.

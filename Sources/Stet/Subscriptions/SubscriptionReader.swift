@@ -3,34 +3,34 @@ import StetStore
 /// The owner's side of a durable subscription: holds the lease, reads the feed from the position,
 /// and decides what is delivered next.
 ///
-/// State: belongs to the isolation of whoever consumes the subscription.
+/// State: belongs to the isolation of the consumer.
 struct SubscriptionReader<Element: Sendable> {
-    /// An element that is to be delivered.
+    /// An element to be delivered.
     struct Item {
         let commit: Commit
         let element: Element
         let objects: [ObjectID]
-        /// From 1.
+        /// The number of the attempt, starting at 1.
         let attempt: Int
         let isParked: Bool
-        /// The change that dealing with it makes to the subscription.
+        /// The change that handling the element makes to the subscription.
         let update: SubscriptionUpdate
 
         var revision: Revision { commit.revision }
     }
 
-    /// Commits that do not concern the subscription, after which the position is stored.
+    /// The number of unrelated commits after which the position is stored.
     private static var skippedLimit: UInt64 { 1_024 }
-    /// How long the position may stay behind such commits.
+    /// The time for which the position may stay behind unrelated commits.
     private static var storingInterval: Duration { .seconds(30) }
 
     private let subscription: Subscription<Element>
-    /// Waits for changes of the subscription, not for commits.
+    /// The observer that wakes up for changes of the subscription, not for commits.
     private let wakes: CommitFeed.Observer
     private var lease: SubscriptionLease?
-    /// The subscription as this owner knows it; nil while it owns nothing.
+    /// The subscription as this owner last read or wrote it; nil while it owns nothing.
     private var record: SubscriptionRecord?
-    /// The version that this owner has followed; an update of its own may return a later one.
+    /// The version that this owner has applied; its own update may return a later one.
     private var version: UInt64 = 0
     private var position = Revision.zero
     private var lot: [ParkedDelivery] = []
@@ -82,7 +82,7 @@ struct SubscriptionReader<Element: Sendable> {
         }
     }
 
-    /// The first parked delivery that is due and does not wait behind another.
+    /// Returns the first parked delivery that is due and does not wait for another one.
     private nonisolated(nonsending) mutating func nextParked() async throws -> Item? {
         var waiting: Set<ObjectID> = []
         for parked in lot {
@@ -111,7 +111,7 @@ struct SubscriptionReader<Element: Sendable> {
 
     // MARK: After a delivery
 
-    /// Goes on behind an element that was dealt with, which the store knows already.
+    /// Continues after an element that was handled, which the store already records.
     mutating func finish(_ item: Item) {
         if item.isParked {
             lot.removeAll { $0.revision == item.revision }
@@ -121,8 +121,8 @@ struct SubscriptionReader<Element: Sendable> {
         }
     }
 
-    /// Goes on after an error that an effect of an element met: where the subscription was lost, or
-    /// nobody knows whether the effect is there, from what the store says; else as after a failure.
+    /// Continues after an error in the effects of an element: from the stored state when the
+    /// subscription was lost or the outcome is unknown, otherwise as after a failure.
     nonisolated(nonsending) mutating func goOn(
         after error: any Error, from item: Item
     ) async throws {
@@ -138,7 +138,7 @@ struct SubscriptionReader<Element: Sendable> {
         }
     }
 
-    /// Notes that an element could not be dealt with, and waits, parks it or stops.
+    /// Records that an element could not be handled, and waits, parks it or stops.
     nonisolated(nonsending) mutating func fail(_ item: Item, _ message: String) async throws {
         let failure = SubscriptionFailure(
             revision: item.revision, count: item.attempt,
@@ -174,7 +174,7 @@ struct SubscriptionReader<Element: Sendable> {
         lastStored = .now
     }
 
-    /// Changes the subscription; false when it was lost.
+    /// Changes the subscription; returns false when it was lost.
     private nonisolated(nonsending) mutating func perform(
         _ action: SubscriptionUpdate.Action
     ) async throws -> Bool {
@@ -189,14 +189,14 @@ struct SubscriptionReader<Element: Sendable> {
 
     // MARK: Owning
 
-    /// Forgets what is known of the subscription; the lease stays.
+    /// Forgets the known state of the subscription; keeps the lease.
     mutating func forget() {
         record = nil
         feed = nil
     }
 
-    /// Waits until the subscription is this reader's, and delivers; false when the store was closed
-    /// or the task cancelled.
+    /// Waits until this reader owns the subscription and it may deliver; returns false when the
+    /// store was closed or the task cancelled.
     private nonisolated(nonsending) mutating func own() async throws -> Bool {
         while !Task.isCancelled {
             if let known = record {
@@ -222,7 +222,7 @@ struct SubscriptionReader<Element: Sendable> {
         return false
     }
 
-    /// Goes on from the stored state.
+    /// Continues from the stored state.
     private mutating func show(_ now: SubscriptionRecord) throws {
         forget()
         version = now.version
@@ -247,8 +247,7 @@ struct SubscriptionReader<Element: Sendable> {
         }
     }
 
-    /// Stores the position where many commits, or those of a long time, do not concern the
-    /// subscription.
+    /// Stores the position after many unrelated commits, or after a long time without related ones.
     private nonisolated(nonsending) mutating func storePosition() async throws {
         guard let reached = feed?.reached, reached > position else { return }
         guard
@@ -263,7 +262,7 @@ struct SubscriptionReader<Element: Sendable> {
 }
 
 extension ParkedDelivery {
-    /// Whether it concerns one of some objects, which are in ascending order.
+    /// Returns whether the delivery concerns one of some objects, which are in ascending order.
     fileprivate func concerns(_ others: [ObjectID]) -> Bool {
         others.contains { other in
             let index = objects.partitionPoint { $0 < other }

@@ -2,10 +2,10 @@ public import StetStore
 
 /// The changes that a durable subscription delivers: a feed of a store, with its filters.
 ///
-/// `Commits` and `Changes` are sources. The subscription keeps the position; the feed's own start
-/// is where a new subscription begins.
+/// `Commits` and `Changes` are sources. The subscription keeps the position; a new subscription
+/// begins at the feed's own start.
 public protocol SubscriptionSource<Element>: Sendable {
-    /// A commit, or the changes of one that are asked for.
+    /// A commit, or the wanted changes of one.
     associatedtype Element: Sendable
     /// The feed as a subscription reads it.
     var _subscriptionSource: _SubscriptionSource<Element> { get }
@@ -14,11 +14,10 @@ public protocol SubscriptionSource<Element>: Sendable {
 /// A feed as a durable subscription reads it.
 public struct _SubscriptionSource<Element: Sendable>: Sendable {
     let start: FeedStart
-    /// The part of the filter that the headers of changes answer; nil for an interest in
-    /// everything.
+    /// The part of the filter that the headers of changes decide; nil for every change.
     let interests: [FeedInterest]?
-    /// Returns the element that a commit comes to, with the objects that it concerns; nil when the
-    /// commit is not asked for.
+    /// Returns the element for a commit, with the objects that it concerns; nil when the commit is
+    /// not wanted.
     let item: @Sendable (Commit) throws -> (element: Element, objects: [ObjectID])?
 }
 
@@ -34,7 +33,7 @@ extension Commits: SubscriptionSource {
 }
 
 extension Changes: SubscriptionSource {
-    /// The commits with changes that are asked for, with the objects that these change.
+    /// The commits with wanted changes, with the objects that these change.
     public var _subscriptionSource: _SubscriptionSource<ChangeEvent<M>> {
         _SubscriptionSource(start: start, interests: [filter.interest]) { [filter, store] commit in
             let changes = try filter.changes(of: commit, in: store)
