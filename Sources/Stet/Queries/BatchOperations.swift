@@ -3,19 +3,20 @@ import StetStore
 // Changes of all objects that meet a condition, and of streams of new ones.
 
 extension ManagedContext {
-    /// Changes every object that meets a condition; pending until it is saved.
+    /// Changes every object that satisfies a condition; the changes are pending until they are
+    /// saved.
     ///
     /// ```swift
     /// try context.update(Article.self) { $0.rating < 3 } set: { $0.rating = 3 }
     /// ```
     ///
-    /// It is as if each were fetched and edited: values are normalised and validated, hooks run,
-    /// the commit has every change.
+    /// The effect is the same as fetching and editing each object: values are normalised and
+    /// validated, hooks run, the commit contains every change.
     ///
-    /// - Returns: how many objects meet it.
-    /// - Throws: `QueryError` (`.tooMany`) when there are more than `limit`; what the closure
-    ///   throws, with everything as it was before; what `fetch` throws.
-    /// - Complexity: memory for the objects that meet it.
+    /// - Returns: the number of objects that satisfy the condition.
+    /// - Throws: `QueryError` (`.tooMany`) when there are more than `limit`; the error of the
+    ///   closure, after everything was restored; the errors of `fetch`.
+    /// - Complexity: O(objects that satisfy the condition) in memory.
     @discardableResult
     public func update<M: Model>(
         _ type: M.Type, limit: Int = 100_000,
@@ -33,13 +34,15 @@ extension ManagedContext {
         return objects.count
     }
 
-    /// Deletes every object that meets a condition; pending until it is saved.
+    /// Deletes every object that satisfies a condition; the deletions are pending until they are
+    /// saved.
     ///
-    /// It is as if each were fetched and deleted: delete rules are followed.
+    /// The effect is the same as fetching and deleting each object: delete rules apply.
     ///
-    /// - Returns: how many objects meet it.
-    /// - Throws: `QueryError` (`.tooMany`) when there are more than `limit`; what `fetch` throws.
-    /// - Complexity: memory for the objects that meet it, and those that delete rules reach.
+    /// - Returns: the number of objects that satisfy the condition.
+    /// - Throws: `QueryError` (`.tooMany`) when there are more than `limit`; the errors of `fetch`.
+    /// - Complexity: O(objects that satisfy the condition + objects that delete rules reach) in
+    ///   memory.
     @discardableResult
     public func delete<M: Deletable>(
         _ type: M.Type, limit: Int = 100_000,
@@ -50,9 +53,10 @@ extension ManagedContext {
         return objects.count
     }
 
-    /// Plans the deletion of every object that meets a condition, protected ones too.
+    /// Returns an action that describes the deletion of every object that satisfies a condition,
+    /// including protected ones, and deletes them once confirmed.
     ///
-    /// - Throws: `QueryError` (`.tooMany`) when there are more than `limit`; what `fetch` throws.
+    /// - Throws: `QueryError` (`.tooMany`) when there are more than `limit`; the errors of `fetch`.
     public func requestDelete<M: Model>(
         _ type: M.Type, limit: Int = 100_000,
         @QueryBuilder where condition: (M.Fields) -> QueryExpression<Bool>
@@ -76,12 +80,13 @@ extension Fetch {
 }
 
 extension Store {
-    /// Changes every object that meets a condition, in one commit.
+    /// Changes every object that satisfies a condition, in one commit.
     ///
-    /// As `ManagedContext.update` with a context of its own, tried again when others were faster.
+    /// It runs `ManagedContext.update` in a new context, and retries it when others have changed
+    /// what it is based on.
     ///
-    /// - Returns: how many objects meet it.
-    /// - Throws: what `ManagedContext.update` and `edit` throw.
+    /// - Returns: the number of objects that satisfy the condition.
+    /// - Throws: the errors of `ManagedContext.update` and `edit`.
     @discardableResult
     public nonisolated(nonsending) func update<M: Model>(
         _ type: M.Type, _ label: String? = nil, author: String? = nil, scope: String? = nil,
@@ -94,12 +99,13 @@ extension Store {
         }
     }
 
-    /// Deletes every object that meets a condition, in one commit.
+    /// Deletes every object that satisfies a condition, in one commit.
     ///
-    /// As `ManagedContext.delete` with a context of its own, tried again when others were faster.
+    /// It runs `ManagedContext.delete` in a new context, and retries it when others have changed
+    /// what it is based on.
     ///
-    /// - Returns: how many objects meet it.
-    /// - Throws: what `ManagedContext.delete` and `edit` throw.
+    /// - Returns: the number of objects that satisfy the condition.
+    /// - Throws: the errors of `ManagedContext.delete` and `edit`.
     @discardableResult
     public nonisolated(nonsending) func delete<M: Deletable>(
         _ type: M.Type, _ label: String? = nil, author: String? = nil, scope: String? = nil,
@@ -113,18 +119,18 @@ extension Store {
 
     /// Inserts an object for each element of a stream, in commits of `batch` objects.
     ///
-    /// No more than a batch is in memory. With an author, undo takes all commits back in one step.
-    /// The closure makes the object of an element, in no context, or nil for none. Where it ends
-    /// early, what has been committed stays: the error says how many elements that are, so that the
-    /// stream can go on behind them.
+    /// At most one batch is in memory. With an author, all commits are one undo step. The closure
+    /// returns an uninserted object for an element, or nil for none. If the insertion ends early,
+    /// committed batches stay: the error contains the number of their elements, so that another
+    /// call can continue after them.
     ///
     /// ```swift
     /// try await store.insert(stream: lines, author: "importer") { Article(title: $0) }
     /// ```
     ///
-    /// - Returns: how many objects were inserted.
+    /// - Returns: the number of inserted objects.
     /// - Throws: `InsertStreamError`.
-    /// - Precondition: a batch has at least one.
+    /// - Precondition: a batch has at least one object.
     @discardableResult
     public nonisolated(nonsending) func insert<Elements: AsyncSequence, M: Model>(
         stream elements: Elements, _ label: String? = nil, author: String? = nil,
@@ -164,17 +170,17 @@ extension Store {
     }
 }
 
-/// A stream of new objects ended early.
+/// The error of an insertion from a stream that ended early.
 public struct InsertStreamError: Error, CustomStringConvertible {
-    /// How many elements, from the first on, have been dealt with by commits: what comes behind
-    /// them can be inserted by another call.
+    /// The number of elements, from the first one on, that were committed; another call can insert
+    /// the elements after them.
     public let elementCount: Int
-    /// How many objects those commits have inserted.
+    /// The number of objects that were inserted by these commits.
     public let insertedCount: Int
-    /// What happened: an error of the stream, of the closure or of a save.
+    /// The error of the stream, of the closure or of a save.
     public let reason: any Error
 
-    /// What happened, and where to go on.
+    /// A sentence about what happened, and where to continue.
     public var description: String {
         "\(reason) \(insertedCount) objects were inserted; go on behind element \(elementCount)."
     }

@@ -1,16 +1,16 @@
 import StetStore
 
-/// Objects of a model as a context sees them.
+/// A query for the objects of a model in a context.
 ///
 /// ```swift
 /// let hits = try context.fetch(Article.self) { $0.rating >= 3 && $0.title.hasPrefix("S") }
 ///     .sorted(by: \.title).limit(20).objects
 /// ```
 ///
-/// Pending changes are seen: what is inserted, changed into the condition or out of it, deleted,
-/// sorted otherwise. So is the context's revision, until `refresh()`.
+/// The result includes pending changes: insertions, deletions, and edits that alter the condition
+/// or the order. It shows the context's revision, until `refresh()`.
 public struct Fetch<M: Model>: ObjectQuery {
-    /// What is asked for.
+    /// The request: condition, order and part of the result.
     public var _request = _QueryRequest<M>()
     let context: ManagedContext
     private var seesPendingChanges = true
@@ -18,25 +18,28 @@ public struct Fetch<M: Model>: ObjectQuery {
 
     init(_ context: ManagedContext) { self.context = context }
 
-    /// Without regard to pending changes: which objects there are, whether they meet the condition
-    /// and in what order, is as saved.
+    /// The query without regard to pending changes: existence, condition and order of the objects
+    /// are those of the stored state.
     ///
-    /// The objects themselves keep their pending changes; `objects` and `first` leave out one that
-    /// is deleted here, which `count` and `ids` have.
+    /// The objects themselves keep their pending changes. `objects` and `first` leave out objects
+    /// that are deleted here; `count` and `ids` include them.
     public var ignoringPendingChanges: Fetch {
         var fetch = self
         fetch.seesPendingChanges = false
         return fetch
     }
 
-    /// Reads what the objects refer to along with them: `.prefetch(\.notebook)`.
+    /// Returns the query with the objects that a reference points to read along:
+    /// `.prefetch(\.notebook)`.
     ///
-    /// The context holds it until its next save, refresh or fetch that prefetches.
+    /// The context retains them until its next save, refresh or fetch that prefetches.
     public func prefetch<Target: Model>(_ property: KeyPath<M, Target?>) -> Fetch {
         prefetching { context, objects in try context.load(property, of: objects) }
     }
 
-    /// The same for the members of a relationship to many.
+    /// Returns the query with the members of a to-many relationship read along.
+    ///
+    /// The context retains them until its next save, refresh or fetch that prefetches.
     public func prefetch<Members: ToManyProperty>(_ property: KeyPath<M, Members>) -> Fetch {
         prefetching { context, objects in try context.load(property, of: objects) }
     }
@@ -49,10 +52,10 @@ public struct Fetch<M: Model>: ObjectQuery {
         return fetch
     }
 
-    /// Only what stands behind an object in the order that is asked for.
+    /// Returns only the objects after another one, in the order of the query.
     public func after(_ object: M) -> Fetch { after(object.snapshot) }
 
-    /// What the context sees now, for reads that outlast it.
+    /// The current state of the context, for reads that outlast it.
     var source: QuerySource {
         let core = context.core
         let history = ViewHistory(context.revision)
@@ -65,7 +68,7 @@ public struct Fetch<M: Model>: ObjectQuery {
             layers: (core.state.sent, core.state.pending))
     }
 
-    /// Runs a read of what the context sees.
+    /// Runs a read in the context's state.
     public func _read<Result>(_ body: (_QueryRun) throws -> Result) throws -> Result {
         let core = context.core
         try core.checkUsable()
@@ -76,12 +79,12 @@ public struct Fetch<M: Model>: ObjectQuery {
         }
     }
 
-    /// The objects, in order.
+    /// The objects that satisfy the condition, in order.
     ///
-    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met;
-    ///   `SnapshotTooOldError` when an index or a relationship is asked, and too much has changed
-    ///   since the context's revision.
-    /// - Complexity: as `explain()` tells.
+    /// - Throws: `StoreError`; the error of an earlier read that failed inside an accessor;
+    ///   `SnapshotTooOldError` when the query reads an index or a relationship, and too much has
+    ///   changed since the context's revision.
+    /// - Complexity: as `explain()` describes.
     public var objects: [M] {
         get throws {
             let objects = try made()
@@ -123,29 +126,29 @@ public struct Fetch<M: Model>: ObjectQuery {
 }
 
 extension ManagedContext {
-    /// The objects of a model that meet a condition; nothing is read yet.
+    /// Returns a query for the objects of a model that satisfy a condition; nothing is read yet.
     ///
     /// ```swift
     /// context.fetch(Article.self) { $0.notebook?.name == "Swift" }
     /// ```
     ///
-    /// The closure is run once, and gets the properties by name. Several conditions, one per line,
-    /// must all be met.
+    /// The closure runs once, and receives the properties by name. Several conditions, one per
+    /// line, must all be satisfied.
     public func fetch<M: Model>(
         _ type: M.Type, @QueryBuilder where condition: (M.Fields) -> QueryExpression<Bool>
     ) -> Fetch<M> {
         Fetch(self).filter(condition)
     }
 
-    /// The objects of a model, to be sorted, counted, or fetched in parts.
+    /// Returns a query for the objects of a model, to be sorted, counted, or fetched in parts.
     ///
-    /// Without any of that `fetch` gives an array of all objects.
+    /// Without any of these, `fetch` returns an array of all objects.
     @_disfavoredOverload
     public func fetch<M: Model>(_ type: M.Type) -> Fetch<M> { Fetch(self) }
 }
 
 extension ContextCore {
-    /// What a query of this context sees.
+    /// Returns the view that a query of this context reads.
     fileprivate func queryView(_ seesPendingChanges: Bool) -> QueryState.View {
         if seesPendingChanges {
             return QueryState.View(state, pending: { self.changedBodies(ofEntity: $0) })
@@ -154,7 +157,8 @@ extension ContextCore {
         return QueryState.View(WorkingState(schema, at: revision, limit: limit))
     }
 
-    /// The present values of what is pending or on its way, nil for what is deleted.
+    /// Returns the current bodies of objects with changes that are pending or being saved; nil for
+    /// deleted objects.
     fileprivate func changedBodies(ofEntity entity: EntityNumber) -> [ObjectID: EncodedBody?] {
         var bodies: [ObjectID: EncodedBody?] = [:]
         for object in changedObjects where object._$entityNumber == entity {

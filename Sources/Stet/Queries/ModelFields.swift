@@ -2,9 +2,9 @@ public import StetStore
 
 /// The properties of a model as queries name them: `$0` in the closure of a `fetch`.
 ///
-/// `@Model` writes a type with a member of the same name for each property: attributes give
-/// expressions, references the fields of what they refer to, and relationships to many a
-/// `ToManyField`.
+/// `@Model` writes a type with a member of the same name for each property: an expression for an
+/// attribute, the fields of the target for a reference, and a `ToManyField` for a to-many
+/// relationship.
 public protocol ModelFields: Sendable {
     /// The model.
     associatedtype Object: Model
@@ -22,7 +22,7 @@ extension ModelFields {
     }
 }
 
-/// The object that fields are those of, seen from the one that a query asks about.
+/// The object whose fields are named, by its path from the queried object.
 ///
 /// Used by the code that `@Model` writes.
 public struct _QueryObject: Sendable {
@@ -30,7 +30,7 @@ public struct _QueryObject: Sendable {
 
     init(_ place: QueryObject) { self.place = place }
 
-    /// What refers to the object: a slot of another, of which its value is the id.
+    /// The reference that points to the object: a slot of another object, whose value is the id.
     var reference: QueryNode? {
         guard case .target(let owner, let slot, _) = place else { return nil }
         return .property(owner, slot: slot)
@@ -38,11 +38,11 @@ public struct _QueryObject: Sendable {
 }
 
 extension Model {
-    /// The fields of the object that a query asks about.
+    /// The fields of the queried object.
     static var fields: Fields { Fields(_object: _QueryObject(.root)) }
 }
 
-/// A relationship to many as queries name it.
+/// A to-many relationship as queries name it.
 public struct ToManyField<Member: Model>: Sendable {
     private let owner: QueryObject
     private let entity: String
@@ -55,39 +55,39 @@ public struct ToManyField<Member: Model>: Sendable {
         self.relationship = relationship
     }
 
-    /// How many members there are.
+    /// The number of members.
     public var count: QueryExpression<Int> { QueryExpression(node(.count) { _ in .everything }) }
 
-    /// Whether there are none.
+    /// Whether there are no members.
     public var isEmpty: QueryExpression<Bool> { !any { _ in .always } }
 
-    /// How many members meet a condition.
+    /// Returns the number of members that satisfy a condition.
     public func count(
         @QueryBuilder where condition: (Member.Fields) -> QueryExpression<Bool>
     ) -> QueryExpression<Int> {
         QueryExpression(node(.count) { condition($0).node })
     }
 
-    /// Whether a member meets a condition.
+    /// Returns whether any member satisfies a condition; false when there are no members.
     public func any(
         @QueryBuilder _ condition: (Member.Fields) -> QueryExpression<Bool>
     ) -> QueryExpression<Bool> {
         QueryExpression(node(.any) { condition($0).node })
     }
 
-    /// Whether all members meet a condition, as none do when there are none.
+    /// Returns whether all members satisfy a condition; true when there are no members.
     public func all(
         @QueryBuilder _ condition: (Member.Fields) -> QueryExpression<Bool>
     ) -> QueryExpression<Bool> {
         QueryExpression(node(.all) { condition($0).node })
     }
 
-    /// Whether an object is a member.
+    /// Returns whether an object is a member.
     public func contains(_ member: Member) -> QueryExpression<Bool> {
         contains(member.id)
     }
 
-    /// Whether the object with an id is a member.
+    /// Returns whether the object with an id is a member.
     public func contains(_ member: ObjectID) -> QueryExpression<Bool> {
         any { $0.id == member }
     }

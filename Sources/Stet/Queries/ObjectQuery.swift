@@ -1,23 +1,23 @@
 public import StetStore
 
-/// Which objects of a model are wanted: conditions, order, part of the result.
+/// A query for objects of a model: a condition, an order, and a part of the result.
 ///
-/// `context.fetch` gives a `Fetch`, whose results are objects or snapshots; `store.fetch` and
-/// `view.fetch` give a `SnapshotFetch`. Nothing is read before a result is asked for, and each time
-/// anew.
+/// `context.fetch` returns a `Fetch`, whose results are objects or snapshots; `store.fetch` and
+/// `view.fetch` return a `SnapshotFetch`. Nothing is read before a result is requested, and each
+/// request reads again.
 public protocol ObjectQuery<M>: QueryAggregates {
-    /// What is asked for.
+    /// The request: condition, order and part of the result.
     var _request: _QueryRequest<M> { get set }
-    /// Runs a read of what is to be seen.
+    /// Runs a read in the state that the query reads.
     func _read<Result>(_ body: (_QueryRun) throws -> Result) throws -> Result
 }
 
-/// A query that is being answered.
+/// A run of a query, inside a read.
 public struct _QueryRun {
     let run: QueryRun
 }
 
-/// What a query asks for; changed by the methods of `ObjectQuery`.
+/// The request of a query, which the methods of `ObjectQuery` change.
 public struct _QueryRequest<M: Model>: Sendable {
     var condition = QueryNode.everything
     var order: [QueryOrder] = []
@@ -25,7 +25,7 @@ public struct _QueryRequest<M: Model>: Sendable {
     var offset = 0
     var after: M.Snapshot?
 
-    /// The same, of the entity with this number.
+    /// Returns the request as a query of the entity with a number.
     func query(entity: EntityNumber, in schema: Schema) -> StoreQuery {
         var query = StoreQuery(entity: entity)
         query.condition = condition
@@ -43,16 +43,16 @@ public struct _QueryRequest<M: Model>: Sendable {
 
 /// A direction of sorting.
 public enum SortDirection: Hashable, Sendable {
-    /// The lowest first; nil before all values, NaN behind them.
+    /// The lowest value first; nil comes before all values, NaN after them.
     case ascending
-    /// The highest first.
+    /// The highest value first.
     case descending
 }
 
 extension ObjectQuery {
     // MARK: Conditions
 
-    /// Those that meet a further condition.
+    /// Returns only the objects that also satisfy a further condition.
     public func filter(
         @QueryBuilder _ condition: (M.Fields) -> QueryExpression<Bool>
     ) -> Self {
@@ -61,20 +61,21 @@ extension ObjectQuery {
 
     // MARK: Order
 
-    /// In the order of what the closure gives: `.sorted(by: \.title)`.
+    /// Returns the objects sorted by a value: `.sorted(by: \.title)`.
     ///
-    /// Without this, and where the values are the same, in the order of their ids, which is that in
-    /// which they were made; in the direction of the last value. Text is sorted as `String`
-    /// compares it.
+    /// Unsorted objects, and objects with equal values, are in the order of their ids, which is the
+    /// order of creation, in the direction of the last value. Text is sorted as `String` compares
+    /// it.
     ///
-    /// - Precondition: the value is no dictionary and no `CodableAttribute`.
+    /// - Precondition: the value is neither a dictionary nor a `CodableAttribute`.
     public func sorted<T: StoredValue>(
         by value: (M.Fields) -> QueryExpression<T>, _ direction: SortDirection = .ascending
     ) -> Self {
         changed { $0.order = [order(value(M.fields).node, T.self, direction)] }
     }
 
-    /// The same by a value behind a `?`: `.sorted(by: \.notebook?.name)`.
+    /// Returns the objects sorted by the value of an expression behind a `?`:
+    /// `.sorted(by: \.notebook?.name)`.
     public func sorted<T: StoredValue>(
         by value: (M.Fields) -> QueryExpression<T>?, _ direction: SortDirection = .ascending
     ) -> Self {
@@ -83,8 +84,8 @@ extension ObjectQuery {
         }
     }
 
-    /// By a text, without the differences that a folding takes away: `.sorted(by: \.title,
-    /// comparing: .caseInsensitive)`.
+    /// Returns the objects sorted by a text with a folding that ignores some differences:
+    /// `.sorted(by: \.title, comparing: .caseInsensitive)`.
     public func sorted(
         by text: (M.Fields) -> QueryExpression<String>, comparing folding: TextFolding,
         _ direction: SortDirection = .ascending
@@ -92,14 +93,14 @@ extension ObjectQuery {
         sorted(by: { text($0).folded(folding) }, direction)
     }
 
-    /// Where all values before are the same, in the order of a further one.
+    /// Sorts objects with equal values so far by a further value.
     public func then<T: StoredValue>(
         by value: (M.Fields) -> QueryExpression<T>, _ direction: SortDirection = .ascending
     ) -> Self {
         changed { $0.order.append(order(value(M.fields).node, T.self, direction)) }
     }
 
-    /// The same by a value behind a `?`.
+    /// Sorts objects with equal values so far by the value of an expression behind a `?`.
     public func then<T: StoredValue>(
         by value: (M.Fields) -> QueryExpression<T>?, _ direction: SortDirection = .ascending
     ) -> Self {
@@ -109,7 +110,8 @@ extension ObjectQuery {
         }
     }
 
-    /// The same by a text, without the differences that a folding takes away.
+    /// Sorts objects with equal values so far by a text with a folding that ignores some
+    /// differences.
     public func then(
         by text: (M.Fields) -> QueryExpression<String>, comparing folding: TextFolding,
         _ direction: SortDirection = .ascending
@@ -128,7 +130,7 @@ extension ObjectQuery {
 
     // MARK: Parts
 
-    /// At most so many.
+    /// Returns at most a number of objects.
     ///
     /// - Precondition: `count` is not negative.
     public func limit(_ count: Int) -> Self {
@@ -136,9 +138,9 @@ extension ObjectQuery {
         return changed { $0.limit = count }
     }
 
-    /// Without the first ones.
+    /// Skips a number of objects at the beginning.
     ///
-    /// All before it are looked at, every time: `after(_:)` finds the next page without that.
+    /// Every read goes through the skipped objects: `after(_:)` finds the next page without that.
     ///
     /// - Precondition: `count` is not negative.
     public func offset(_ count: Int) -> Self {
@@ -146,10 +148,10 @@ extension ObjectQuery {
         return changed { $0.offset = count }
     }
 
-    /// Only what stands behind an object in the order that is asked for: the page behind the one
-    /// that ended with it.
+    /// Returns only the objects after another one in the order of the query: the page that follows
+    /// the one that ended with it.
     ///
-    /// The object need not exist any more, nor meet the conditions.
+    /// The object need not exist any more, nor satisfy the condition.
     public func after(_ snapshot: M.Snapshot) -> Self {
         changed { $0.after = snapshot }
     }
@@ -168,37 +170,38 @@ extension ObjectQuery {
 // MARK: - Results
 
 extension ObjectQuery {
-    /// How many there are.
+    /// The number of objects.
     ///
-    /// - Throws: `StoreError`, and what the read throws.
-    /// - Complexity: no object is made; where an index answers the whole condition no record is
+    /// - Throws: `StoreError`, and the errors of the read.
+    /// - Complexity: no object is made; where an index covers the whole condition, no record is
     ///   read.
     public var count: Int {
         get throws { try read { run in try run.count() } }
     }
 
-    /// Whether there are any.
+    /// Whether there are any objects.
     public var exists: Bool {
         get throws { try limit(1).read { run in try run.count() > 0 } }
     }
 
-    /// Their ids, in order.
+    /// The ids of the objects, in order.
     public var ids: [ObjectID] {
         get throws { try read { run in try run.rows().map(\.id) } }
     }
 
-    /// Their values, in order; no objects are made.
+    /// The values of the objects, in order; no objects are made.
     public var snapshots: [M.Snapshot] {
         get throws {
             try read { run in try run.rows().map { try M._$decode($0.id, $0.body) } }
         }
     }
 
-    /// How the result is found, in words: which index, what is tested, how it is sorted.
+    /// Returns how the result is found, in words: which index is used, what is tested, how it is
+    /// sorted.
     ///
-    /// For people; the text may change.
+    /// The text is for people and may change.
     ///
-    /// - Complexity: that of finding the shortest way, not of the query.
+    /// - Complexity: planning the query, without running it.
     public func explain() throws -> String {
         try read { run in try run.explanation() }
     }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import StetStore
 
-/// An aggregate of values, from which a value can be taken again.
+/// An aggregate of values from which values can be removed again.
 enum QueryAccumulator: Sendable {
     case count(Int)
     case sum(QuerySum)
@@ -19,8 +19,8 @@ enum QueryAccumulator: Sendable {
         }
     }
 
-    /// Replaces values by others, as if it had been made of these from the beginning; returns false
-    /// when only all values together tell the aggregate, which is of no use then.
+    /// Replaces values with others, as if it had been made from these; returns false when only all
+    /// values together determine the aggregate, which must then be discarded.
     mutating func replace(_ removed: [Value], by added: [Value]) throws -> Bool {
         switch self {
         case .count(let count):
@@ -45,7 +45,7 @@ enum QueryAccumulator: Sendable {
 /// A sum of values of one type.
 struct QuerySum: Sendable {
     private(set) var count = 0
-    /// Wide enough for any number of integers.
+    /// The sum of integers, wide enough for any number of them.
     private var whole: Int128 = 0
     private var real = 0.0
     private var decimal = Decimal.zero
@@ -53,7 +53,7 @@ struct QuerySum: Sendable {
 
     init() {}
 
-    /// False where the order of the values counts, because each addition rounds.
+    /// False when the order of the values matters, because each addition rounds.
     var isExact: Bool {
         switch type {
         case .double, .float, .decimal: false
@@ -79,7 +79,7 @@ struct QuerySum: Sendable {
         count += 1
     }
 
-    /// Takes out a value that was added to an exact sum.
+    /// Removes a value that was added to an exact sum.
     mutating func remove(_ value: Value) {
         switch value {
         case .int(let number): whole -= Int128(number)
@@ -89,7 +89,7 @@ struct QuerySum: Sendable {
         count -= 1
     }
 
-    /// The sum as a value of its type; 0 for no values.
+    /// Returns the sum as a value of its type; 0 for no values.
     ///
     /// - Throws: `QueryError` (`.overflow`) when it does not fit.
     func result<T: NumericValue>() throws -> T {
@@ -98,10 +98,10 @@ struct QuerySum: Sendable {
         return result
     }
 
-    /// Nil for no values.
+    /// The average; nil for no values.
     var average: Double? { count == 0 ? nil : double / Double(count) }
 
-    /// Nil when it does not fit.
+    /// The sum; nil when it does not fit its type.
     private var value: Value? {
         switch type {
         case .int: Int(exactly: whole).map(Value.int)
@@ -126,10 +126,10 @@ struct QuerySum: Sendable {
 struct QueryExtreme: Sendable {
     private let comparison: QueryNode.Comparison
     private var best: Value?
-    /// How many values are as good as the best one.
+    /// The number of values that equal the best one.
     private var bestCount = 0
 
-    /// The least value for `.less`, the greatest for `.greater`.
+    /// Creates an aggregate of the least value for `.less`, of the greatest for `.greater`.
     init(_ comparison: QueryNode.Comparison) { self.comparison = comparison }
 
     mutating func add(_ value: Value) {
@@ -142,7 +142,7 @@ struct QueryExtreme: Sendable {
         if !comparison.holds(best, value) { bestCount += 1 }
     }
 
-    /// Takes out a value that was added; returns false when the best one is not known any more.
+    /// Removes a value that was added; returns false when the best value is no longer known.
     mutating func remove(_ value: Value) -> Bool {
         guard counts(value), let best else { return true }
         if comparison.holds(best, value) { return true }
@@ -152,6 +152,6 @@ struct QueryExtreme: Sendable {
 
     private func counts(_ value: Value) -> Bool { value != .null && !value.isNaN }
 
-    /// Nil for no values.
+    /// Returns the best value; nil for no values.
     func result<T: OrderedValue>() -> T? { best.flatMap { T(_value: $0) } }
 }

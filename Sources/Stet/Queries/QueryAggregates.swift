@@ -1,8 +1,8 @@
 import FoundationEssentials
 public import StetStore
 
-/// Objects of which least and greatest values, sums and averages are asked: those of a query, or of
-/// a group.
+/// A set of objects with least and greatest values, sums and averages: those of a query, or of a
+/// group.
 public protocol QueryAggregates<M> {
     /// The model.
     associatedtype M: Model
@@ -10,7 +10,7 @@ public protocol QueryAggregates<M> {
     func _forEachValue(_ node: _QueryValue, _ body: (Value) throws -> Void) throws
 }
 
-/// An expression without its type.
+/// An expression without its static type.
 public struct _QueryValue: Sendable {
     let node: QueryNode
 }
@@ -18,40 +18,40 @@ public struct _QueryValue: Sendable {
 extension QueryAggregates {
     // MARK: Least and greatest
 
-    /// The least value; nil when there is none.
+    /// Returns the least value; nil when there is none.
     ///
     /// NaN does not count.
     ///
-    /// - Complexity: O(objects that are looked at); no object is made.
+    /// - Complexity: O(objects of the query); no object is made.
     public func min<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>) throws -> T? {
         try extreme(value(M.fields).node, .less)
     }
 
-    /// The least value that is not nil; nil when there is none.
+    /// Returns the least value that is not nil; nil when there is none.
     public func min<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T?>) throws -> T? {
         try extreme(value(M.fields).node, .less)
     }
 
-    /// The least value behind a `?`; nil when there is none.
+    /// Returns the least value of an expression behind a `?`; nil when there is none.
     public func min<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>?) throws -> T? {
         try extreme(value(M.fields)?.node ?? .constant(.null), .less)
     }
 
-    /// The greatest value; nil when there is none.
+    /// Returns the greatest value; nil when there is none.
     ///
     /// NaN does not count.
     ///
-    /// - Complexity: O(objects that are looked at); no object is made.
+    /// - Complexity: O(objects of the query); no object is made.
     public func max<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>) throws -> T? {
         try extreme(value(M.fields).node, .greater)
     }
 
-    /// The greatest value that is not nil; nil when there is none.
+    /// Returns the greatest value that is not nil; nil when there is none.
     public func max<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T?>) throws -> T? {
         try extreme(value(M.fields).node, .greater)
     }
 
-    /// The greatest value behind a `?`; nil when there is none.
+    /// Returns the greatest value of an expression behind a `?`; nil when there is none.
     public func max<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>?) throws -> T? {
         try extreme(value(M.fields)?.node ?? .constant(.null), .greater)
     }
@@ -66,21 +66,21 @@ extension QueryAggregates {
 
     // MARK: Sums
 
-    /// The sum of a number; 0 for no objects.
+    /// Returns the sum of a number; 0 for no objects.
     ///
     /// - Throws: `QueryError` (`.overflow`) when it does not fit the type.
     public func sum<T: NumericValue>(_ value: (M.Fields) -> QueryExpression<T>) throws -> T {
         try sum(value(M.fields).node, T.self)
     }
 
-    /// The sum of a number where it is not nil.
+    /// Returns the sum of a number over the objects where it is not nil.
     ///
     /// - Throws: `QueryError` (`.overflow`) when it does not fit the type.
     public func sum<T: NumericValue>(_ value: (M.Fields) -> QueryExpression<T?>) throws -> T {
         try sum(value(M.fields).node, T.self)
     }
 
-    /// The average of a number; nil for no objects.
+    /// Returns the average of a number; nil for no objects.
     ///
     /// - Throws: `QueryError` (`.overflow`) when the sum of decimals does not fit `Decimal`.
     public func average<T: NumericValue>(
@@ -89,7 +89,8 @@ extension QueryAggregates {
         try average(value(M.fields).node)
     }
 
-    /// The average of a number where it is not nil; nil where it always is.
+    /// Returns the average of a number over the objects where it is not nil; nil when there are
+    /// none.
     ///
     /// - Throws: `QueryError` (`.overflow`) when the sum of decimals does not fit `Decimal`.
     public func average<T: NumericValue>(
@@ -124,17 +125,18 @@ extension ObjectQuery {
         }
     }
 
-    /// The values that objects have, each once, in ascending order.
+    /// Returns the distinct values of the objects, in ascending order.
     ///
-    /// What an index does not tell apart is the same: 0 and -0, NaN and NaN, canonically equivalent
-    /// text.
+    /// Values that an index does not distinguish are equal: 0 and -0, NaN and NaN, canonically
+    /// equivalent texts.
     public func distinct<T: StoredValue>(
         _ value: (M.Fields) -> QueryExpression<T>
     ) throws -> [T] {
         try distinct(value(M.fields).node)
     }
 
-    /// The same of a value behind a `?`, with nil first where there is one.
+    /// Returns the distinct values of an expression behind a `?`, in ascending order; nil comes
+    /// first.
     public func distinct<T: StoredValue>(
         _ value: (M.Fields) -> QueryExpression<T>?
     ) throws -> [T?] {
@@ -150,15 +152,15 @@ extension ObjectQuery {
         return values.sorted { $0.key < $1.key }.compactMap { T(_value: $0.value) }
     }
 
-    /// What a closure makes of each group of objects with the same value, in ascending order of the
-    /// value.
+    /// Returns the results of a closure for each group of objects with the same value, in ascending
+    /// order of the value.
     ///
     /// ```swift
     /// let sizes = try context.fetch(Package.self)
     ///     .grouped(by: \.architecture) { try ($0.count, $0.sum(\.installedSize)) }
     /// ```
     ///
-    /// The closure runs inside the read; the group is of no use behind it.
+    /// The closure runs inside the read; the group must not be used after it has returned.
     public func grouped<Key: StoredValue, Result>(
         by value: (M.Fields) -> QueryExpression<Key>,
         _ make: (QueryGroup<M>) throws -> Result
@@ -168,7 +170,8 @@ extension ObjectQuery {
         }
     }
 
-    /// The same by a value behind a `?`.
+    /// Returns the results of a closure for each group of objects with the same value of an
+    /// expression behind a `?`.
     public func grouped<Key: StoredValue, Result>(
         by value: (M.Fields) -> QueryExpression<Key>?,
         _ make: (QueryGroup<M>) throws -> Result
@@ -178,8 +181,8 @@ extension ObjectQuery {
         }
     }
 
-    /// The same by what the objects refer to; the key is its id, nil for objects that refer to
-    /// nothing.
+    /// Returns the results of a closure for each group of objects that refer to the same object;
+    /// the key is its id, or nil for objects whose reference is nil.
     public func grouped<Target: ModelFields, Result>(
         by reference: (M.Fields) -> Target?, _ make: (QueryGroup<M>) throws -> Result
     ) throws -> [(key: ObjectID?, value: Result)] {
@@ -205,7 +208,7 @@ extension ObjectQuery {
     }
 }
 
-/// A value by which others are told apart and sorted.
+/// A value in a form by which values are compared for equality and order.
 struct QueryKey: Hashable, Comparable {
     private let bytes: [UInt8]
 
@@ -218,7 +221,7 @@ struct QueryKey: Hashable, Comparable {
     }
 }
 
-/// The objects of a query that have a value in common; of use only in the closure that gets it.
+/// The objects of a query that have a value in common; valid only in the closure that receives it.
 public final class QueryGroup<M: Model>: QueryAggregates {
     private let run: QueryRun
     private var rows: [QueryRun.Row]
@@ -234,19 +237,19 @@ public final class QueryGroup<M: Model>: QueryAggregates {
         rows = []
     }
 
-    /// How many there are.
+    /// The number of objects.
     public var count: Int {
         checkOpen()
         return rows.count
     }
 
-    /// Their ids, in the order of the query.
+    /// The ids of the objects, in the order of the query.
     public var ids: [ObjectID] {
         checkOpen()
         return rows.map(\.id)
     }
 
-    /// Their values, in the order of the query.
+    /// The values of the objects, in the order of the query.
     public var snapshots: [M.Snapshot] {
         get throws {
             checkOpen()

@@ -1,42 +1,43 @@
-/// Puts conditions together: the closures of queries may have several, one per line, all of which
-/// an object must meet, and `if` around some of them.
+/// Combines the conditions in the closure of a query: there may be several, one per line, all of
+/// which an object must satisfy, and `if` around some of them.
 ///
-/// The condition of an `if` is one of the program, not of the object.
+/// The condition of an `if` is evaluated by the program, not for each object.
 @resultBuilder
 public enum QueryBuilder {
-    /// A condition.
+    /// Returns a condition unchanged.
     public static func buildExpression(
         _ condition: QueryExpression<Bool>
     ) -> QueryExpression<Bool> { condition }
 
-    /// A condition behind a `?`, not met where there is nothing.
+    /// Returns a condition behind a `?`; an object without a value there does not satisfy it.
     public static func buildExpression(
         _ condition: QueryExpression<Bool>?
     ) -> QueryExpression<Bool> { condition ?? !QueryExpression.always }
 
-    /// All of these.
+    /// Combines conditions that must all be satisfied.
     public static func buildBlock(
         _ conditions: QueryExpression<Bool>...
     ) -> QueryExpression<Bool> {
         conditions.dropFirst().reduce(conditions.first ?? .always) { $0 && $1 }
     }
 
-    /// Those of an `if` without `else`.
+    /// Returns the conditions of an `if` without `else`, which are always satisfied when the branch
+    /// is not taken.
     public static func buildOptional(
         _ condition: QueryExpression<Bool>?
     ) -> QueryExpression<Bool> { condition ?? .always }
 
-    /// Those of an `if`.
+    /// Returns the conditions of an `if` branch.
     public static func buildEither(
         first condition: QueryExpression<Bool>
     ) -> QueryExpression<Bool> { condition }
 
-    /// Those of an `else`.
+    /// Returns the conditions of an `else` branch.
     public static func buildEither(
         second condition: QueryExpression<Bool>
     ) -> QueryExpression<Bool> { condition }
 
-    /// Those of a loop.
+    /// Combines the conditions of a loop, which must all be satisfied.
     public static func buildArray(
         _ conditions: [QueryExpression<Bool>]
     ) -> QueryExpression<Bool> { conditions.reduce(.always) { $0 && $1 } }

@@ -1,23 +1,23 @@
-/// Why a query that could be read has no result.
+/// The error of a query that has no result although the store could be read.
 public struct QueryError: Error, Hashable, Sendable {
-    /// What the reason is; more may come.
+    /// The code of a query error; later versions may add codes.
     public struct Code: RawRepresentable, Hashable, Sendable {
-        /// The name.
+        /// The name of the code.
         public let rawValue: String
-        /// A code of this name.
+        /// Creates a code with a name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// A sum does not fit its type.
         public static let overflow = Code(rawValue: "overflow")
-        /// The time for a stream is over.
+        /// The deadline of a stream has passed.
         public static let deadlineExceeded = Code(rawValue: "deadlineExceeded")
-        /// More objects meet the condition than may be changed at once.
+        /// More objects satisfy the condition than may be changed at once.
         public static let tooMany = Code(rawValue: "tooMany")
     }
 
-    /// What the reason is.
+    /// The code of the error.
     public let code: Code
-    /// What happened, for people.
+    /// A sentence for people that says what happened.
     public let message: String
 
     init(_ code: Code, _ message: String) {

@@ -3,69 +3,69 @@ public import StetStore
 // Numbers, text and lists in queries.
 
 extension QueryExpression where Value: NumericValue {
-    /// The sum.
+    /// Returns the sum.
     public static func + (left: Self, right: Self) -> Self {
         QueryExpression(.arithmetic(.add, left.node, right.node))
     }
 
-    /// The sum.
+    /// Returns the sum.
     public static func + (left: Self, right: Value) -> Self {
         QueryExpression(.arithmetic(.add, left.node, .constant(right._value)))
     }
 
-    /// The sum.
+    /// Returns the sum.
     public static func + (left: Value, right: Self) -> Self {
         QueryExpression(.arithmetic(.add, .constant(left._value), right.node))
     }
 
-    /// The difference.
+    /// Returns the difference.
     public static func - (left: Self, right: Self) -> Self {
         QueryExpression(.arithmetic(.subtract, left.node, right.node))
     }
 
-    /// The difference.
+    /// Returns the difference.
     public static func - (left: Self, right: Value) -> Self {
         QueryExpression(.arithmetic(.subtract, left.node, .constant(right._value)))
     }
 
-    /// The difference.
+    /// Returns the difference.
     public static func - (left: Value, right: Self) -> Self {
         QueryExpression(.arithmetic(.subtract, .constant(left._value), right.node))
     }
 
-    /// The product.
+    /// Returns the product.
     public static func * (left: Self, right: Self) -> Self {
         QueryExpression(.arithmetic(.multiply, left.node, right.node))
     }
 
-    /// The product.
+    /// Returns the product.
     public static func * (left: Self, right: Value) -> Self {
         QueryExpression(.arithmetic(.multiply, left.node, .constant(right._value)))
     }
 
-    /// The product.
+    /// Returns the product.
     public static func * (left: Value, right: Self) -> Self {
         QueryExpression(.arithmetic(.multiply, .constant(left._value), right.node))
     }
 
-    /// The quotient; no value when the divisor is 0, for floating point numbers what Swift gives.
+    /// Returns the quotient; a divisor of 0 gives no value, except for floating-point numbers.
     public static func / (left: Self, right: Self) -> Self {
         QueryExpression(.arithmetic(.divide, left.node, right.node))
     }
 
-    /// The quotient; no value when the divisor is 0, for floating point numbers what Swift gives.
+    /// Returns the quotient; a divisor of 0 gives no value, except for floating-point numbers.
     public static func / (left: Self, right: Value) -> Self {
         QueryExpression(.arithmetic(.divide, left.node, .constant(right._value)))
     }
 
-    /// The quotient; no value when the divisor is 0, for floating point numbers what Swift gives.
+    /// Returns the quotient; a divisor of 0 gives no value, except for floating-point numbers.
     public static func / (left: Value, right: Self) -> Self {
         QueryExpression(.arithmetic(.divide, .constant(left._value), right.node))
     }
 }
 
 extension QueryExpression where Value: NumericValue & BinaryInteger {
-    /// The remainder of a division; no value when the divisor is 0.
+    /// Returns the remainder of a division, which has no value when the divisor is 0.
     public static func % (left: Self, right: Value) -> Self {
         QueryExpression(.arithmetic(.remainder, left.node, .constant(right._value)))
     }
@@ -74,19 +74,20 @@ extension QueryExpression where Value: NumericValue & BinaryInteger {
 // MARK: - Text
 
 extension QueryExpression where Value == String {
-    /// Whether the text begins with another, character by character.
+    /// Returns whether the text begins with another, compared character by character.
     public func hasPrefix(_ prefix: String) -> QueryExpression<Bool> { search(.prefix, prefix) }
 
-    /// Whether the text ends with another, character by character.
+    /// Returns whether the text ends with another, compared character by character.
     public func hasSuffix(_ suffix: String) -> QueryExpression<Bool> { search(.suffix, suffix) }
 
-    /// Whether the text has another in it, character by character; every text has an empty one.
+    /// Returns whether the text contains another, compared character by character; every text
+    /// contains the empty one.
     public func contains(_ text: String) -> QueryExpression<Bool> { search(.anywhere, text) }
 
-    /// The text without the differences that a comparison shall not see:
+    /// Returns the text without the differences that a comparison should ignore:
     /// `$0.name.folded(.caseInsensitive) == "swift"`.
     ///
-    /// What it is compared with is folded in the same way.
+    /// The text that it is compared with is folded in the same way.
     public func folded(_ folding: TextFolding) -> Self {
         QueryExpression(.folded(node, folding))
     }
@@ -97,16 +98,17 @@ extension QueryExpression where Value == String {
 }
 
 extension QueryExpression where Value == String? {
-    /// Whether the text begins with another, character by character; nil does not.
+    /// Returns whether the text begins with another, compared character by character; false for
+    /// nil.
     public func hasPrefix(_ prefix: String) -> QueryExpression<Bool> { text.hasPrefix(prefix) }
 
-    /// Whether the text ends with another, character by character; nil does not.
+    /// Returns whether the text ends with another, compared character by character; false for nil.
     public func hasSuffix(_ suffix: String) -> QueryExpression<Bool> { text.hasSuffix(suffix) }
 
-    /// Whether the text has another in it, character by character; nil has none.
+    /// Returns whether the text contains another, compared character by character; false for nil.
     public func contains(_ part: String) -> QueryExpression<Bool> { text.contains(part) }
 
-    /// The text without the differences that a comparison shall not see.
+    /// Returns the text without the differences that a comparison should ignore.
     public func folded(_ folding: TextFolding) -> Self {
         QueryExpression(.folded(node, folding))
     }
@@ -117,24 +119,24 @@ extension QueryExpression where Value == String? {
 // MARK: - Lists and ranges
 
 extension Sequence where Element: StoredValue {
-    /// Whether what a query computes is one of these values.
+    /// Returns whether the value of an expression is one of these values.
     public func contains(_ expression: QueryExpression<Element>) -> QueryExpression<Bool> {
         QueryExpression<Bool>(.isIn(expression.node, map(\._value)))
     }
 
-    /// Whether what a query computes is one of these values; nil is not.
+    /// Returns whether the value of an expression is one of these values; false for nil.
     public func contains(_ expression: QueryExpression<Element>?) -> QueryExpression<Bool> {
         QueryExpression<Bool>(.isIn(expression?.node ?? .constant(.null), map(\._value)))
     }
 
-    /// Whether what a query computes is one of these values; nil is not.
+    /// Returns whether the value of an expression is one of these values; false for nil.
     public func contains(_ expression: QueryExpression<Element?>) -> QueryExpression<Bool> {
         QueryExpression<Bool>(.isIn(expression.node, map(\._value)))
     }
 }
 
 extension Sequence where Element: Model {
-    /// Whether what a query computes refers to one of these objects.
+    /// Returns whether a reference of a query points to one of these objects.
     public func contains(_ fields: Element.Fields?) -> QueryExpression<Bool> {
         let reference = fields?._object.reference ?? .constant(.null)
         return QueryExpression<Bool>(.isIn(reference, map { .reference($0.id) }))
@@ -142,60 +144,60 @@ extension Sequence where Element: Model {
 }
 
 extension ClosedRange where Bound: OrderedValue {
-    /// Whether what a query computes lies in the range.
+    /// Returns whether the value of an expression is in the range.
     public func contains(_ expression: QueryExpression<Bound>) -> QueryExpression<Bool> {
         expression >= lowerBound && expression <= upperBound
     }
 
-    /// Whether what a query computes lies in the range; nil does not.
+    /// Returns whether the value of an expression is in the range; false for nil.
     public func contains(_ expression: QueryExpression<Bound?>) -> QueryExpression<Bool> {
         expression >= lowerBound && expression <= upperBound
     }
 }
 
 extension Range where Bound: OrderedValue {
-    /// Whether what a query computes lies in the range.
+    /// Returns whether the value of an expression is in the range.
     public func contains(_ expression: QueryExpression<Bound>) -> QueryExpression<Bool> {
         expression >= lowerBound && expression < upperBound
     }
 
-    /// Whether what a query computes lies in the range; nil does not.
+    /// Returns whether the value of an expression is in the range; false for nil.
     public func contains(_ expression: QueryExpression<Bound?>) -> QueryExpression<Bool> {
         expression >= lowerBound && expression < upperBound
     }
 }
 
 extension PartialRangeFrom where Bound: OrderedValue {
-    /// Whether what a query computes lies in the range.
+    /// Returns whether the value of an expression is in the range.
     public func contains(_ expression: QueryExpression<Bound>) -> QueryExpression<Bool> {
         expression >= lowerBound
     }
 
-    /// Whether what a query computes lies in the range; nil does not.
+    /// Returns whether the value of an expression is in the range; false for nil.
     public func contains(_ expression: QueryExpression<Bound?>) -> QueryExpression<Bool> {
         expression >= lowerBound
     }
 }
 
 extension PartialRangeThrough where Bound: OrderedValue {
-    /// Whether what a query computes lies in the range.
+    /// Returns whether the value of an expression is in the range.
     public func contains(_ expression: QueryExpression<Bound>) -> QueryExpression<Bool> {
         expression <= upperBound
     }
 
-    /// Whether what a query computes lies in the range; nil does not.
+    /// Returns whether the value of an expression is in the range; false for nil.
     public func contains(_ expression: QueryExpression<Bound?>) -> QueryExpression<Bool> {
         expression <= upperBound
     }
 }
 
 extension PartialRangeUpTo where Bound: OrderedValue {
-    /// Whether what a query computes lies in the range.
+    /// Returns whether the value of an expression is in the range.
     public func contains(_ expression: QueryExpression<Bound>) -> QueryExpression<Bool> {
         expression < upperBound
     }
 
-    /// Whether what a query computes lies in the range; nil does not.
+    /// Returns whether the value of an expression is in the range; false for nil.
     public func contains(_ expression: QueryExpression<Bound?>) -> QueryExpression<Bool> {
         expression < upperBound
     }

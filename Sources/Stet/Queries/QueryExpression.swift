@@ -1,24 +1,24 @@
 public import FoundationEssentials
 public import StetStore
 
-/// Something that a query computes for each object: the value of a property, what a reference leads
-/// to, a sum; of `Bool`, a condition.
+/// An expression that a query evaluates for each object: the value of a property, a value behind a
+/// reference, a sum; with a `Bool` value, a condition.
 ///
 /// Operators mean what they mean in Swift: nil is equal to nil and neither above nor below
 /// anything, NaN is equal to nothing, text is compared as `String` compares it. A number that does
-/// not fit its type, and a quotient by 0, is no value.
+/// not fit its type, and an integer or decimal divided by 0, have no value.
 public struct QueryExpression<Value>: Sendable {
     package let node: QueryNode
 
     package init(_ node: QueryNode) { self.node = node }
 }
 
-/// A value that is less than, equal to or greater than another, in queries too.
+/// A type whose values queries can compare by order.
 public protocol OrderedValue: StoredValue, Comparable {}
 extension String: OrderedValue {}
 extension ObjectID: OrderedValue {}
 
-/// A number that queries can calculate with.
+/// A number type with which queries can calculate.
 public protocol NumericValue: RangeBound, Numeric {}
 extension Int: NumericValue {}
 extension Int8: NumericValue {}
@@ -37,20 +37,20 @@ extension Decimal: NumericValue {}
 // MARK: - Conditions
 
 extension QueryExpression where Value == Bool {
-    /// The condition that every object meets.
+    /// A condition that every object satisfies.
     public static var always: QueryExpression { QueryExpression(.everything) }
 
-    /// Whether both conditions are met.
+    /// Returns a condition that is satisfied when both conditions are.
     public static func && (left: Self, right: Self) -> Self {
         QueryExpression(.both(left.node, right.node))
     }
 
-    /// Whether one of two conditions is met.
+    /// Returns a condition that is satisfied when at least one of two conditions is.
     public static func || (left: Self, right: Self) -> Self {
         QueryExpression(.either(left.node, right.node))
     }
 
-    /// Whether a condition is not met.
+    /// Returns a condition that is satisfied when another one is not.
     public static prefix func ! (condition: Self) -> Self { QueryExpression(.not(condition.node)) }
 }
 
@@ -64,87 +64,87 @@ extension QueryExpression {
 }
 
 extension QueryExpression where Value: StoredValue {
-    /// Whether it is equal to a value.
+    /// Returns whether the expression is equal to a value.
     public static func == (left: Self, right: Value) -> QueryExpression<Bool> {
         compare(.equal, left.node, right)
     }
 
-    /// Whether two are equal.
+    /// Returns whether two expressions are equal.
     public static func == (left: Self, right: Self) -> QueryExpression<Bool> {
         QueryExpression<Bool>(.comparison(.equal, left.node, right.node))
     }
 
-    /// Whether it is not equal to a value.
+    /// Returns whether the expression is not equal to a value.
     public static func != (left: Self, right: Value) -> QueryExpression<Bool> {
         compare(.notEqual, left.node, right)
     }
 
-    /// Whether two are not equal.
+    /// Returns whether two expressions are not equal.
     public static func != (left: Self, right: Self) -> QueryExpression<Bool> {
         QueryExpression<Bool>(.comparison(.notEqual, left.node, right.node))
     }
 }
 
 extension QueryExpression where Value: OrderedValue {
-    /// Whether it is below a value.
+    /// Returns whether the expression is less than a value.
     public static func < (left: Self, right: Value) -> QueryExpression<Bool> {
         compare(.less, left.node, right)
     }
 
-    /// Whether it is below another.
+    /// Returns whether the expression is less than another.
     public static func < (left: Self, right: Self) -> QueryExpression<Bool> {
         QueryExpression<Bool>(.comparison(.less, left.node, right.node))
     }
 
-    /// Whether it is at or below a value.
+    /// Returns whether the expression is less than or equal to a value.
     public static func <= (left: Self, right: Value) -> QueryExpression<Bool> {
         compare(.lessOrEqual, left.node, right)
     }
 
-    /// Whether it is at or below another.
+    /// Returns whether the expression is less than or equal to another.
     public static func <= (left: Self, right: Self) -> QueryExpression<Bool> {
         QueryExpression<Bool>(.comparison(.lessOrEqual, left.node, right.node))
     }
 
-    /// Whether it is above a value.
+    /// Returns whether the expression is greater than a value.
     public static func > (left: Self, right: Value) -> QueryExpression<Bool> {
         compare(.greater, left.node, right)
     }
 
-    /// Whether it is above another.
+    /// Returns whether the expression is greater than another.
     public static func > (left: Self, right: Self) -> QueryExpression<Bool> {
         QueryExpression<Bool>(.comparison(.greater, left.node, right.node))
     }
 
-    /// Whether it is at or above a value.
+    /// Returns whether the expression is greater than or equal to a value.
     public static func >= (left: Self, right: Value) -> QueryExpression<Bool> {
         compare(.greaterOrEqual, left.node, right)
     }
 
-    /// Whether it is at or above another.
+    /// Returns whether the expression is greater than or equal to another.
     public static func >= (left: Self, right: Self) -> QueryExpression<Bool> {
         QueryExpression<Bool>(.comparison(.greaterOrEqual, left.node, right.node))
     }
 }
 
 extension QueryExpression {
-    /// Whether it is below a value; nil is not.
+    /// Returns whether the expression is less than a value; false for nil.
     public static func < <T: OrderedValue>(left: Self, right: T) -> QueryExpression<Bool>
     where Value == T? { compare(.less, left.node, right) }
 
-    /// Whether it is at or below a value; nil is not.
+    /// Returns whether the expression is less than or equal to a value; false for nil.
     public static func <= <T: OrderedValue>(left: Self, right: T) -> QueryExpression<Bool>
     where Value == T? { compare(.lessOrEqual, left.node, right) }
 
-    /// Whether it is above a value; nil is not.
+    /// Returns whether the expression is greater than a value; false for nil.
     public static func > <T: OrderedValue>(left: Self, right: T) -> QueryExpression<Bool>
     where Value == T? { compare(.greater, left.node, right) }
 
-    /// Whether it is at or above a value; nil is not.
+    /// Returns whether the expression is greater than or equal to a value; false for nil.
     public static func >= <T: OrderedValue>(left: Self, right: T) -> QueryExpression<Bool>
     where Value == T? { compare(.greaterOrEqual, left.node, right) }
 
-    /// What it is, or another value where it is nil.
+    /// Returns the value of the expression, or another value where it is nil.
     public static func ?? <T: StoredValue>(left: Self, right: T) -> QueryExpression<T>
     where Value == T? {
         QueryExpression<T>(.coalesced(left.node, .constant(right._value)))
@@ -153,47 +153,48 @@ extension QueryExpression {
 
 // MARK: - Behind a question mark
 
-/// What stands behind `?`, as in `$0.notebook?.name`, is nil where the reference has no value.
+/// The operators for expressions behind a `?`, as in `$0.notebook?.name`: their value is nil where
+/// the reference is nil.
 extension Optional {
-    /// Whether it is equal to a value.
+    /// Returns whether the expression is equal to a value; false for nil.
     public static func == <T: StoredValue>(left: Self, right: T) -> QueryExpression<Bool>
     where Wrapped == QueryExpression<T> { Wrapped.compare(.equal, left?.node, right) }
 
-    /// Whether it is not equal to a value.
+    /// Returns whether the expression is not equal to a value; true for nil.
     public static func != <T: StoredValue>(left: Self, right: T) -> QueryExpression<Bool>
     where Wrapped == QueryExpression<T> { Wrapped.compare(.notEqual, left?.node, right) }
 
-    /// Whether there is no value.
+    /// Returns whether the expression has no value.
     public static func == <T: StoredValue>(
         left: Self, right: _OptionalNilComparisonType
     ) -> QueryExpression<Bool> where Wrapped == QueryExpression<T> {
         Wrapped.compare(.equal, left?.node, T?.none)
     }
 
-    /// Whether there is a value.
+    /// Returns whether the expression has a value.
     public static func != <T: StoredValue>(
         left: Self, right: _OptionalNilComparisonType
     ) -> QueryExpression<Bool> where Wrapped == QueryExpression<T> {
         Wrapped.compare(.notEqual, left?.node, T?.none)
     }
 
-    /// Whether it is below a value; nil is not.
+    /// Returns whether the expression is less than a value; false for nil.
     public static func < <T: OrderedValue>(left: Self, right: T) -> QueryExpression<Bool>
     where Wrapped == QueryExpression<T> { Wrapped.compare(.less, left?.node, right) }
 
-    /// Whether it is at or below a value; nil is not.
+    /// Returns whether the expression is less than or equal to a value; false for nil.
     public static func <= <T: OrderedValue>(left: Self, right: T) -> QueryExpression<Bool>
     where Wrapped == QueryExpression<T> { Wrapped.compare(.lessOrEqual, left?.node, right) }
 
-    /// Whether it is above a value; nil is not.
+    /// Returns whether the expression is greater than a value; false for nil.
     public static func > <T: OrderedValue>(left: Self, right: T) -> QueryExpression<Bool>
     where Wrapped == QueryExpression<T> { Wrapped.compare(.greater, left?.node, right) }
 
-    /// Whether it is at or above a value; nil is not.
+    /// Returns whether the expression is greater than or equal to a value; false for nil.
     public static func >= <T: OrderedValue>(left: Self, right: T) -> QueryExpression<Bool>
     where Wrapped == QueryExpression<T> { Wrapped.compare(.greaterOrEqual, left?.node, right) }
 
-    /// What it is, or another value where it is nil.
+    /// Returns the value of the expression, or another value where it is nil.
     public static func ?? <T: StoredValue>(left: Self, right: T) -> QueryExpression<T>
     where Wrapped == QueryExpression<T> {
         QueryExpression<T>(
@@ -204,22 +205,23 @@ extension Optional {
 // MARK: - References
 
 extension Optional where Wrapped: ModelFields {
-    /// Whether it refers to an object, or with nil to none.
+    /// Returns whether the reference points to an object or, compared with nil, to none.
     public static func == (left: Self, right: Wrapped.Object?) -> QueryExpression<Bool> {
         refers(left, to: right?.id, .equal)
     }
 
-    /// Whether it refers to another object than this, or with nil to any.
+    /// Returns whether the reference does not point to an object or, compared with nil, points to
+    /// any.
     public static func != (left: Self, right: Wrapped.Object?) -> QueryExpression<Bool> {
         refers(left, to: right?.id, .notEqual)
     }
 
-    /// Whether it refers to the object with an id.
+    /// Returns whether the reference points to the object with an id.
     public static func == (left: Self, right: ObjectID) -> QueryExpression<Bool> {
         refers(left, to: right, .equal)
     }
 
-    /// Whether it does not refer to the object with an id.
+    /// Returns whether the reference does not point to the object with an id.
     public static func != (left: Self, right: ObjectID) -> QueryExpression<Bool> {
         refers(left, to: right, .notEqual)
     }

@@ -1,12 +1,12 @@
 import StetStore
 
-/// Snapshots of the objects of a model as a store has them, now or at an earlier revision.
+/// A query for snapshots of a model's objects in a store, at the last or at an earlier revision.
 ///
 /// ```swift
 /// let titles = try store.fetch(Article.self) { $0.rating >= 3 }.snapshots.map(\.title)
 /// ```
 public struct SnapshotFetch<M: Model>: ObjectQuery, Sendable {
-    /// What is asked for.
+    /// The request: condition, order and part of the result.
     public var _request: _QueryRequest<M>
     let source: QuerySource
 
@@ -15,26 +15,27 @@ public struct SnapshotFetch<M: Model>: ObjectQuery, Sendable {
         _request = request
     }
 
-    /// Runs a read of what is to be seen.
+    /// Runs a read in the state that the query reads.
     public func _read<Result>(_ body: (_QueryRun) throws -> Result) throws -> Result {
         let query = _request.query(in: source.store)
         return try source.read { state in try body(_QueryRun(run: QueryRun(state, query))) }
     }
 
-    /// The first one; nil when there is none.
+    /// The first snapshot; nil when there is none.
     public var first: M.Snapshot? {
         get throws { try limit(_request.limit == 0 ? 0 : 1).snapshots.first }
     }
 }
 
-/// Where a query that needs no context reads.
+/// The state that a query without a context reads.
 struct QuerySource: Sendable {
     let store: Store
-    /// Nil for the last commit at the time of each read.
+    /// The revision and what has changed since; nil for the last commit at the time of each read.
     var history: ViewHistory?
-    /// What a context has changed, by entity.
+    /// The bodies that a context has changed, by entity; nil for a deleted object.
     var pending: [EntityNumber: [ObjectID: EncodedBody?]] = [:]
-    /// What the context's changes make of members: those that are on their way, and those on top.
+    /// The effect of the context's changes on members: those being saved, and the pending ones on
+    /// top.
     var layers: (sent: WorkingState.Layer?, pending: WorkingState.Layer) = (nil, .init())
 
     func read<Result>(_ body: (QueryState) throws -> Result) throws -> Result {
@@ -57,9 +58,10 @@ struct QuerySource: Sendable {
 }
 
 extension Store {
-    /// Snapshots of the objects of a model that meet a condition; nothing is read yet.
+    /// Returns a query for snapshots of the objects of a model that satisfy a condition; nothing is
+    /// read yet.
     ///
-    /// Each result is that of the last commit at the time when it is asked for.
+    /// Each result shows the last commit at the time of its read.
     public func fetch<M: Model>(
         _ type: M.Type,
         @QueryBuilder where condition: (M.Fields) -> QueryExpression<Bool>
@@ -67,7 +69,7 @@ extension Store {
         SnapshotFetch(QuerySource(store: self)).filter(condition)
     }
 
-    /// Snapshots of the objects of a model.
+    /// Returns a query for snapshots of all objects of a model; nothing is read yet.
     public func fetch<M: Model>(_ type: M.Type) -> SnapshotFetch<M> {
         SnapshotFetch(QuerySource(store: self))
     }

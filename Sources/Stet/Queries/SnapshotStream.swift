@@ -1,18 +1,19 @@
 import StetStore
 
-/// The results of a query, read in batches: for results that are too many to be held at once.
+/// The results of a query, read in batches: for results that are too large for memory.
 ///
 /// ```swift
 /// for try await article in store.fetch(Article.self).stream() { … }
 /// ```
 ///
-/// All of it shows the revision of the first batch, whatever is committed meanwhile. Between
-/// batches no read is open, so that a slow consumer keeps no pages from being used again. Where
-/// neither the order of ids nor an index gives the order, the ids of the whole result are held.
+/// All batches show the revision of the first one, whatever is committed during the iteration.
+/// Between batches no read is open, so that a slow consumer keeps no pages from being reused. Where
+/// neither the order of ids nor an index provides the order, the ids of the whole result are kept
+/// in memory.
 public struct SnapshotStream<M: Model>: AsyncSequence {
     /// A snapshot.
     public typealias Element = M.Snapshot
-    /// What `next` throws.
+    /// The error type of `next`.
     public typealias Failure = any Error
 
     fileprivate let request: _QueryRequest<M>
@@ -20,10 +21,10 @@ public struct SnapshotStream<M: Model>: AsyncSequence {
     fileprivate let batch: Int
     fileprivate let deadline: ContinuousClock.Instant?
 
-    /// Begins to read when the first one is asked for.
+    /// Creates an iterator, which begins to read when the first snapshot is requested.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// Reads batch after batch.
+    /// An iterator that reads batch after batch.
     public struct Iterator: AsyncIteratorProtocol {
         private let stream: SnapshotStream
         private var source: QuerySource
@@ -32,9 +33,10 @@ public struct SnapshotStream<M: Model>: AsyncSequence {
 
         private enum Progress {
             case start
-            /// The batch behind this object is next; so many more may come.
+            /// The next batch begins after this snapshot; `left` is the number of snapshots that
+            /// may still follow, nil for no limit.
             case after(M.Snapshot, left: Int?)
-            /// What is still to be read.
+            /// The ids that are still to be read.
             case ids(ArraySlice<ObjectID>)
             case end
         }
@@ -44,10 +46,10 @@ public struct SnapshotStream<M: Model>: AsyncSequence {
             source = stream.source
         }
 
-        /// The next one; nil behind the last.
+        /// Returns the next snapshot; nil after the last one.
         ///
         /// - Throws: `CancellationError` in a task that is cancelled, `QueryError`
-        ///   (`.deadlineExceeded`), `StoreError`; none follows.
+        ///   (`.deadlineExceeded`), `StoreError`; the iteration has then ended.
         public mutating func next() async throws -> M.Snapshot? {
             if snapshots.isEmpty {
                 do {
@@ -121,9 +123,13 @@ public struct SnapshotStream<M: Model>: AsyncSequence {
 }
 
 extension SnapshotFetch {
-    /// The snapshots, read in batches.
+    /// Returns the snapshots as a sequence that reads them in batches.
     ///
-    /// - Precondition: a batch has at least one.
+    /// - Parameters:
+    ///   - batch: the number of snapshots that are read at once.
+    ///   - deadline: the time after which `next` throws `QueryError` (`.deadlineExceeded`).
+    /// - Returns: the sequence; nothing is read yet.
+    /// - Precondition: a batch has at least one object.
     public func stream(
         batch: Int = 256, deadline: ContinuousClock.Instant? = nil
     ) -> SnapshotStream<M> {
@@ -133,10 +139,16 @@ extension SnapshotFetch {
 }
 
 extension Fetch {
-    /// Snapshots, read in batches: what the context sees now, with its pending changes, whatever
-    /// becomes of the context meanwhile.
+    /// Returns snapshots of the context's current state, including its pending changes, as a
+    /// sequence that reads them in batches.
     ///
-    /// - Precondition: a batch has at least one.
+    /// Later changes of the context do not affect the sequence.
+    ///
+    /// - Parameters:
+    ///   - batch: the number of snapshots that are read at once.
+    ///   - deadline: the time after which `next` throws `QueryError` (`.deadlineExceeded`).
+    /// - Returns: the sequence; nothing is read yet.
+    /// - Precondition: a batch has at least one object.
     public func stream(
         batch: Int = 256, deadline: ContinuousClock.Instant? = nil
     ) -> SnapshotStream<M> {

@@ -2,14 +2,14 @@ public import FoundationEssentials
 public import StetStore
 import Synchronization
 
-/// A store as it was at a revision: the same queries, with snapshots as results.
+/// A read-only view of a store at a revision, with the queries of the store.
 ///
-/// Sendable, and cheap to keep: nothing is held open. Snapshots have the properties of the present
-/// models; what a migration has changed since is shown as the migration left it.
+/// It can be sent anywhere and is cheap to keep: no read is open. Snapshots have the properties of
+/// the current models; values that a migration has changed since appear as the migration left them.
 public struct StoreView: Sendable {
     private let source: QuerySource
 
-    /// The revision that it shows.
+    /// The revision of the view.
     public let revision: Revision
 
     fileprivate init(_ store: Store, _ revision: Revision) {
@@ -17,7 +17,7 @@ public struct StoreView: Sendable {
         source = QuerySource(store: store, history: ViewHistory(revision))
     }
 
-    /// Snapshots of the objects of a model that met a condition.
+    /// Returns a query for snapshots of the objects of a model that satisfied a condition.
     public func fetch<M: Model>(
         _ type: M.Type,
         @QueryBuilder where condition: (M.Fields) -> QueryExpression<Bool>
@@ -25,11 +25,12 @@ public struct StoreView: Sendable {
         SnapshotFetch(source).filter(condition)
     }
 
-    /// Snapshots of the objects of a model.
+    /// Returns a query for snapshots of all objects of a model.
     public func fetch<M: Model>(_ type: M.Type) -> SnapshotFetch<M> { SnapshotFetch(source) }
 
-    /// The object with an id; nil when there was none.
+    /// Returns the object with an id; nil when there was none.
     ///
+    /// - Throws: `StoreError`.
     /// - Complexity: one read, and one or a few more for each change of the object since.
     public func object<M: Model>(_ type: M.Type, id: ObjectID) throws -> M.Snapshot? {
         try SnapshotFetch<M>(source).read { run in
@@ -37,12 +38,12 @@ public struct StoreView: Sendable {
         }
     }
 
-    /// The members of a relationship of an object: `view.members(of: id, in: Notebook.self,
-    /// \.tags)`.
+    /// Returns the members of a relationship of an object:
+    /// `view.members(of: id, in: Notebook.self, \.tags)`.
     ///
-    /// Those of an ordered one come in their order, else in that of their ids.
+    /// Members of an ordered relationship are in its order, others in ascending order of id.
     ///
-    /// - Complexity: a read or two for each member.
+    /// - Complexity: one or two reads for each member.
     public func members<M: Model, Member: Model>(
         of id: ObjectID, in type: M.Type, _ relationship: (M.Fields) -> ToManyField<Member>
     ) throws -> [Member.Snapshot] {
@@ -55,7 +56,7 @@ public struct StoreView: Sendable {
     }
 }
 
-/// What has changed since the revision of a view, as far as it was asked.
+/// The objects that have changed since the revision of a view, as far as reads have needed them.
 final class ViewHistory: Sendable {
     let revision: Revision
     private let known: Mutex<ForeignChanges>
@@ -67,18 +68,18 @@ final class ViewHistory: Sendable {
 
     var changes: ForeignChanges { known.withLock { $0 } }
 
-    /// Keeps what a read has learnt.
+    /// Keeps the changes that a read has found.
     func keep(_ changes: ForeignChanges) {
         known.withLock { if $0.end < changes.end { $0 = changes } }
     }
 }
 
 extension Store {
-    /// The store as it was when a commit had been made.
+    /// Returns a view of the store after the commit with a revision.
     ///
-    /// - Throws: `StoreError` (`.noSuchRevision`) for one that has not been made, and
-    ///   `.historyTrimmed` for one below the floor; so does a view whose revision is trimmed later,
-    ///   when it is read.
+    /// - Throws: `StoreError` (`.noSuchRevision`) for a revision that does not exist yet, and
+    ///   `.historyTrimmed` for one below the floor; a view whose revision is trimmed later throws
+    ///   the latter when it is read.
     public func view(asOf revision: Revision) throws -> StoreView {
         let head = try self.revision()
         guard revision <= head else {
@@ -91,10 +92,9 @@ extension Store {
         return StoreView(self, revision)
     }
 
-    /// The store as it was at a time: with every commit that had been made by then.
+    /// Returns a view of the store at a time, after all commits that had been made by then.
     ///
-    /// The times are those of the commits: it is the last one that is dated no later; see
-    /// `Commit.time`.
+    /// It is the state after the last commit that is not dated later; see `Commit.time`.
     ///
     /// - Complexity: O(log commits) reads.
     public func view(asOf time: Date) throws -> StoreView {
