@@ -1,29 +1,30 @@
-/// What a change does to an object.
+/// The kind of a change of an object.
 public enum ChangeKind: UInt8, Sendable, Hashable, Codable {
-    /// The object is new.
+    /// The object is inserted.
     case insert = 1
-    /// Some of its properties have other values.
+    /// Properties of the object, or links, change.
     case update = 2
-    /// The object is gone.
+    /// The object is deleted.
     case delete = 3
 }
 
-/// Why a commit was made.
+/// The cause of a commit.
 public enum Cause: Sendable, Hashable {
     /// An ordinary save.
     case edit
-    /// The store was brought to other models.
+    /// The store was migrated to other models.
     case migration
-    /// It takes back what a commit of the same author has changed, or a group of them that ends
-    /// with this one.
+    /// The commit undoes a commit of the same author, or a group of commits that ends with this
+    /// one.
     case undo(of: Revision)
-    /// It takes back an undo.
+    /// The commit redoes an undone step, by undoing the undo.
     case redo(of: Revision)
-    /// It takes back what some commit has changed; an edit otherwise.
+    /// The commit reverts any other commit; it counts as an edit otherwise.
     case revert(of: Revision)
-    /// It changes nothing but a stack, which a commit is taken from without being undone or redone.
+    /// The commit changes only a stack, from which a commit is removed without being undone or
+    /// redone.
     case discard(of: Revision)
-    /// Objects came from a file; on no stack.
+    /// The commit imports objects from a file; it is on no stack.
     case `import`
 
     /// The commit that is undone, redone, reverted or discarded; nil for others.
@@ -55,7 +56,7 @@ public enum Cause: Sendable, Hashable {
         }
     }
 
-    /// The cause with a number; `subject` is 0 where there is none.
+    /// Creates the cause with a number; `subject` is 0 where there is none.
     package init(number: UInt8, subject: Revision) throws(DecodingFailure) {
         switch number {
         case 1: self = .edit
@@ -73,26 +74,26 @@ public enum Cause: Sendable, Hashable {
     }
 }
 
-/// What several commits of an author have in common that are undone in one step.
+/// A group of commits of an author that are undone in one step.
 ///
 /// Commits of a group that follow each other on the author's stack are one step, whatever others
 /// have committed between them.
 public struct UndoGroup: Hashable, Sendable, Codable {
     package let id: ObjectID
 
-    /// A group that no commit is in yet.
+    /// Creates a group without commits.
     public init() { id = ObjectID() }
 
     package init(_ id: ObjectID) { self.id = id }
 }
 
-/// What a commit is for, beside its changes: what the writer notes in the envelope, and what it
-/// does to its author's stacks.
+/// The purpose of a commit, beside its changes: the cause that the writer records in the envelope,
+/// and the effect on the author's stacks.
 package struct CommitPurpose: Hashable, Sendable {
     package var cause = Cause.edit
     package var isUndoable = true
-    /// What is on top of the stack when the subject of an undo, a redo or a discard is taken from
-    /// it.
+    /// The commit that is on top of the stack after the subject of an undo, a redo or a discard is
+    /// removed.
     package var rest = Revision.zero
 
     package init(cause: Cause = .edit, isUndoable: Bool = true, rest: Revision = .zero) {
@@ -102,15 +103,15 @@ package struct CommitPurpose: Hashable, Sendable {
     }
 }
 
-/// What a person or program says about a commit: who made it, under what name.
+/// The attributes of a commit that people or programs give it, such as author and label.
 package struct CommitAttributes: Hashable, Sendable {
     package var author: String?
     package var scope: String?
     package var label: String?
-    /// What the commit does to the schema, encoded.
+    /// The change of the schema, encoded; nil except for a migration.
     package var migration: [UInt8]?
     package var group: UndoGroup?
-    /// The subscription whose delivery it is the effect of.
+    /// The subscription whose delivery had the commit as its effect.
     package var subscription: String?
     package var metadata: [String: String] = [:]
 

@@ -1,15 +1,15 @@
-/// All effects of one save, as plain values: what a refused save would have done, what a commit
-/// did.
+/// All effects of one save, as plain values: those that a refused save would have had, or those of
+/// a commit.
 public struct ChangeSet: Sendable, Hashable, Codable {
-    /// In ascending order of entity and id.
+    /// The changes of objects, in ascending order of entity and id.
     public var changes: [ObjectChange]
 
-    /// A set of these changes.
+    /// Creates a set of changes.
     public init(changes: [ObjectChange] = []) {
         self.changes = changes
     }
 
-    /// True when nothing is changed.
+    /// True when nothing changes.
     public var isEmpty: Bool { changes.isEmpty }
 
     /// The changes of one kind.
@@ -22,19 +22,19 @@ public struct ChangeSet: Sendable, Hashable, Codable {
 public struct ObjectChange: Sendable, Hashable, Codable {
     /// The name of the object's entity.
     public var entity: String
-    /// The object.
+    /// The id of the object.
     public var id: ObjectID
-    /// What happens to it.
+    /// The kind of the change.
     public var kind: ChangeKind
-    /// For an update the properties that change; for an insert and a delete all of them.
+    /// The changed properties for an update; all properties for an insert or delete.
     public var properties: [PropertyChange]
-    /// What happens to the members of its relationships, as far as links show them.
+    /// The changes of the members of its relationships, as far as links represent them.
     public var relationships: [RelationshipChange] = []
-    /// The relationship whose delete rule has made the change, "Notebook.articles"; nil for what
-    /// was edited otherwise, and in commits, which do not say it.
+    /// The relationship whose delete rule has made the change, such as "Notebook.articles"; nil for
+    /// other edits, and in commits, which do not record it.
     public var via: String?
 
-    /// A change of one object.
+    /// Creates a change of one object.
     public init(
         entity: String, id: ObjectID, kind: ChangeKind, properties: [PropertyChange],
         relationships: [RelationshipChange] = []
@@ -46,7 +46,7 @@ public struct ObjectChange: Sendable, Hashable, Codable {
         self.relationships = relationships
     }
 
-    /// The change of the property with this name.
+    /// Returns the change of the property with a name; nil when it does not change.
     public subscript(_ name: String) -> PropertyChange? {
         properties.first { $0.name == name }
     }
@@ -60,10 +60,10 @@ public struct PropertyChange: Sendable, Hashable, Codable {
     public var old: Value
     /// The value after; `.null` for a deleted object.
     public var new: Value
-    /// Which of the values were redacted; they are `.null` then.
+    /// The sides whose value was redacted and is therefore `.null`.
     public var redacted = RedactedSides()
 
-    /// A change of one property.
+    /// Creates a change of one property.
     public init(name: String, old: Value, new: Value) {
         self.name = name
         self.old = old
@@ -72,7 +72,7 @@ public struct PropertyChange: Sendable, Hashable, Codable {
 }
 
 extension ObjectChange: CustomStringConvertible {
-    /// One line: kind, entity, the changed values.
+    /// One line with kind, entity and changed values.
     public var description: String {
         let values =
             properties.map { property in
@@ -87,7 +87,7 @@ extension ObjectChange: CustomStringConvertible {
 }
 
 extension RelationshipChange: CustomStringConvertible {
-    /// The members that are added, removed and moved: "tags: +2 −1".
+    /// The numbers of added, removed and moved members, such as "tags: +2 −1".
     public var description: String {
         let counts = [("+", added.count), ("−", removed.count), ("~", moved.count)]
         let parts = counts.filter { $0.1 > 0 }.map { "\($0)\($1)" }
@@ -122,8 +122,8 @@ extension ObjectChange {
         relationships = try schema.relationships(of: entity, try change.links(), change.entity)
     }
 
-    /// A change of an earlier schema in the names and types of the present one: what that cannot
-    /// express is left out.
+    /// Creates a change of an earlier schema with the names and types of the current one; parts
+    /// that it cannot express are left out.
     package init(_ change: JournalChange, _ history: SchemaHistory, from revision: Int) throws {
         guard let upcast = try history.upcast(ofEntity: change.entity, from: revision) else {
             try self.init(change, history.current)
@@ -152,9 +152,9 @@ extension ObjectChange {
 }
 
 extension Schema {
-    /// Changed links by the names of the relationships of their source.
+    /// Returns changed links by the names of their source's relationships.
     ///
-    /// - Throws: `DecodingFailure` when they are not links of such an object.
+    /// - Throws: `DecodingFailure` when the entity has no such links.
     func relationships(
         of entity: Entity, _ links: some Collection<LinkChange>, _ number: EntityNumber
     ) throws(DecodingFailure) -> [RelationshipChange] {
@@ -183,14 +183,14 @@ extension Schema {
 }
 
 extension LinkChange {
-    /// True when the members have positions exactly if the links are ordered.
+    /// Returns whether the members have positions exactly if the links are ordered.
     fileprivate func fits(_ type: LinkType) -> Bool {
         [before, after].allSatisfy { !$0.isPresent || ($0.position != nil) == type.isOrdered }
     }
 }
 
 extension EncodedChangeSet {
-    /// The same changes as plain values.
+    /// Returns the changes as plain values.
     package func changeSet() throws -> ChangeSet {
         ChangeSet(
             changes: try changes.map { change in
@@ -202,7 +202,7 @@ extension EncodedChangeSet {
 }
 
 extension NetChanges {
-    /// The same changes as plain values.
+    /// Returns the changes as plain values.
     package borrowing func changeSet() throws -> ChangeSet {
         var changes: [ObjectChange] = []
         for block in blocks {
@@ -249,7 +249,7 @@ extension NetChanges {
 }
 
 extension Array {
-    /// The element at an index, or nil beyond the end.
+    /// Returns the element at an index, or nil beyond the end.
     package func element(at index: Int) -> Element? {
         indices.contains(index) ? self[index] : nil
     }

@@ -1,52 +1,53 @@
 public import FoundationEssentials
 
-/// What a save made: one value, the same for the one who saved, for observers, and in the journal.
+/// The result of a save: the same value for the saver, for observers and in the journal.
 public struct Commit: Sendable, Identifiable {
     /// The identity of the commit, known before it was written.
     public let id: CommitID
-    /// Who made it, as the context was told; nil when it was not.
+    /// The author, as set on the context; nil when none was set.
     public let author: String?
     /// The part of the author's work that it belongs to; nil when none was named.
     public let scope: String?
-    /// What it was called; nil when it was not.
+    /// The label; nil when none was given.
     public let label: String?
 
-    /// The group that it is undone with; nil when it is in none.
+    /// The group that the commit is undone with; nil when it is in none.
     public let group: UndoGroup?
-    /// The durable subscription whose delivery it is the effect of; nil for all other commits.
+    /// The durable subscription whose delivery had the commit as its effect; nil for other commits.
     public let subscription: String?
-    /// What else is known of it, by name.
+    /// The metadata of the commit, by name.
     public let metadata: [String: String]
 
     package let envelope: Envelope
     package let body: ByteStorage
-    /// What it does to the schema, encoded; nil but for a migration.
+    /// The change of the schema, encoded; nil except for a migration.
     package let migration: [UInt8]?
-    /// The schema that its values were written with.
+    /// The schema with which its values were written.
     package let schema: Schema
-    /// The schemas of the store, as those who read the commit know them.
+    /// The schemas of the store, as known to the reader of the commit.
     package let history: SchemaHistory
 
     /// The number of the commit.
     public var revision: Revision { envelope.revision }
-    /// Why it was made.
+    /// The cause of the commit.
     public var cause: Cause { envelope.cause }
     /// True when its author can undo it, or redo it when it is an undo.
     ///
-    /// `Store.revert` takes back others, too.
+    /// `Store.revert` also reverts other commits.
     public var isUndoable: Bool { envelope.isUndoable && author != nil }
-    /// When it was made, by the clock of the process that saved it.
+    /// The time of the commit, by the clock of the process that saved it.
     ///
-    /// A commit is not dated before the last one: where the clock is behind, it gets the date of
-    /// the last one. Only when earlier commits are dated more than a day ahead of the clock, as
-    /// after a jump of a clock that was set right again, is it dated before them.
+    /// A commit is not dated before the previous one: when the clock is behind, the commit gets the
+    /// date of the previous one. Only when earlier commits are dated more than a day ahead of the
+    /// clock, for instance because the clock had jumped ahead and was corrected, is it dated before
+    /// them.
     public var time: Date { Date(timeIntervalSinceReferenceDate: envelope.time) }
     /// The number of objects that it inserted, updated or deleted.
     public var changeCount: Int { envelope.changeCount }
     /// SHA-256 over this commit and, through the one before, the whole journal up to it, in
     /// hexadecimal digits.
     ///
-    /// Kept elsewhere, it shows later whether history was rewritten.
+    /// Stored elsewhere, it later reveals whether history was rewritten.
     public var hash: String { envelope.hash.hexadecimal }
 
     package init(
@@ -69,11 +70,11 @@ public struct Commit: Sendable, Identifiable {
         metadata = attributes.metadata
     }
 
-    /// The bytes that it takes in memory, about: those of its changes, and of this value with what
-    /// it refers to.
+    /// The approximate number of bytes in memory: those of its changes, and of this value with
+    /// everything that it refers to.
     var memoryByteCount: Int { body.count + 1_024 }
 
-    /// True when values of it were redacted: it cannot be undone, redone or reverted.
+    /// True when values of the commit were redacted: it cannot be undone, redone or reverted.
     public var isRedacted: Bool { envelope.isRedacted }
 
     /// Calls `body` for each change, in ascending order of entity and id.
@@ -84,7 +85,7 @@ public struct Commit: Sendable, Identifiable {
         try reader.expectEnd()
     }
 
-    /// Reads everything once, so that later reads of the same bytes cannot fail.
+    /// Reads everything once, so that later reads of these bytes cannot fail.
     package func validate() throws {
         try checkDigest()
         try forEachChange { change in _ = try ObjectChange(change, schema) }
@@ -98,7 +99,7 @@ public struct Commit: Sendable, Identifiable {
         }
     }
 
-    /// The digest of the body, made anew from its blocks.
+    /// Returns the digest of the body, computed from its blocks.
     private func bodyDigest() throws -> Digest {
         // The count is only what the envelope says; no block is shorter than its digest.
         var digests = ByteBuffer(capacity: body.count + Digest.byteCount)
@@ -121,7 +122,7 @@ public struct Commit: Sendable, Identifiable {
         return Digest(of: digests.bytes)
     }
 
-    /// The effect of the commit as plain values, under the names that they had when it was made.
+    /// The effect of the commit as plain values, with the names that were valid when it was made.
     ///
     /// - Complexity: O(bytes of the commit).
     public var changeSet: ChangeSet {
@@ -133,7 +134,7 @@ public struct Commit: Sendable, Identifiable {
 }
 
 extension Commit: Equatable {
-    /// True when both are the same commit with the same bytes.
+    /// Returns whether both are the same commit with the same bytes.
     public static func == (one: Commit, other: Commit) -> Bool {
         one.id == other.id && one.envelope.hash == other.envelope.hash
             && one.body.bytes.hasSameBytes(as: other.body.bytes)
@@ -141,7 +142,7 @@ extension Commit: Equatable {
 }
 
 extension Commit: CustomStringConvertible {
-    /// Revision, author, label and the number of changes.
+    /// A line with revision, author, label and the number of changes.
     public var description: String {
         let name = label.map { " \"\($0)\"" } ?? ""
         let who = author.map { " by \($0)" } ?? ""

@@ -1,4 +1,4 @@
-/// The number of an entity in a schema, from 1.
+/// The number of an entity in a schema, starting at 1.
 ///
 /// Migrations keep it, and never reuse the number of an entity that was removed.
 @usableFromInline
@@ -10,11 +10,11 @@ package struct EntityNumber: Hashable, Sendable {
     @inlinable
     package init(index: Int) { rawValue = index + 1 }
 
-    /// Creates a number from its stored form; 0 stands for no entity.
+    /// Creates a number from its stored form; 0 means no entity.
     @inlinable
     package init(_ rawValue: some BinaryInteger) { self.rawValue = Int(rawValue) }
 
-    /// The index of the entity in its schema, from 0.
+    /// The index of the entity in its schema, starting at 0.
     @inlinable
     package var index: Int { rawValue - 1 }
 }

@@ -2,10 +2,10 @@ import Glibc
 public import FoundationEssentials
 import StetLMDB
 
-/// The identity of an object for life: given when the object is created, never temporary, never
-/// reused, the same after undo, export and import.
+/// The lifelong identity of an object: assigned when the object is created, never temporary, never
+/// reused, unchanged by undo, export and import.
 ///
-/// A version 7 UUID (RFC 9562): ids that one process makes ascend, so that records are appended.
+/// It is a version 7 UUID (RFC 9562): the ids of one process ascend, so that records are appended.
 public struct ObjectID: Hashable, Sendable {
     @usableFromInline package var high: UInt64
     @usableFromInline package var low: UInt64
@@ -16,24 +16,24 @@ public struct ObjectID: Hashable, Sendable {
         self.low = low
     }
 
-    /// A new id, greater than every id this process has made before.
+    /// Creates an id that is greater than every id that this process has created before.
     public init() {
         self = ObjectIDGenerator.shared.next()
     }
 
-    /// The id with the bytes of `uuid`, for ids that come from elsewhere.
+    /// Creates the id with the bytes of `uuid`, for ids from other sources.
     public init(_ uuid: UUID) {
         self = withUnsafeBytes(of: uuid.uuid) { ObjectID(bytes: $0) }
     }
 
-    /// The same 16 bytes as a UUID.
+    /// The 16 bytes as a UUID.
     public var uuid: UUID {
         var value: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         withUnsafeMutableBytes(of: &value) { store(to: $0.baseAddress!) }
         return UUID(uuid: value)
     }
 
-    /// Stands for "no object" where a reference is stored inline; never the id of an object.
+    /// The id for "no object" where a reference is stored inline; never the id of an object.
     @inlinable package static var none: ObjectID { ObjectID(high: 0, low: 0) }
 
     @inlinable
@@ -51,7 +51,7 @@ public struct ObjectID: Hashable, Sendable {
 }
 
 extension ObjectID: Comparable {
-    /// The order in which ids are made, and in which records are kept.
+    /// Compares two ids by the order in which ids are created and records are stored.
     public static func < (one: ObjectID, other: ObjectID) -> Bool {
         one.high != other.high ? one.high < other.high : one.low < other.low
     }
@@ -75,7 +75,8 @@ extension ObjectID: CustomStringConvertible, LosslessStringConvertible {
         }
     }
 
-    /// Reads a UUID; nil when `description` is not one, or is the nil UUID.
+    /// Creates the id from the text of a UUID; nil when `description` is not one, or is the nil
+    /// UUID.
     public init?(_ description: String) {
         guard description.utf8.count == 36 else { return nil }
         var (high, low): (UInt64, UInt64) = (0, 0)
@@ -92,7 +93,7 @@ extension ObjectID: CustomStringConvertible, LosslessStringConvertible {
         if self == .none { return nil }
     }
 
-    /// Where the text of a UUID has hyphens.
+    /// Returns whether the text of a UUID has a hyphen at an index.
     private static func isHyphen(_ index: Int) -> Bool {
         index == 8 || index == 13 || index == 18 || index == 23
     }
@@ -126,11 +127,11 @@ extension ObjectID: Codable {
     }
 }
 
-/// Makes ascending version 7 UUIDs: 48 bits of milliseconds, then 74 bits that start at random in
+/// Creates ascending version 7 UUIDs: 48 bits of milliseconds, then 74 bits that start at random in
 /// each millisecond and grow by a random step (RFC 9562 §6.2, method 2), so that ids stay hard to
 /// guess.
 ///
-/// A forked process begins anew: it has the same random numbers in memory as its siblings.
+/// A forked process starts again, because it has the same random numbers in memory as its siblings.
 ///
 /// State: the last id and a block of random bytes, both guarded by the mutex.
 final class ObjectIDGenerator: Sendable {
@@ -176,8 +177,8 @@ final class ObjectIDGenerator: Sendable {
     }
 }
 
-/// Random 64-bit numbers from the system, fetched by the block: a system call per number would cost
-/// more than everything else an id needs.
+/// Random 64-bit numbers of the system, fetched in blocks: a system call per number would cost more
+/// than everything else that an id needs.
 package struct EntropyBlock: Sendable {
     private var numbers: [UInt64] = []
 
@@ -192,7 +193,7 @@ package struct EntropyBlock: Sendable {
     }
 }
 
-/// Fills `buffer` with random bytes of the system.
+/// Fills `buffer` with random bytes from the system.
 package func fillWithEntropy(_ buffer: UnsafeMutableRawBufferPointer) {
     var filled = 0
     while filled < buffer.count {

@@ -1,22 +1,21 @@
 /// The number of a commit: 1 for the first, without gaps; 0 is the empty store.
 public struct Revision: Hashable, Comparable, Sendable {
-    /// The number itself.
+    /// The number of the commit.
     public let number: UInt64
 
-    /// The revision with this number.
+    /// Creates the revision with a number.
     @inlinable
     public init(_ number: UInt64) {
         self.number = number
     }
 
-    /// The store before its first commit.
+    /// The revision of the store before its first commit.
     public static let zero = Revision(0)
 
-    /// Whatever the first commit is that the journal still has, where a range of revisions is asked
-    /// for.
+    /// The first commit that the journal still contains, as the bound of a range of revisions.
     public static let first = Revision(0)
 
-    /// Whatever the last commit is, where a range of revisions is asked for.
+    /// The last commit, as the bound of a range of revisions.
     public static let last = Revision(.max)
 
     /// The revision after this one.
@@ -25,17 +24,17 @@ public struct Revision: Hashable, Comparable, Sendable {
     /// The revision before this one; 0 has none.
     package var previous: Revision? { number == 0 ? nil : Revision(number - 1) }
 
-    /// The order of the commits.
+    /// Compares two revisions by the order of their commits.
     public static func < (one: Revision, other: Revision) -> Bool {
         one.number < other.number
     }
 }
 
 extension Revision: CustomStringConvertible, ExpressibleByIntegerLiteral, Codable {
-    /// The number.
+    /// The number as text.
     public var description: String { "\(number)" }
 
-    /// The revision with this number.
+    /// Creates the revision with a number.
     public init(integerLiteral value: UInt64) {
         self.init(value)
     }
@@ -52,15 +51,15 @@ extension Revision: CustomStringConvertible, ExpressibleByIntegerLiteral, Codabl
     }
 }
 
-/// The identity of a commit, known before it is written: by it a commit whose outcome was not
-/// reported can be looked up, from its base revision forward.
+/// The identity of a commit, known before it is written: with it, a commit whose outcome was not
+/// reported can be found, from its base revision onwards.
 public struct CommitID: Hashable, Sendable, Codable {
     /// The store that the commit was made for.
     public let store: ObjectID
-    /// The revision that the change set was prepared at; the commit's own revision is greater.
+    /// The revision that the change set is based on; the commit's own revision is greater.
     public let base: Revision
-    /// 40 random bits, and above them 24 bits of the hash of the commit at `base`: a store that has
-    /// another commit there has another history.
+    /// A token of 40 random bits and, above them, 24 bits of the hash of the commit at `base`: a
+    /// store with another commit there has another history.
     public let token: UInt64
 
     package init(store: ObjectID, base: Revision, token: UInt64) {

@@ -1,4 +1,4 @@
-/// The difference between the states at two revisions, of which either may be the earlier.
+/// The difference between the states at two revisions, either of which may be the earlier one.
 struct RevisionDifference: ~Copyable {
     private let reader: StoreReader
     private let first: Revision

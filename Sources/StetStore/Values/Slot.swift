@@ -1,6 +1,6 @@
-/// The index of a property among the properties of its entity, from 0.
+/// The index of a property among the properties of its entity, starting at 0.
 ///
-/// It holds for one revision of the schema: a migration may move a property to another slot.
+/// It is valid for one revision of the schema: a migration may move a property to another slot.
 @frozen
 public struct Slot: Hashable, Sendable {
     /// The index, 0 or more.

@@ -1,15 +1,16 @@
 package import StetLMDB
 
-/// A store could not be opened, read or written: what failed, on which file, and what to do.
+/// The error of a store that could not be opened, read or written: what failed, on which file, and
+/// what to do.
 public struct StoreError: Error, Hashable, Sendable {
-    /// What went wrong.
+    /// The kind of an error.
     ///
-    /// More codes may be added; compare with those you handle.
+    /// Later versions may add codes; compare with the codes that you handle.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name of the code.
         public let rawValue: String
 
-        /// A code with this name.
+        /// Creates a code with a name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The name of the code.
@@ -19,75 +20,75 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let storeClosed = Code(rawValue: "storeClosed")
         /// The file is not a Stet store.
         public static let notAStore = Code(rawValue: "notAStore")
-        /// The path cannot be that of a store's file: a directory, a symbolic link, a name that is
-        /// too long.
+        /// The path cannot be the path of a store's file: a directory, a symbolic link, or a name
+        /// that is too long.
         public static let invalidPath = Code(rawValue: "invalidPath")
-        /// The store would be in danger where it is: others may exchange its files, it has a second
-        /// name, the file system does not keep what LMDB relies on, or processes of another PID
-        /// namespace have it open.
+        /// The place endangers the store: others may replace its files, it has a second hard link,
+        /// the file system does not provide what LMDB needs, or processes of another PID namespace
+        /// have it open.
         public static let unsafePlace = Code(rawValue: "unsafePlace")
         /// The file was written by a newer version of Stet, or in another format of LMDB.
         public static let newerFormat = Code(rawValue: "newerFormat")
-        /// The file is shorter than it says, or its contents contradict themselves.
+        /// The file is shorter than it should be, or its contents contradict each other.
         public static let damaged = Code(rawValue: "damaged")
-        /// The declared models are not usable together.
+        /// The declared models are invalid or do not match each other.
         public static let invalidSchema = Code(rawValue: "invalidSchema")
         /// The store was made for other models.
         public static let modelMismatch = Code(rawValue: "modelMismatch")
-        /// The values of the store do not allow its migration: nothing was changed.
+        /// The values of the store prevent its migration; nothing was changed.
         public static let migrationFailed = Code(rawValue: "migrationFailed")
-        /// No commit has made this revision yet.
+        /// No commit with this revision exists yet.
         public static let noSuchRevision = Code(rawValue: "noSuchRevision")
-        /// A stored value means nothing to its type: a raw value without a case, JSON that does not
-        /// decode.
+        /// A stored value is one that its type cannot represent: a raw value without a case, or
+        /// JSON that does not decode.
         public static let unreadableValue = Code(rawValue: "unreadableValue")
-        /// A value or a commit is larger than its limit (`Limits`).
+        /// A value or a commit exceeds its limit (`Limits`).
         public static let limitExceeded = Code(rawValue: "limitExceeded")
-        /// The map has no room left.
+        /// The map is full.
         public static let mapFull = Code(rawValue: "mapFull")
-        /// The disk has no room left.
+        /// The disk is full.
         public static let diskFull = Code(rawValue: "diskFull")
         /// The process may not read or write the file.
         public static let noPermission = Code(rawValue: "noPermission")
         /// The file or its directory does not exist.
         public static let notFound = Code(rawValue: "notFound")
-        /// Where a copy was to be made there is a file already.
+        /// A file already exists where a copy should be made.
         public static let alreadyExists = Code(rawValue: "alreadyExists")
-        /// As many reads are open as the store allows, over all processes.
+        /// The maximum number of reads is open, over all processes.
         public static let readersFull = Code(rawValue: "readersFull")
-        /// The right to write could not be had: another process does not let go of it, or the save
-        /// was called by the store's own writer (a log handler), which would wait for itself.
+        /// The writer lock could not be obtained: another process does not release it, or the save
+        /// was called on the store's own writer (by a log handler), which would wait for itself.
         public static let storeBusy = Code(rawValue: "storeBusy")
-        /// The path no longer names the files that are open: they were removed, renamed or
-        /// replaced, or other processes still have those open that were there before.
+        /// The path no longer refers to the open files: they were removed, renamed or replaced, or
+        /// other processes still have earlier files open.
         public static let storeMoved = Code(rawValue: "storeMoved")
-        /// The system has no thread left for the store's writer.
+        /// The system could not create the store's writer thread.
         public static let noThread = Code(rawValue: "noThread")
         /// The store was opened before this process was forked.
         public static let forked = Code(rawValue: "forked")
-        /// The commits in question were trimmed: the journal begins later.
+        /// The requested commits were trimmed: the journal begins later.
         public static let historyTrimmed = Code(rawValue: "historyTrimmed")
-        /// Values that would be needed were redacted.
+        /// Required values were redacted.
         public static let erased = Code(rawValue: "erased")
-        /// The present value of a property is one of those that are to be redacted.
+        /// The current value of a property is one of those to be redacted.
         public static let valueInUse = Code(rawValue: "valueInUse")
-        /// A commit id belongs to another store, or to a later state of it than this copy has.
+        /// A commit id belongs to another store, or to a later state of it than this copy contains.
         public static let wrongStore = Code(rawValue: "wrongStore")
         /// A commit id belongs to a commit of another kind: a save, an undo, a redo or a revert.
         public static let commitIDInUse = Code(rawValue: "commitIDInUse")
-        /// The file system or LMDB reports another failure.
+        /// The file system or LMDB reported another failure.
         public static let inputOutput = Code(rawValue: "inputOutput")
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     public let code: Code
-    /// The path of the store, where one is concerned.
+    /// The path of the store, if known.
     public let path: String?
-    /// What failed, as a sentence.
+    /// A sentence that says what failed.
     public let message: String
-    /// What to do about it, as a sentence.
+    /// A sentence that says what to do about it.
     public let advice: String
-    /// The code of LMDB (negative) or of the system (`errno`, positive), where one was given.
+    /// The code of LMDB (negative) or of the system (`errno`, positive), if any.
     public let systemCode: Int32?
 
     package init(
@@ -103,14 +104,14 @@ public struct StoreError: Error, Hashable, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-    /// Message and advice.
+    /// The message and the advice.
     public var description: String {
         advice.isEmpty ? message : "\(message) \(advice)"
     }
 }
 
 extension StoreError {
-    /// The error that users see for one of LMDB or the file system.
+    /// Creates the error for an error of LMDB or of the file system.
     package init(_ error: LMDBError) {
         let code: Code =
             switch error.code {
@@ -143,14 +144,14 @@ extension StoreError {
             systemCode: error.code)
     }
 
-    /// A store whose contents contradict themselves.
+    /// Returns the error for a store whose contents contradict each other.
     package static func damaged(_ what: String, path: String?) -> StoreError {
         StoreError(
             .damaged, path: path, message: "The store is damaged: \(what).",
             advice: "Run verify on a copy, and restore from a backup.")
     }
 
-    /// A save on the thread that would have to make it.
+    /// Returns the error for a save on the thread that would have to perform it.
     static func waitingForItself(path: String) -> StoreError {
         StoreError(
             .storeBusy, path: path,
@@ -158,7 +159,7 @@ extension StoreError {
             advice: "Save in a task where a log handler or a metrics backend saves.")
     }
 
-    /// The system refuses the writer's thread.
+    /// Returns the error for a system that refuses the writer's thread.
     static func noThread(path: String, systemCode: Int32) -> StoreError {
         StoreError(
             .noThread, path: path,
@@ -168,7 +169,7 @@ extension StoreError {
             systemCode: systemCode)
     }
 
-    /// A revision that the journal does not reach back to.
+    /// Returns the error for a revision that the journal no longer contains.
     package static func historyTrimmed(
         _ revision: Revision, floor: Revision, path: String?
     ) -> StoreError {
@@ -178,7 +179,7 @@ extension StoreError {
             advice: "Ask for what came after \(floor), or look into a backup.")
     }
 
-    /// A revision that no commit has yet.
+    /// Returns the error for a revision that does not exist yet.
     package static func noSuchRevision(
         _ revision: Revision, head: Revision, path: String?
     ) -> StoreError {
@@ -188,14 +189,14 @@ extension StoreError {
             advice: "Ask for a revision up to the last one.")
     }
 
-    /// A commit id that another store has made.
+    /// Returns the error for a commit id that another store has made.
     static func otherStore(path: String) -> StoreError {
         StoreError(
             .wrongStore, path: path, message: "The commit id was made for another store.",
             advice: "Use ids of makeCommitID() with the store that made them.")
     }
 
-    /// A commit id with which something else was done.
+    /// Returns the error for a commit id that another operation has used.
     static func commitIDInUse(by commit: Commit, path: String) -> StoreError {
         StoreError(
             .commitIDInUse, path: path,
@@ -204,7 +205,8 @@ extension StoreError {
             advice: "Make an id with makeCommitID() for each save, undo, redo and revert.")
     }
 
-    /// A commit that was prepared where the journal had commits that it does not have here.
+    /// Returns the error for a commit that was prepared on a history that this journal does not
+    /// have.
     static func otherHistory(
         base: Revision, head: Revision, path: String? = nil
     ) -> StoreError {
@@ -219,7 +221,7 @@ extension StoreError {
                 + "of, and save with a new id.")
     }
 
-    /// A store whose schema another process has changed meanwhile.
+    /// Returns the error for a store whose schema another process has changed.
     package static func migratedElsewhere(path: String) -> StoreError {
         StoreError(
             .modelMismatch, path: path,
@@ -227,7 +229,7 @@ extension StoreError {
             advice: "Close the store and open it with the models it has now.")
     }
 
-    /// A store that others write to while it is migrated.
+    /// Returns the error for a store that others write to while it is migrated.
     package static func movesOn(path: String) -> StoreError {
         StoreError(
             .migrationFailed, path: path,
@@ -235,7 +237,7 @@ extension StoreError {
             advice: "Nothing was changed. End the programs that use it with its earlier models.")
     }
 
-    /// Runs `body`, turning the errors of the layers below into this type.
+    /// Runs `body`, converting the errors of the layers below to this type.
     package static func wrapping<Result>(
         path: String, _ body: () throws -> Result
     ) throws -> Result {
@@ -246,7 +248,7 @@ extension StoreError {
         }
     }
 
-    /// An error of the layers below as this type; any other as it is.
+    /// Returns an error of the layers below as this type; other errors unchanged.
     static func wrapped(_ error: any Error, path: String) -> any Error {
         switch error {
         case let error as LMDBError where error.code == LMDBError.cancelled: CancellationError()

@@ -1,6 +1,6 @@
-/// A time in ISO 8601, in UTC; outside of the years 1 to 9999 the seconds since 2001.
+/// Returns a time in ISO 8601, in UTC; outside the years 1 to 9999, the seconds since 2001.
 ///
-/// Foundation goes over to the Julian calendar before 1582, which ISO 8601 does not.
+/// Foundation changes to the Julian calendar before 1582, which ISO 8601 does not.
 package func timeText(_ seconds: Double, withMilliseconds: Bool = false) -> String {
     guard seconds >= -63_113_904_000, seconds < 252_423_993_600 else {
         return "\(seconds) s since 2001"
@@ -18,7 +18,7 @@ package func timeText(_ seconds: Double, withMilliseconds: Bool = false) -> Stri
         + "\(text(rest / 1_000 % 60, 2))\(fraction)Z"
 }
 
-/// The date of a day, counted from 2001-01-01, in the Gregorian calendar, however early.
+/// Returns the date of a day, counted from 2001-01-01, in the Gregorian calendar, however early.
 private func civilDate(_ day: Int) -> (year: Int, month: Int, day: Int) {
     // Years begin in March, so that the leap day is the last; 2000-03-01 begins a cycle of 400.
     let (cycle, dayOfCycle) = (day + 306).flooredDivision(by: 146_097)

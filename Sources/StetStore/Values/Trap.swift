@@ -1,6 +1,6 @@
 /// Ends the process with a sentence about a mistake of the program that uses this package.
 ///
-/// In optimised builds, too, where `precondition` drops its message.
+/// It prints the sentence in optimised builds, too, where `precondition` drops its message.
 package func trap(_ message: @autoclosure () -> String) -> Never {
     fatalError(message())
 }

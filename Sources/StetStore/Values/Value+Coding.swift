@@ -4,7 +4,7 @@ import FoundationEssentials
 // every value: numbers that are not finite are written by their bits, decimals by their digits.
 
 extension Value: Codable {
-    /// Brings back the value that was encoded.
+    /// Decodes a value.
     public init(from decoder: any Decoder) throws {
         switch try Coded(from: decoder) {
         case .null: self = .null
@@ -29,7 +29,7 @@ extension Value: Codable {
         }
     }
 
-    /// Encodes any value, those that are not finite numbers included.
+    /// Encodes any value, including numbers that are not finite.
     public func encode(to encoder: any Encoder) throws {
         let coded: Coded =
             switch self {
@@ -89,8 +89,8 @@ private struct Entry: Codable {
     var value: Value
 }
 
-/// A number, or its bits in hexadecimal digits when it is not finite, or -0, which binary property
-/// lists take for 0.
+/// A number; one that is not finite is encoded as its bits in hexadecimal digits, and so is -0,
+/// which binary property lists would decode as 0.
 private struct ExactDouble: Codable {
     var number: Double
 
@@ -120,7 +120,7 @@ private struct ExactDouble: Codable {
     }
 }
 
-/// The same number as a `Double`, which has its very value, or the bits of the `Float`.
+/// A `Float`, encoded as the `Double` with the same value, or as its bits.
 private struct ExactFloat: Codable {
     var number: Float
 
@@ -150,7 +150,7 @@ private struct ExactFloat: Codable {
     }
 }
 
-/// A decimal as text, because JSON numbers are read as doubles elsewhere.
+/// A decimal as text, because other JSON decoders read numbers as doubles.
 private struct ExactDecimal: Codable {
     var decimal: Decimal
 

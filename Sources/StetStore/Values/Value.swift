@@ -1,16 +1,16 @@
 public import FoundationEssentials
 
-/// The types that an attribute can have, with the number that stands for each on disk.
+/// The types that an attribute can have; the raw value identifies the type on disk.
 public enum ValueType: UInt8, Sendable, Hashable, Codable, CaseIterable {
     /// `Bool`
     case bool = 1
     /// `Int` and `Int64`
     case int = 2
-    /// `Double`; stored by its bits, so that NaN and -0 come back as they were
+    /// `Double`; stored by its bits, so that NaN and -0 are preserved
     case double = 3
     /// `Date`; stored as seconds since 2001, by the bits of the `Double`
     case date = 4
-    /// `String`; stored as the UTF-8 bytes it has, not normalised
+    /// `String`; stored as its UTF-8 bytes, not normalised
     case string = 5
     /// `Data`
     case data = 6
@@ -34,9 +34,9 @@ public enum ValueType: UInt8, Sendable, Hashable, Codable, CaseIterable {
     case uint32 = 15
     /// `Float`; stored by its bits
     case float = 16
-    /// `Decimal`; stored without trailing zeros, so that 1.0 is 1.00
+    /// `Decimal`; stored without trailing zeros, so that 1.0 equals 1.00
     case decimal = 17
-    /// `URL`; stored as its text, and that of its base
+    /// `URL`; stored as its text and the text of its base
     case url = 18
     /// an array of values of one type
     case list = 19
@@ -48,16 +48,16 @@ public enum ValueType: UInt8, Sendable, Hashable, Codable, CaseIterable {
     /// True when a value fits the 8 bytes of its slot.
     @inlinable package var isInline: Bool { 0x1_fe1e &>> UInt32(rawValue) & 1 != 0 }
 
-    /// True when a value has 16 bytes, and a reference perhaps a position after them.
+    /// True when a value has 16 bytes; a reference may have a position after them.
     package var isSixteenBytes: Bool { self == .uuid || self == .reference }
 
-    /// How many types its elements have: one for a list, two for a dictionary.
+    /// The number of element types: one for a list, two for a dictionary, otherwise none.
     var elementTypeCount: Int { self == .list ? 1 : self == .dictionary ? 2 : 0 }
 
-    /// True when a list can have such elements.
+    /// True when a list can contain elements of this type.
     var isElement: Bool { ![.reference, .list, .dictionary].contains(self) }
 
-    /// The type that all widths of a number have as a `Value`.
+    /// The common type of all widths of a number in a `Value`.
     package var widest: ValueType {
         switch self {
         case .int8, .int16, .int32: .int
@@ -67,19 +67,19 @@ public enum ValueType: UInt8, Sendable, Hashable, Codable, CaseIterable {
     }
 }
 
-/// A value of one property, whatever its type: what change sets and violations show.
+/// A value of one property, of any type, as change sets and violations contain it.
 ///
-/// Two values are equal when they are stored as the same bytes, as a change is a difference of
-/// stored bytes: NaN equals the same NaN, 0 is not -0, and "é" is not "e" with an accent of its
-/// own.
+/// Two values are equal when they are stored as the same bytes, because a change is a difference of
+/// stored bytes: NaN equals the same NaN, 0 does not equal -0, and a precomposed "é" does not equal
+/// "e" with a combining accent.
 public enum Value: Sendable {
     /// no value
     case null
     /// a `Bool`
     case bool(Bool)
-    /// an integer with a sign, of any width
+    /// a signed integer of any width
     case int(Int)
-    /// an integer without a sign, of any width
+    /// an unsigned integer of any width
     case uint(UInt64)
     /// a `Float`
     case float(Float)
@@ -91,7 +91,7 @@ public enum Value: Sendable {
     case date(Date)
     /// a `String`
     case string(String)
-    /// some `Data`
+    /// a `Data` value
     case data(Data)
     /// a `UUID`
     case uuid(UUID)
@@ -99,17 +99,17 @@ public enum Value: Sendable {
     case url(URL)
     /// the object with this id
     case reference(ObjectID)
-    /// A to-one relationship whose inverse is ordered: the object that it refers to, and the
-    /// position among its members.
+    /// A to-one relationship with an ordered inverse: the id of the object that it refers to, and
+    /// the position among that object's members.
     case placed(ObjectID, ListPosition)
-    /// an array; its elements are of one type
+    /// an array, whose elements have one type
     case list([Value])
-    /// a dictionary; its keys are of one type, and so are its values
+    /// a dictionary, whose keys have one type, and whose values have one type
     case dictionary([Value: Value])
     /// a `Codable` value as JSON with sorted keys
     case codable(String)
 
-    /// The type, for numbers the widest one; nil for `.null`, which every type has.
+    /// The type, for numbers the widest one; nil for `.null`, which belongs to every type.
     public var type: ValueType? {
         switch self {
         case .null: nil
@@ -133,7 +133,7 @@ public enum Value: Sendable {
 }
 
 extension Value {
-    /// The object that the value refers to; nil for other values.
+    /// The id of the object that the value refers to; nil for other values.
     public var target: ObjectID? {
         switch self {
         case .reference(let id), .placed(let id, _): id
@@ -143,7 +143,8 @@ extension Value {
 }
 
 extension Value: CustomStringConvertible {
-    /// The value as a person would write it: strings quoted, dates in ISO 8601, data by its size.
+    /// The value as text for people: strings in quotation marks, dates in ISO 8601, data by its
+    /// size.
     public var description: String {
         switch self {
         case .null: "nil"
@@ -172,7 +173,7 @@ extension Value: CustomStringConvertible {
 }
 
 extension Value: Hashable {
-    /// True when both are stored as the same bytes.
+    /// Returns whether both values are stored as the same bytes.
     public static func == (one: Value, other: Value) -> Bool {
         switch (one, other) {
         case (.null, .null): true
@@ -198,7 +199,7 @@ extension Value: Hashable {
         }
     }
 
-    /// By the stored bytes.
+    /// Hashes the stored bytes.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(type)
         switch self {
@@ -225,6 +226,6 @@ extension Value: Hashable {
 }
 
 extension Date {
-    /// What its slot holds.
+    /// The bits that its slot contains.
     var word: UInt64 { timeIntervalSinceReferenceDate.bitPattern }
 }
