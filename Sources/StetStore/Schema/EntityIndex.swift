@@ -1,41 +1,40 @@
-/// How the text of an index is compared beyond what `String` does by itself.
+/// The options for comparing text in an index, beyond the comparison of `String`.
 public struct TextFolding: OptionSet, Hashable, Sendable {
     /// The bits as a schema stores them.
     public let rawValue: UInt8
 
-    /// Options with these bits.
+    /// Creates options from bits.
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// "a" is "A", "ß" is "ss": as after `uppercased().lowercased()`.
+    /// Ignores case: "a" equals "A", and "ß" equals "ss", as after `uppercased().lowercased()`.
     public static let caseInsensitive = TextFolding(rawValue: 1)
-    /// "e" is "é": accents, Hebrew and Arabic points do not count; marks that make another letter
-    /// of theirs, as in Devanagari, Thai or kana, do.
+    /// Ignores diacritics: "e" equals "é"; accents and Hebrew and Arabic points do not count, but
+    /// marks that make another letter, as in Devanagari, Thai or kana, do.
     public static let diacriticInsensitive = TextFolding(rawValue: 2)
 }
 
-/// An index of an entity: one or several of its properties, by whose values its objects are found
-/// in order.
+/// An index of an entity: one or more properties, by whose values the objects are found in order.
 public struct EntityIndex: Hashable, Sendable {
     /// One property of an index.
     public struct Part: Hashable, Sendable {
         /// The slot of the property.
         public let slot: Slot
-        /// How its text is compared.
+        /// The comparison of its text.
         public let folding: TextFolding
 
-        /// A property of an index.
+        /// Creates a part of an index.
         public init(slot: Slot, folding: TextFolding = []) {
             self.slot = slot
             self.folding = folding
         }
     }
 
-    /// The properties, the one that is compared first at first.
+    /// The properties, the most significant one first.
     public let parts: [Part]
-    /// True when no two objects may have the same values; nil is never the same as nil.
+    /// True when no two objects may have equal values; nil is never equal to nil.
     public let isUnique: Bool
 
-    /// An index.
+    /// Creates an index.
     public init(_ parts: [Part], isUnique: Bool = false) {
         self.parts = parts
         self.isUnique = isUnique
@@ -43,8 +42,8 @@ public struct EntityIndex: Hashable, Sendable {
 }
 
 extension [EntityIndex] {
-    /// In the one order that a schema has them in, each once; a unique index serves as a plain one,
-    /// too.
+    /// Returns the indexes in the order in which a schema contains them, each once; a unique index
+    /// also serves as a plain one.
     func normalized() -> [EntityIndex] {
         var normalized: [EntityIndex] = []
         for index in sorted(by: { $0.precedes($1) })
@@ -62,7 +61,7 @@ extension EntityIndex {
         return isUnique && !other.isUnique
     }
 
-    /// Why an entity cannot have the index; nil when it can.
+    /// Returns the reason why an entity cannot have the index; nil when it can.
     func problem(in entity: Entity) -> String? {
         if !(1...Limits.indexPropertyCount).contains(parts.count) {
             return "an index of \(entity.name) needs 1 to \(Limits.indexPropertyCount) properties"
@@ -87,7 +86,7 @@ extension EntityIndex {
         return nil
     }
 
-    /// The index as it is told: "unique (city, name case-insensitive)".
+    /// Returns a description of the index, such as "unique (city, name case-insensitive)".
     package func description(in entity: Entity) -> String {
         let names = parts.map { part in
             (entity.properties.element(at: part.slot)?.name ?? "?") + part.folding.description
@@ -104,13 +103,13 @@ extension TextFolding {
 }
 
 extension ValueType {
-    /// True when an index can hold such values.
+    /// True when an index can contain values of the type.
     fileprivate var isOrdered: Bool { ![.dictionary, .codable].contains(self) }
 }
 
 /// An index of a schema, with the number that its entries begin with.
 package struct NumberedIndex: Hashable, Sendable {
-    /// Another one than that of any other index of the schema; migrations keep it.
+    /// The number, which is unique among the indexes of the schema; migrations keep it.
     package let number: Int
     package let entity: EntityNumber
     package let index: EntityIndex

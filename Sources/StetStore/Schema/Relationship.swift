@@ -1,29 +1,28 @@
-/// What becomes of the objects at the other end of a relationship when an object is deleted.
+/// The effect of deleting an object on the objects at the other end of a relationship.
 public enum DeleteRule: UInt8, Hashable, Sendable {
-    /// They refer to nothing then.
+    /// Their references become nil.
     case nullify = 0
     /// They are deleted, too.
     case cascade = 1
-    /// The deletion is refused while there are any that are not deleted by the same save; code
+    /// The deletion is refused while any of them exists that the same save does not delete; code
     /// 1600.
     case deny = 2
-    /// Nothing: who deletes sees to it that nothing refers to the object when it is saved; else the
-    /// save is refused.
+    /// Nothing happens: the caller must make sure that nothing refers to the object when it is
+    /// saved; otherwise the save is refused.
     case none = 3
 }
 
-/// The description of a to-many relationship: where its members are found, and what is asked of
-/// them.
+/// The description of a to-many relationship: the place of its members, and its rules.
 ///
-/// Members are no part of the owner's record: adding one changes the member's reference or a link.
+/// Members are not part of the owner's record: adding one changes the member's reference or a link.
 public struct Relationship: Hashable, Sendable {
-    /// Where the members of an owner are found.
+    /// The place where the members of an owner are found.
     public enum Members: Hashable, Sendable {
-        /// They are the objects whose property of this name refers to the owner.
+        /// The members are the objects whose property of this name refers to the owner.
         case references(property: String)
-        /// They are the targets of the owner's links of this type.
+        /// The members are the targets of the owner's links of this type.
         case targets(ofLinks: String)
-        /// They are the sources of the owner's links of this type.
+        /// The members are the sources of the owner's links of this type.
         case sources(ofLinks: String)
     }
 
@@ -31,20 +30,20 @@ public struct Relationship: Hashable, Sendable {
     public let name: String
     /// The entity of the members.
     public let target: String
-    /// Where the members are found.
+    /// The place where the members are found.
     public let members: Members
-    /// True when the members have an order of their own.
+    /// True when the members have a stored order.
     public let isOrdered: Bool
-    /// What becomes of the members when the owner is deleted.
+    /// The effect on the members when the owner is deleted.
     public let deleteRule: DeleteRule
     /// The least number of members that an owner has when it is saved; nil for no bound.
     public let minimumCount: Int?
     /// The largest number of members that an owner has when it is saved; nil for no bound.
     public let maximumCount: Int?
-    /// True when a member that is taken from its owner, and given to no other, is deleted.
+    /// True when a member that is removed from its owner, and given to no other, is deleted.
     public let removesOrphans: Bool
 
-    /// A to-many relationship.
+    /// Creates a to-many relationship.
     public init(
         name: String, target: String, members: Members, isOrdered: Bool = false,
         deleteRule: DeleteRule = .nullify, minimumCount: Int? = nil, maximumCount: Int? = nil,
@@ -61,12 +60,13 @@ public struct Relationship: Hashable, Sendable {
     }
 }
 
-/// The description of links: the pairs of a relationship between many and many, or of one that has
-/// no inverse.
+/// The description of a type of links: the pairs of a many-to-many relationship, or of one without
+/// an inverse.
 ///
-/// A link is a pair of objects, present or absent; it has no identity but the pair.
+/// A link is a pair of objects, present or absent; the pair is its only identity.
 public struct LinkType: Hashable, Sendable {
-    /// The name: that of the entity that owns the links and of its relationship, as "Article.tags".
+    /// The name, formed from the entity that owns the links and its relationship, such as
+    /// "Article.tags".
     public let name: String
     /// The entity of the sources, which own the links.
     public let source: String
@@ -75,7 +75,7 @@ public struct LinkType: Hashable, Sendable {
     /// True when the targets of a source have an order.
     public let isOrdered: Bool
 
-    /// A type of links.
+    /// Creates a type of links.
     public init(name: String, source: String, target: String, isOrdered: Bool = false) {
         self.name = name
         self.source = source
@@ -91,7 +91,8 @@ public struct LinkType: Hashable, Sendable {
 }
 
 extension Schema {
-    /// Why an entity cannot have one of its relationships; nil when it can have all of them.
+    /// Returns the reason why an entity cannot have one of its relationships; nil when it can have
+    /// all of them.
     func problem(ofRelationshipsOf entity: Entity) -> String? {
         var names = Set(entity.properties.map(\.name))
         for relationship in entity.relationships {
@@ -114,7 +115,7 @@ extension Schema {
         return nil
     }
 
-    /// Why the schema cannot have its links; nil when it can.
+    /// The reason why the schema cannot have its links; nil when it can.
     var problemOfLinks: String? {
         if links.count > Limits.entityCount {
             return "\(links.count) types of links, the limit is \(Limits.entityCount)"
@@ -140,7 +141,8 @@ extension Schema {
         return problemOfPositions
     }
 
-    /// A reference has positions exactly where one ordered relationship is its inverse.
+    /// The reason why the positions of references are wrong; nil when a reference has positions
+    /// exactly where one ordered relationship is its inverse.
     private var problemOfPositions: String? {
         var ordered: [MemberEnd: Int] = [:]
         for entity in entities {

@@ -1,21 +1,23 @@
-/// What a value must satisfy when it is saved.
+/// A condition that a value must satisfy when it is saved.
 public enum Rule: Hashable, Sendable {
-    /// Not nil.
+    /// The value is not nil.
     case required
-    /// Not the empty string, data, list or dictionary; nil is let through.
+    /// The string, data, list or dictionary is not empty; nil is allowed.
     case notEmpty
-    /// At least and at most so many characters (grapheme clusters) of a string, bytes of data,
-    /// elements of a list or dictionary; nil is let through.
+    /// The string has a number of characters (grapheme clusters), the data of bytes, the list or
+    /// dictionary of elements, within the bounds; nil is allowed.
     case length(minimum: Int?, maximum: Int?)
-    /// At least and at most this value; nil is let through.
+    /// The value is within the bounds, both included; nil is allowed.
     case range(minimum: Value?, maximum: Value?)
-    /// Text that a regular expression matches as a whole, of at most 4,096 bytes; nil is let
-    /// through. `AttributeOption.matches` describes the syntax.
+    /// A regular expression matches the whole text, which has at most 4,096 bytes; nil is allowed.
+    ///
+    /// `AttributeOption.matches` describes the syntax.
     case matches(String)
-    /// One of these values; nil is let through.
+    /// The value is one of these values; nil is allowed.
     case oneOf([Value])
 
-    /// Why the rule cannot be asked of a property, in the middle of a sentence; nil when it can.
+    /// Returns the reason why a property cannot have the rule, as part of a sentence; nil when it
+    /// can.
     func problem(with property: Property) -> String? {
         if case .oneOf(let values) = self {
             if values.count > UInt8.max { return "names more than \(UInt8.max) values for" }
@@ -58,7 +60,7 @@ extension Value {
 }
 
 extension Rule: CustomStringConvertible {
-    /// The rule as it is declared.
+    /// The rule as it is declared in code.
     public var description: String {
         func range(_ lower: (any CustomStringConvertible)?, _ upper: (any CustomStringConvertible)?)
             -> String

@@ -5,7 +5,7 @@ import FoundationEssentials
 
 extension Schema {
     private static let format: UInt8 = 1
-    /// Beside the number of relationships, of which there are never so many.
+    /// The bit beside the number of relationships, which is never that large.
     private static let protectedBit: UInt16 = 1 << 15
 
     package func encoded() -> [UInt8] {
@@ -40,8 +40,7 @@ extension Schema {
         return Array(buffer.bytes)
     }
 
-    /// - Throws: `DecodingFailure`, also when the bytes are well formed and what they say is not
-    ///   usable.
+    /// - Throws: `DecodingFailure`, also for well-formed bytes whose contents are invalid.
     package init(decoding bytes: UnsafeRawBufferPointer) throws {
         var reader = ByteReader(bytes)
         guard try reader.read() == Self.format else {
@@ -218,7 +217,7 @@ extension Rule {
 }
 
 extension Value {
-    /// The 8 bytes of a value that fits a slot; nil for the others.
+    /// The 8 bytes of a value that fits a slot; nil for other values.
     package var inlineWord: UInt64? {
         switch self {
         case .bool(let value): value ? 1 : 0
@@ -257,7 +256,7 @@ extension Value {
 }
 
 extension Property {
-    /// The type as it is told: "string", "[string: int]?", "Notebook?".
+    /// The type as text: "string", "[string: int]?", "Notebook?".
     package var typeDescription: String {
         let elements = elements.map { "\($0)" }.joined(separator: ": ")
         return (target ?? (elements.isEmpty ? "\(type)" : "[\(elements)]"))

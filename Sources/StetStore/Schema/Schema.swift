@@ -1,8 +1,9 @@
-/// The description of every entity of a store, as data: what the bytes of a record mean.
+/// The description of every entity of a store, as data, which gives the bytes of a record their
+/// meaning.
 ///
 /// The entities of a new store are numbered from 1 in the order of their names, so that a process
-/// may list its models in any order. Migrations keep the numbers: what is added comes last, and
-/// where an entity was removed a nameless one stays.
+/// may list its models in any order. Migrations keep the numbers: added entities come last, and a
+/// removed entity leaves a nameless placeholder.
 public struct Schema: Hashable, Sendable {
     private struct Contents: Hashable {
         var revision = 1
@@ -18,53 +19,54 @@ public struct Schema: Hashable, Sendable {
         var countedRelationships: [CountedRelationship] = []
         var numbersByName: [EntityNumber]
     }
-    /// Behind one reference: every context holds a schema.
+    /// The contents behind one reference, because every context contains a schema.
     private final class Storage: Sendable {
         let contents: Contents
         init(_ contents: Contents) { self.contents = contents }
     }
     private let storage: Storage
 
-    /// Raised by each migration; the first schema of a store is 1.
+    /// The revision of the schema, which each migration increments; the first one of a store is 1.
     public var revision: Int { storage.contents.revision }
-    /// Entity number n stands at index n - 1.
+    /// The entities; entity number n has the index n - 1.
     public var entities: [Entity] { storage.contents.entities }
-    /// The indexes of all entities, in the order of these.
+    /// The indexes of all entities, in the order of the entities.
     package var indexes: [NumberedIndex] { storage.contents.indexes }
-    /// The types of links: number n stands at index n - 1.
+    /// The types of links; number n has the index n - 1.
     public var links: [LinkType] { storage.contents.links }
-    /// The ends of all references in the order of entities and slots, then those of all links.
+    /// The ends of all references, in the order of entities and slots, followed by those of all
+    /// links.
     package var ends: [MemberEnd] { storage.contents.ends }
     var endsByNumber: [MemberEnd] { storage.contents.endsByNumber }
     /// The ends of references, by the number of the members' entity.
     var referenceEndsByMember: [[MemberEnd]] { storage.contents.referenceEndsByMember }
-    /// By the number of the links.
+    /// The ends of links, by the number of the link type.
     var endsByLink: [LinkEnds?] { storage.contents.endsByLink }
-    /// By the number of the owners' entity.
+    /// The ends, by the number of the owners' entity.
     var endsByOwner: [[MemberEnd]] { storage.contents.endsByOwner }
     /// The relationships whose members are listed at each end.
     var relationshipsByEnd: [EndNumber: Relationship] { storage.contents.relationshipsByEnd }
-    /// The relationships with bounds of their count.
+    /// The relationships with bounds on the number of members.
     var countedRelationships: [CountedRelationship] { storage.contents.countedRelationships }
     /// The numbers of the entities that are not removed, in ascending order of name.
     private var numbersByName: [EntityNumber] { storage.contents.numbersByName }
 
-    /// True when both describe the same entities, links and indexes at the same revision.
+    /// Returns whether both describe the same entities, links and indexes at the same revision.
     public static func == (one: Schema, other: Schema) -> Bool {
         one.storage === other.storage || one.storage.contents == other.storage.contents
     }
 
-    /// By revision, entities and links.
+    /// Hashes revision, entities and links.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(revision)
         hasher.combine(entities)
         hasher.combine(links)
     }
 
-    /// A schema of these entities.
+    /// Creates a schema of entities.
     ///
     /// - Throws: `StoreError` (`.invalidSchema`) when names repeat, exceed their limits, or a
-    ///   reference points to an entity that is not there.
+    ///   reference points to a missing entity.
     public init(revision: Int = 1, entities: [Entity], links: [LinkType] = []) throws {
         try self.init(
             revision: revision, numbered: entities.sorted { $0.name < $1.name },
@@ -74,8 +76,8 @@ public struct Schema: Hashable, Sendable {
         }
     }
 
-    /// The same for entities in the order of their numbers, and for the numbers that their indexes
-    /// and the ends of their references have; nil means from 1 on.
+    /// Creates a schema of entities in the order of their numbers, with the numbers of their
+    /// indexes and reference ends; nil numbers them from 1 on.
     package init(
         revision: Int, numbered entities: [Entity], links: [LinkType] = [],
         indexNumbers: [Int]? = nil, endNumbers: [EndNumber]? = nil
@@ -114,7 +116,8 @@ public struct Schema: Hashable, Sendable {
 
     private init(_ storage: Storage) { self.storage = storage }
 
-    /// An entity by itself, whose bodies can be written and read; what it refers to is not there.
+    /// Creates a schema of a single entity, whose bodies can be written and read, without the
+    /// entities that it refers to.
     package init(alone entity: Entity) {
         storage = Storage(Contents(entities: [entity], numbersByName: [1]))
     }
@@ -125,12 +128,12 @@ public struct Schema: Hashable, Sendable {
             advice: "Change the models.")
     }
 
-    /// The entity with this name.
+    /// Returns the entity with a name; nil when there is none.
     public func entity(named name: String) -> Entity? {
         number(ofEntity: name).map { entities[$0] }
     }
 
-    /// The number of an entity, from 1.
+    /// Returns the number of an entity; nil when there is none with the name.
     ///
     /// - Complexity: O(log entities).
     package func number(ofEntity name: String) -> EntityNumber? {
@@ -182,12 +185,12 @@ public struct Schema: Hashable, Sendable {
         return ends
     }
 
-    /// The entity with this number; nil when there is none, or it was removed.
+    /// Returns the entity with a number; nil when there is none, or it was removed.
     package func entity(numbered number: EntityNumber) -> Entity? {
         entities.element(at: number.index).flatMap { $0.isRemoved ? nil : $0 }
     }
 
-    /// True when deletions of the objects of an entity must be confirmed.
+    /// Returns whether deletions of the objects of an entity must be confirmed.
     package func isProtected(_ entity: EntityNumber) -> Bool {
         self.entity(numbered: entity)?.isProtected ?? false
     }
@@ -224,9 +227,11 @@ public struct Schema: Hashable, Sendable {
     }
 }
 
-/// The description of a model: its name, its properties in the order of their slots, its indexes.
+/// The description of a model: its name, its properties in the order of their slots, its indexes
+/// and to-many relationships.
 public struct Entity: Hashable, Sendable {
-    /// Behind one reference: what is taken apart for each record is copied for each record.
+    /// The contents behind one reference, because an entity is copied for each record that is
+    /// decoded.
     private final class Contents: Sendable {
         let name: String
         let properties: [Property]
@@ -258,7 +263,7 @@ public struct Entity: Hashable, Sendable {
     }
     private let contents: Contents
 
-    /// An entity with these properties, indexes and to-many relationships.
+    /// Creates an entity with properties, indexes and to-many relationships.
     public init(
         name: String, properties: [Property], indexes: [EntityIndex] = [],
         relationships: [Relationship] = [], isProtected: Bool = false
@@ -270,11 +275,11 @@ public struct Entity: Hashable, Sendable {
 
     /// The name of the model's class.
     public var name: String { contents.name }
-    /// In the order of declaration; the slot of a property is its index.
+    /// The properties in the order of declaration; the slot of a property is its index.
     public var properties: [Property] { contents.properties }
-    /// Each once, in an order that does not depend on that of their declaration.
+    /// The indexes, each once, in an order that does not depend on the order of declaration.
     public var indexes: [EntityIndex] { contents.indexes }
-    /// Those to many, in the order of declaration.
+    /// The to-many relationships, in the order of declaration.
     public var relationships: [Relationship] { contents.relationships }
     /// True when deletions of its objects must be confirmed.
     public var isProtected: Bool { contents.isProtected }
@@ -282,14 +287,14 @@ public struct Entity: Hashable, Sendable {
     package var referenceSlots: [Slot] { contents.referenceSlots }
     /// The slots of the references that have positions.
     package var placedSlots: [Slot] { contents.placedSlots }
-    /// The rules of those properties that have some.
+    /// The rules of the properties that have any.
     var rules: [PropertyRules] { contents.rules }
     /// The slots of the references with a delete rule.
     var ruledSlots: [Slot] { contents.ruledSlots }
     /// The slots of the properties with a stamp.
     package var stampedSlots: [Slot] { contents.stampedSlots }
 
-    /// True when both have the same name, properties, indexes, relationships and protection.
+    /// Returns whether both have the same name, properties, indexes, relationships and protection.
     public static func == (one: Entity, other: Entity) -> Bool {
         one.contents === other.contents
             || (one.name == other.name && one.properties == other.properties
@@ -297,24 +302,24 @@ public struct Entity: Hashable, Sendable {
                 && one.isProtected == other.isProtected)
     }
 
-    /// By name, properties and indexes.
+    /// Hashes name, properties and indexes.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(name)
         hasher.combine(properties)
         hasher.combine(indexes)
     }
 
-    /// The slot of the property with this name.
+    /// Returns the slot of the property with a name; nil when there is none.
     ///
     /// - Complexity: O(properties).
     public func slot(of name: String) -> Slot? {
         properties.firstIndex { $0.name == name }.map { Slot($0) }
     }
 
-    /// What stands for an entity that a migration has removed: its number is never used again.
+    /// The placeholder for an entity that a migration has removed: its number is never used again.
     package static let removed = Entity(name: "", properties: [])
 
-    /// True for what stands for a removed entity.
+    /// True for the placeholder of a removed entity.
     package var isRemoved: Bool {
         name.isEmpty && properties.isEmpty && relationships.isEmpty
     }
@@ -326,26 +331,26 @@ public struct Property: Hashable, Sendable {
     public let name: String
     /// The type of the value.
     public let type: ValueType
-    /// The types of the elements: of a list one, of a dictionary those of keys and values.
+    /// The types of the elements: one for a list, those of keys and values for a dictionary.
     public let elements: [ValueType]
     /// True when the value may be nil.
     public let isOptional: Bool
-    /// For a reference, the entity that it refers to.
+    /// The entity that a reference refers to; nil for an attribute.
     public let target: String?
-    /// What a value must satisfy, in the order of declaration.
+    /// The rules that a value must satisfy, in the order of declaration.
     public let rules: [Rule]
-    /// What happens to a value before it is validated, in the order of declaration.
+    /// The normalisers that change a value before it is validated, in the order of declaration.
     public let normalizers: [Normalizer]
-    /// When the property is given the time of the save.
+    /// The time at which the property is set to the time of the save; nil when never.
     public let stamp: Stamp?
-    /// For a reference, true when it has a position among the members of the ordered relationship
-    /// that is its inverse.
+    /// True for a reference with a position among the members of the ordered relationship that is
+    /// its inverse.
     public let hasPosition: Bool
-    /// For a reference, what becomes of the object that it refers to when its owner is deleted;
-    /// with `.nullify` nothing.
+    /// For a reference, the effect on the object that it refers to when its owner is deleted;
+    /// `.nullify` has none.
     public let deleteRule: DeleteRule
 
-    /// A property.
+    /// Creates a property.
     public init(
         name: String, type: ValueType, elements: [ValueType] = [], isOptional: Bool = false,
         target: String? = nil, hasPosition: Bool = false,
@@ -364,7 +369,7 @@ public struct Property: Hashable, Sendable {
         self.deleteRule = deleteRule
     }
 
-    /// True when a value is of the property's type; nil is one of them when it is optional.
+    /// Returns whether a value is of the property's type; nil is when it is optional.
     package func accepts(_ value: Value) -> Bool {
         if value == .null { return isOptional }
         switch value {
@@ -379,7 +384,7 @@ public struct Property: Hashable, Sendable {
         }
     }
 
-    /// The property with positions, or without.
+    /// Returns the property with positions, or without.
     package func withPosition(_ hasPosition: Bool) -> Property {
         Property(
             name: name, type: type, elements: elements, isOptional: isOptional, target: target,
@@ -389,7 +394,7 @@ public struct Property: Hashable, Sendable {
 }
 
 extension Value {
-    /// True when a value that is no list and no dictionary is one of a type, and has a stored form.
+    /// Returns whether a value other than a list or dictionary is of a type, and has a stored form.
     fileprivate func isStorable(as type: ValueType) -> Bool {
         guard self.type == type.widest else { return false }
         if let word = inlineWord { return (try? Value(inlineWord: word, type: type)) != nil }
@@ -398,19 +403,19 @@ extension Value {
     }
 }
 
-/// What a value is changed to before it is validated.
+/// A change of a value before it is validated.
 public enum Normalizer: UInt8, Hashable, Sendable {
-    /// White space and new lines at both ends are removed.
+    /// Removes white space and line breaks at both ends.
     case trimmed = 1
-    /// Letters become small ones.
+    /// Converts letters to lowercase.
     case lowercased = 2
-    /// Text is brought into Unicode normal form C.
+    /// Converts text to Unicode normal form C.
     case nfc = 3
-    /// A function of the model changes the value.
+    /// Applies a function of the model.
     case custom = 4
 }
 
-/// When a property is given the time of the save.
+/// The event at which a property is set to the time of the save.
 public enum Stamp: UInt8, Hashable, Sendable {
     /// once, when the object is inserted
     case insert = 1
