@@ -1,6 +1,6 @@
 import Glibc
 
-/// A growing run of bytes with one owner: what encoders append to.
+/// A growing buffer of bytes with one owner, to which encoders append.
 @usableFromInline
 package struct ByteBuffer: ~Copyable {
     @usableFromInline package private(set) var base: UnsafeMutableRawPointer
@@ -14,10 +14,10 @@ package struct ByteBuffer: ~Copyable {
 
     deinit { free(base) }
 
-    /// Memory of the C library, whose `realloc` moves large blocks by their page tables.
+    /// Allocates memory of the C library, whose `realloc` moves large blocks by their page tables.
     ///
-    /// Large buffers ask for large pages: a fault per 4 KiB of what is written once was more than a
-    /// third of a large save.
+    /// Large buffers request large pages: a page fault per 4 KiB, for bytes that are written once,
+    /// took more than a third of a large save.
     private static func resize(
         _ memory: UnsafeMutableRawPointer?, to byteCount: Int
     ) -> UnsafeMutableRawPointer {
@@ -80,13 +80,13 @@ package struct ByteBuffer: ~Copyable {
         count &+= 16
     }
 
-    /// Writes over bytes that are there already.
+    /// Overwrites bytes that have been appended.
     @inlinable
     package mutating func overwrite<Integer: FixedWidthInteger>(_ value: Integer, at offset: Int) {
         base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: Integer.self)
     }
 
-    /// Hands the bytes over to a shared, constant owner.
+    /// Transfers the bytes to a shared, constant owner.
     package consuming func finish() -> ByteStorage {
         let storage = ByteStorage(adopting: base, count: count)
         discard self
@@ -94,10 +94,10 @@ package struct ByteBuffer: ~Copyable {
     }
 }
 
-/// Constant bytes that many values share: the body of a commit, for its saver and all its
+/// Constant bytes that many values share, such as the body of a commit for its saver and all its
 /// observers.
 package final class ByteStorage: Sendable {
-    /// Constant after `init`; freed in `deinit`.
+    /// The address of the bytes, constant after `init`, freed in `deinit`.
     nonisolated(unsafe) private let base: UnsafeMutableRawPointer
     package let count: Int
 
@@ -108,13 +108,13 @@ package final class ByteStorage: Sendable {
 
     deinit { free(base) }
 
-    /// Valid as long as this object.
+    /// The bytes, valid as long as this object exists.
     package var bytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: base, count: count)
     }
 }
 
-/// Reads little-endian fields one after the other; every read is checked, none traps.
+/// Reads little-endian fields one after another; every read is checked, and none traps.
 package struct ByteReader {
     package let bytes: UnsafeRawBufferPointer
     package private(set) var offset = 0
@@ -145,7 +145,7 @@ package struct ByteReader {
         ObjectID(bytes: try read(byteCount: 16))
     }
 
-    /// A string of UTF-8 bytes behind a 16-bit length.
+    /// Reads a string of UTF-8 bytes that follow a 16-bit length.
     package mutating func readShortString() throws(DecodingFailure) -> String {
         let count = Int(try read(UInt16.self))
         guard let text = String(validating: try read(byteCount: count), as: UTF8.self) else {
@@ -168,9 +168,9 @@ extension ByteBuffer {
     }
 }
 
-/// Bytes that are not what they should be.
+/// The error of invalid bytes.
 ///
-/// What was being read is added by the caller who knows.
+/// The caller adds what was being read.
 @usableFromInline
 package struct DecodingFailure: Error, Hashable, Sendable, CustomStringConvertible {
     @usableFromInline package let description: String
@@ -186,7 +186,8 @@ package struct DecodingFailure: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 extension UnsafeRawBufferPointer {
-    /// True when both have the same bytes: `memcmp`, where `elementsEqual` goes byte by byte.
+    /// Returns whether both have the same bytes, by `memcmp`, because `elementsEqual` compares byte
+    /// by byte.
     func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         guard let one = baseAddress, let two = other.baseAddress else { return true }

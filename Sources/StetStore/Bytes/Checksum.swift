@@ -1,7 +1,7 @@
 /// XXH64 (the XXH64 specification, github.com/Cyan4973/xxHash, doc/xxhash_spec.md): 64 bits at
 /// memory speed.
 ///
-/// It finds accidents, not attacks; attacks on history are what the journal's SHA-256 chain is for.
+/// It detects accidents, not attacks; the journal's SHA-256 chain detects attacks on history.
 package enum Checksum {
     private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
     private static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
@@ -27,7 +27,7 @@ package enum Checksum {
         return hash ^ hash >> 32
     }
 
-    /// The hash of `bytes`.
+    /// Returns the hash of `bytes`.
     package static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
         guard let base = bytes.baseAddress else { return avalanche(seed &+ prime5) }
         let count = bytes.count

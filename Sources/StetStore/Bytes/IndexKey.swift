@@ -1,23 +1,23 @@
 /// An entry of an index, which is a key without a value: the number of the index, the ordered key
-/// of the values, the id of the object.
+/// of the values, and the id of the object.
 ///
-/// A key of values that is too long ends early, so that the whole fits; entries that begin alike
-/// must then be told apart by the records of their objects.
+/// A key of values that is too long is truncated so that the entry fits; entries with equal
+/// beginnings must then be distinguished by the records of their objects.
 struct IndexKey {
     static let numberByteCount = 2
     static let idByteCount = 16
-    /// The longest key of values that is not truncated.
+    /// The greatest length of a key of values that is not truncated.
     static let valuesByteLimit = OrderedKey.byteLimit - numberByteCount - idByteCount
 
     let number: Int
-    /// The key of the values, perhaps truncated.
+    /// The key of the values, possibly truncated.
     let values: UnsafeRawBufferPointer
     let id: ObjectID
 
-    /// True when `values` may be the beginning only.
+    /// True when `values` may be truncated.
     var isTruncated: Bool { values.count == Self.valuesByteLimit }
 
-    /// Takes an entry apart.
+    /// Decodes an entry.
     init(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) {
         guard bytes.count > Self.numberByteCount + Self.idByteCount else {
             throw DecodingFailure("an entry of an index of \(bytes.count) bytes")
@@ -28,14 +28,14 @@ struct IndexKey {
         id = ObjectID(bytes: UnsafeRawBufferPointer(rebasing: bytes[idStart...]))
     }
 
-    /// What all entries of an index begin with.
+    /// Returns the bytes with which all entries of an index begin.
     static func numberBytes(_ number: Int) -> [UInt8] {
         withUnsafeBytes(of: UInt16(number).bigEndian) { Array($0) }
     }
 }
 
 extension EntityIndex {
-    /// The key of values for the first properties, not truncated.
+    /// Returns the key of values for the first properties, not truncated.
     package func key(of values: [Value]) throws(DecodingFailure) -> [UInt8] {
         guard values.count <= parts.count else {
             throw DecodingFailure("\(values.count) values for an index of \(parts.count)")
@@ -47,14 +47,14 @@ extension EntityIndex {
         return key.bytes
     }
 
-    /// The key of an object's values, not truncated.
+    /// Returns the key of an object's values, not truncated.
     func key(of body: RecordBody) throws(DecodingFailure) -> [UInt8] {
         var key: [UInt8] = []
         _ = try append(body, to: &key)
         return key
     }
 
-    /// Appends the key of an object's values, not truncated; true when one of them is nil.
+    /// Appends the key of an object's values, not truncated; returns whether one of them is nil.
     func append(_ body: RecordBody, to bytes: inout [UInt8]) throws(DecodingFailure) -> Bool {
         var hasNull = false
         for part in parts {

@@ -2,26 +2,26 @@
 import FoundationEssentials
 @_spi(_Unicode) import Swift
 
-/// Bytes whose order, as `memcmp` and LMDB see it, is the order of values: what the entries of an
-/// index are made of.
+/// Bytes whose order by `memcmp`, and so in LMDB, is the order of values; the entries of an index
+/// consist of them.
 ///
-/// No value comes before all values; -0 is 0; every NaN is one, behind infinity, a `Decimal`'s
-/// before all numbers, where `Decimal` puts it; text is compared as `String` compares it, in normal
-/// form C; URLs are compared by their absolute text. No key is the beginning of another with as
-/// many components, so that components can be put one behind the other.
+/// Nil comes before all values; -0 equals 0; all NaNs are equal and come after infinity, but a
+/// `Decimal`'s before all numbers, as `Decimal` sorts it; text is compared as `String` compares it,
+/// in normal form C; URLs are compared by their absolute text. No key is a prefix of another with
+/// the same number of components, so that components can be concatenated.
 package struct OrderedKey: Hashable, Sendable {
-    /// How long a key of LMDB may be.
+    /// The greatest length of a key in LMDB.
     package static let byteLimit = 511
 
     /// The key.
     package let bytes: [UInt8]
-    /// True when the key ends early.
+    /// True when the key is truncated.
     ///
-    /// A truncated key says only that its values do not come before those of a lesser key: values
+    /// A truncated key only shows that its values do not come before those of a lesser key: values
     /// with equal keys must be compared themselves.
     package let isTruncated: Bool
 
-    /// The key of no value.
+    /// The key of nil.
     static let null: [UInt8] = [Tag.null]
 
     private enum Tag {
@@ -30,8 +30,8 @@ package struct OrderedKey: Hashable, Sendable {
         static let end: UInt8 = 0
     }
 
-    /// The key of values that stand one behind the other, each of its property's type; nil when one
-    /// is of a type without an order.
+    /// Creates the key of values, each of its property's type; nil when the type of one has no
+    /// order.
     package init?(_ values: [Value], byteLimit: Int = Self.byteLimit) {
         var bytes: [UInt8] = []
         for value in values {
@@ -41,10 +41,10 @@ package struct OrderedKey: Hashable, Sendable {
         self.bytes = isTruncated ? Array(bytes.prefix(byteLimit)) : bytes
     }
 
-    /// Appends the key of a stored value: what `init` makes of the value, without making one where
-    /// the bytes tell it already.
+    /// Appends the key of a stored value, as `init` forms it, if possible without decoding the
+    /// value.
     ///
-    /// - Throws: `DecodingFailure` when the bytes are no value of the type, or it has no order.
+    /// - Throws: `DecodingFailure` when the bytes are not a value of the type, or it has no order.
     static func append(
         _ cell: Cell?, _ type: ValueType, _ folding: TextFolding, to bytes: inout [UInt8]
     ) throws(DecodingFailure) {
@@ -69,7 +69,7 @@ package struct OrderedKey: Hashable, Sendable {
         }
     }
 
-    /// Appends the key of a value; false when the value has no order.
+    /// Appends the key of a value; returns false when the value has no order.
     static func append(_ value: Value, to bytes: inout [UInt8]) -> Bool {
         bytes.append(value == .null ? Tag.null : Tag.value)
         switch value {
@@ -95,14 +95,14 @@ package struct OrderedKey: Hashable, Sendable {
         return true
     }
 
-    /// The sign bit is turned over, and of negative numbers every bit.
+    /// Appends a number with its sign bit inverted or, if it is negative, all bits inverted.
     private static func append(_ number: Double, to bytes: inout [UInt8]) {
         let bits = number.isNaN ? UInt64.max >> 1 : (number == 0 ? 0 : number).bitPattern
         bytes.append(bigEndian: bits >> 63 == 0 ? bits | 1 << 63 : ~bits)
     }
 
-    /// NaN, negative, 0, positive; then the place of the first digit, then the digits, 1 to 10 for
-    /// 0 to 9, and their end, for a negative number all turned over.
+    /// Appends a mark for NaN, negative, 0 or positive, then the exponent of the first digit, then
+    /// the digits, as 1 to 10 for 0 to 9, and an end mark; for a negative number all inverted.
     private static func append(_ decimal: Decimal, to bytes: inout [UInt8]) {
         if decimal.isNaN { return bytes.append(0) }
         let (isNegative, exponent, number) = decimal.parts
@@ -119,7 +119,7 @@ package struct OrderedKey: Hashable, Sendable {
         bytes += isNegative ? payload.map { ~$0 } : payload
     }
 
-    /// 0 stands as 0 255; the end is 0 0.
+    /// Appends text with 0 escaped as 0 255, and 0 0 as the end mark.
     private static func append(escaped text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         for byte in text {
             bytes.append(byte)
@@ -136,7 +136,7 @@ package struct OrderedKey: Hashable, Sendable {
 }
 
 extension Value {
-    /// The value that stands for all that a folding does not tell apart.
+    /// Returns the common value of all values that a folding does not distinguish.
     func folded(_ folding: TextFolding) -> Value {
         guard !folding.isEmpty, case .string(var text) = self else { return self }
         if folding.contains(.diacriticInsensitive) {
@@ -151,7 +151,7 @@ extension Unicode.Scalar {
     /// True for marks above, below and across a letter (combining classes from 200 on), and for
     /// Hebrew, Arabic and Syriac points (10 to 36).
     ///
-    /// Other marks, as the nukta, the virama or the voicing of kana, make another letter.
+    /// Other marks, such as the nukta, the virama or the voicing of kana, make another letter.
     fileprivate var isAccent: Bool {
         let position = properties.canonicalCombiningClass.rawValue
         return position >= 200 || (10...36).contains(position)
@@ -165,6 +165,6 @@ extension [UInt8] {
 }
 
 extension String {
-    /// The same text in Unicode normal form C.
+    /// The text in Unicode normal form C.
     package var inNormalFormC: String { String(String.UnicodeScalarView(_nfc)) }
 }

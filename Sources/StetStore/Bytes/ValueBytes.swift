@@ -3,7 +3,7 @@ import FoundationEssentials
 // The bytes in the tail of a record for decimals, URLs, lists, dictionaries and Codable values;
 // ARCHITECTURE.md describes them. Equal values have equal bytes.
 
-/// A value that cannot be stored, and why.
+/// The error of a value that cannot be stored, with the reason.
 package struct EncodingFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -11,7 +11,7 @@ package struct EncodingFailure: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 extension Value {
-    /// The bytes that stand in the tail; not asked for inline values and `.null`.
+    /// Returns the bytes of the value in the tail; not called for inline values and `.null`.
     package func tailBytes() throws(EncodingFailure) -> [UInt8] {
         switch self {
         case .string(let text), .codable(let text): return Array(text.utf8)
@@ -69,7 +69,7 @@ extension Value {
         return type
     }
 
-    /// The bytes of an element without their count.
+    /// Returns the bytes of an element without their length.
     private func elementBytes() throws(EncodingFailure) -> [UInt8] {
         guard let word = inlineWord, let width = type?.elementByteCount else {
             return try tailBytes()
@@ -86,7 +86,7 @@ extension Value {
 }
 
 extension ValueType {
-    /// How many bytes an element of a list takes; nil when its bytes follow their count.
+    /// The number of bytes of a list's element; nil when its bytes follow their length.
     fileprivate var elementByteCount: Int? {
         switch self {
         case .bool: 1
@@ -99,7 +99,7 @@ extension ValueType {
 }
 
 extension Value {
-    /// The value that these bytes of the tail stand for.
+    /// Creates the value from its bytes in the tail.
     package init(
         tailBytes bytes: UnsafeRawBufferPointer, type: ValueType
     ) throws(DecodingFailure) {
@@ -176,7 +176,7 @@ extension Value {
         return type
     }
 
-    /// The count that stands there, which is no more than the bytes have room for.
+    /// Reads a number of elements, which is no more than the bytes have room for.
     private static func elementCount(
         _ reader: inout ByteReader, smallest: Int
     ) throws(DecodingFailure) -> Int {
@@ -194,7 +194,8 @@ extension Value {
         return try reader.read(byteCount: Int(try reader.read(UInt32.self)))
     }
 
-    /// How many elements a list or dictionary has, as its bytes say.
+    /// Returns the number of elements of a list or dictionary, as its bytes state it; 0 for damaged
+    /// ones.
     static func elementCount(_ bytes: UnsafeRawBufferPointer, _ type: ValueType) -> Int {
         var reader = ByteReader(bytes)
         guard (try? reader.read(byteCount: type.elementTypeCount)) != nil,
@@ -230,10 +231,10 @@ extension ValueType {
 extension Decimal {
     private static let nanMark: UInt8 = 2
 
-    /// Sign (0, 1 for negative, 2 for NaN), exponent, and the digits as a number in as few bytes as
-    /// it has, the lowest first.
+    /// The sign (0, 1 for negative, 2 for NaN), the exponent, and the digits as a number in as few
+    /// bytes as possible, the lowest byte first.
     ///
-    /// Zeros at the end of the digits are in the exponent.
+    /// Trailing zeros of the digits are part of the exponent.
     var storedBytes: [UInt8] {
         if isNaN { return [Self.nanMark] }
         let (negative, exponent, digits) = parts
@@ -247,7 +248,7 @@ extension Decimal {
         return bytes
     }
 
-    /// Sign, exponent and digits, without zeros at the end as far as the exponent goes.
+    /// The sign, exponent and digits, without trailing zeros as far as the exponent allows.
     var parts: (isNegative: Bool, exponent: Int, digits: UInt128) {
         var digits = UInt128(significand.description) ?? 0
         var exponent = self.exponent
@@ -283,7 +284,8 @@ extension Decimal {
 // MARK: - URL
 
 extension URL {
-    /// The text of the URL; behind a NUL, which no URL has, that of its base.
+    /// The text of the URL, followed by a NUL, which no URL contains, and the text of its base, if
+    /// it has one.
     var storedText: String {
         relativeString + (baseURL.map { "\0" + $0.absoluteString } ?? "")
     }
