@@ -1,11 +1,11 @@
-/// Puts the body of a record together from cells, as ARCHITECTURE.md describes it.
+/// Assembles the body of a record from cells, as ARCHITECTURE.md describes it.
 ///
-/// The fold of a journal and reads of the past use it instead of the encoder that saves use: a
-/// fault of that encoder must not be repeated by the proof.
+/// Folding the journal and reading the past use it instead of the encoder of saves, so that
+/// verification does not repeat an error of that encoder.
 package enum FoldedBody {
-    /// The body with one side of an update's cells.
+    /// Returns the body with one side of an update's cells.
     ///
-    /// - Throws: `DecodingFailure` when a cell is not one of the entity.
+    /// - Throws: `DecodingFailure` when a cell does not belong to the entity.
     package static func applying(
         _ change: JournalChange, _ side: KeyPath<JournalChange.ChangedCell, Cell?>,
         to body: [UInt8], of entity: Entity
@@ -22,7 +22,7 @@ package enum FoldedBody {
         }
     }
 
-    /// The body without the values of some slots.
+    /// Returns the body without the values of some slots.
     static func clearing(
         _ slots: [Slot], of entity: Entity, in body: [UInt8]?
     ) throws -> [UInt8]? {
@@ -34,10 +34,10 @@ package enum FoldedBody {
         }
     }
 
-    /// The body with the empty value of its type for what must have one and was redacted: `false`,
-    /// 0, the first moment of 2001, no text, no bytes, no elements, a `UUID` of zeros.
+    /// Returns the body with empty values for properties that are not optional and were redacted:
+    /// `false`, 0, the first moment of 2001, no text, no bytes, no elements, a `UUID` of zeros.
     ///
-    /// A URL and a Codable value are never empty: they stay without a value.
+    /// A URL and a Codable value have no empty value: they stay without a value.
     static func filling(_ body: [UInt8], of entity: Entity) throws -> [UInt8] {
         let zeros = [UInt8](repeating: 0, count: 16)
         return try zeros.withUnsafeBytes { zeros in
@@ -62,7 +62,7 @@ package enum FoldedBody {
         }
     }
 
-    /// The body that has these cells, in the order of the slots.
+    /// Returns the body with these cells, in the order of the slots.
     package static func assemble(_ cells: [Cell?], _ entity: Entity) -> [UInt8] {
         var nulls = [UInt8](repeating: 0, count: (cells.count + 63) / 64 * 8)
         var slots: [UInt8] = []

@@ -1,22 +1,23 @@
 package import StetLMDB
 
-/// The tables that the journal is projected to: records, lists of members and entries of indexes.
+/// The tables that are derived from the journal: records, lists of members and entries of indexes.
 ///
-/// They follow from the entries of the journal, in their order, and from nothing else.
+/// They depend only on the entries of the journal, in their order.
 package struct Projection: Sendable {
     let schema: Schema
     let members: MemberTree
-    /// nil while the schema has no index.
+    /// The table of index entries; nil while the schema has no index.
     let indexes: Table?
-    /// One table per entity: number n stands at index n - 1.
+    /// The tables of records, one for each entity: number n has the index n - 1.
     ///
-    /// So each entity's records are appended to the end of a table, which packs its pages full.
+    /// So each entity's records are appended to the end of a table, which fills its pages
+    /// completely.
     let records: [Table]
 
-    /// All of them.
+    /// All tables of the projection.
     package var tables: [Table] { records + [members.table] + (indexes.map { [$0] } ?? []) }
 
-    /// The entries of all indexes.
+    /// The table of all index entries.
     ///
     /// - Throws: `DecodingFailure` when the schema has no index.
     var tableOfIndexes: Table {
@@ -26,7 +27,7 @@ package struct Projection: Sendable {
         }
     }
 
-    /// The record of an object as it is stored; nil when there never was such an object.
+    /// Returns the stored record of an object; nil when there never was such an object.
     ///
     /// - Complexity: one read.
     func record(
@@ -40,11 +41,12 @@ package struct Projection: Sendable {
 
     // MARK: Entries
 
-    /// Writes what an entry of the journal comes to, where those before it have been written.
+    /// Writes the effects of an entry of the journal, after those of all earlier entries.
     ///
-    /// A save writes the same from the change set that it has made the entry of.
+    /// A save writes the same effects from the change set of the entry.
     ///
-    /// - Throws: `DecodingFailure` for an entry of another schema, or one that does not follow.
+    /// - Throws: `DecodingFailure` for an entry of another schema, or one that does not match the
+    ///   state.
     package func project(_ entry: Commit, in transaction: borrowing WriteTransaction) throws {
         guard entry.schema.revision == schema.revision else {
             throw DecodingFailure("revision \(entry.revision) was written with another schema")
@@ -83,7 +85,7 @@ package struct Projection: Sendable {
                 before: ranges[0], after: ranges[1]))
     }
 
-    /// The body of the object that a change is of; nil when there is none.
+    /// Returns the body of the object of a change; nil when there is none.
     private func stored(
         _ change: JournalChange, _ transaction: borrowing ReadTransaction
     ) throws -> [UInt8]? {
@@ -94,7 +96,7 @@ package struct Projection: Sendable {
 
     // MARK: Writing
 
-    /// Writes what a change set comes to that has become the entry of an envelope.
+    /// Writes the effects of a change set that has become the entry with an envelope.
     func write(
         _ set: EncodedChangeSet, _ envelope: Envelope, in transaction: borrowing WriteTransaction
     ) throws {

@@ -1,27 +1,26 @@
 import FoundationEssentials
 
-/// A record's body taken apart by the schema alone: what everything uses that does not know the
-/// model's class.
+/// The body of a record decoded by the schema alone, for code that does not know the model's class.
 package struct RecordBody {
     package let bytes: UnsafeRawBufferPointer
     package let entity: Entity
     private var reader: RecordReader
 
-    /// - Throws: `DecodingFailure` when the body is not one of this entity.
+    /// - Throws: `DecodingFailure` when the body does not belong to this entity.
     package init(_ bytes: UnsafeRawBufferPointer, of entity: Entity) throws(DecodingFailure) {
         self.bytes = bytes
         self.entity = entity
         reader = try RecordReader(body: bytes, propertyCount: entity.properties.count)
     }
 
-    /// The stored bytes of a property, without whether a string is normalised; nil when it has no
-    /// value.
+    /// Returns the stored bytes of a property, without the mark of a normalised string; nil when it
+    /// has no value.
     package func cell(_ slot: Slot) throws(DecodingFailure) -> Cell? {
         var reader = reader
         return try cell(slot, &reader)
     }
 
-    /// The stored bytes of all properties, which together are no more than the body's.
+    /// Returns the stored bytes of all properties, which together are no longer than the body.
     package func cells() throws(DecodingFailure) -> [Cell?] {
         var reader = reader
         var cells: [Cell?] = []
@@ -58,13 +57,13 @@ package struct RecordBody {
         return values
     }
 
-    /// The object that a reference points to.
+    /// Returns the id of the object that a reference points to.
     package func reference(_ slot: Slot) throws(DecodingFailure) -> ObjectID? {
         guard case .bytes(let bytes)? = try cell(slot), bytes.count >= 16 else { return nil }
         return ObjectID(bytes: bytes)
     }
 
-    /// The position of the object among the members that it belongs to by a reference.
+    /// Returns the position of the object among the members that it belongs to by a reference.
     package func position(_ slot: Slot) throws(DecodingFailure) -> ListPosition? {
         guard case .bytes(let bytes)? = try cell(slot), bytes.count > 16 else { return nil }
         guard let position = ListPosition(bytes: bytes[16...]) else {
@@ -73,7 +72,7 @@ package struct RecordBody {
         return position
     }
 
-    /// Calls `body` for each reference that has a value.
+    /// Calls `body` for each reference that is not nil.
     package func forEachReference(
         _ body: (_ slot: Slot, _ target: ObjectID) throws -> Void
     ) throws {
@@ -84,7 +83,7 @@ package struct RecordBody {
 }
 
 extension Property {
-    /// Whether a value can have a size in the tail of a body.
+    /// Returns whether a value of the type can have a size in the tail of a body.
     fileprivate func hasSize(_ byteCount: Int) -> Bool {
         switch type {
         case .uuid: byteCount == 16
@@ -107,7 +106,7 @@ package enum Cell {
         }
     }
 
-    /// True when both have no value, or the same bytes.
+    /// Returns whether both have no value, or the same bytes.
     package static func areEqual(_ one: Cell?, _ other: Cell?) -> Bool {
         switch (one, other) {
         case (nil, nil): true
@@ -125,7 +124,7 @@ package enum Cell {
 }
 
 extension Value {
-    /// The value that is stored as these bytes; `.null` for none.
+    /// Creates the value that is stored as these bytes; `.null` for none.
     package init(_ cell: Cell?, type: ValueType) throws(DecodingFailure) {
         guard let cell else {
             self = .null

@@ -1,27 +1,27 @@
-/// Where the parts of a record's body stand: a bitmap of nulls, a slot of 8 bytes per property,
-/// then the tail with everything that does not fit a slot.
+/// The layout of a record's body: a bitmap of nulls, a slot of 8 bytes for each property, then the
+/// tail with everything that does not fit a slot.
 ///
 /// ARCHITECTURE.md describes every byte.
 @usableFromInline
 package enum RecordLayout {
-    /// The bytes before the body: format, flags, schema revision, checksum, revision of the last
-    /// change.
+    /// The number of bytes before the body: format, flags, schema revision, checksum, revision of
+    /// the last change.
     package static let headerByteCount = 16
 
-    /// The bytes of the null bitmap, padded to 8.
+    /// Returns the number of bytes of the null bitmap, padded to 8.
     @inlinable
     package static func bitmapByteCount(_ propertyCount: Int) -> Int {
         (propertyCount &+ 63) / 64 &* 8
     }
 
-    /// The bytes before the tail.
+    /// Returns the number of bytes before the tail.
     @inlinable
     package static func fixedByteCount(_ propertyCount: Int) -> Int {
         bitmapByteCount(propertyCount) &+ propertyCount &* 8
     }
 
-    /// A slot whose value is in the tail: offset from the start of the body in bits 0–31, length in
-    /// bits 32–62, and in bit 63 whether a string is known to be in normal form C.
+    /// Returns the slot of a value in the tail: the offset from the start of the body in bits 0–31,
+    /// the length in bits 32–62, and in bit 63 whether a string is known to be in normal form C.
     @inlinable
     package static func tailSlot(offset: Int, byteCount: Int, isNormalized: Bool) -> UInt64 {
         UInt64(offset) | UInt64(byteCount) << 32 | (isNormalized ? 1 << 63 : 0)
@@ -41,7 +41,7 @@ package struct RecordHeader: Hashable, Sendable {
 
     /// True when the object has been deleted; the record then has no body.
     package var isTombstone: Bool
-    /// The schema revision that the body was written with.
+    /// The schema revision with which the body was written.
     package var schemaRevision: UInt16
     /// The revision of the object's last change.
     package var revision: Revision
@@ -52,10 +52,11 @@ package struct RecordHeader: Hashable, Sendable {
         self.revision = revision
     }
 
-    /// The checksum of a record: over its body, its id and this header.
+    /// Returns the hash of a body and its id, which the checksum of a record combines with the
+    /// header.
     ///
-    /// The body's part is computed by the task that encodes it; the writer, who alone knows the
-    /// revision, only mixes the header in.
+    /// The task that encodes the body computes it; the writer, which alone knows the revision, only
+    /// mixes in the header.
     package static func bodyHash(_ body: UnsafeRawBufferPointer, of id: ObjectID) -> UInt64 {
         Checksum.hash(body, seed: id.high ^ id.low)
     }
@@ -97,8 +98,7 @@ package struct RecordHeader: Hashable, Sendable {
             UInt64(littleEndian: base.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
     }
 
-    /// - Throws: `DecodingFailure` when the checksum that stands in `record` is not that of its
-    ///   contents.
+    /// - Throws: `DecodingFailure` when the checksum in `record` does not match its contents.
     @inline(__always)
     package func verify(
         _ record: UnsafeRawBufferPointer, of id: ObjectID

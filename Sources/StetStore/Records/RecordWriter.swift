@@ -1,24 +1,25 @@
 import FoundationEssentials
 
-/// Encodes the bodies of records, one after the other, into one run of bytes.
+/// Encodes the bodies of records, one after another, into one buffer.
 ///
 /// Used by the code that `@Model` writes.
 public struct RecordWriter: ~Copyable {
     @usableFromInline package var buffer: ByteBuffer
-    /// Where the body that is being written begins.
+    /// The offset of the body that is being written.
     @usableFromInline package var start = 0
-    /// Where its slots begin.
+    /// The offset of its slots.
     @usableFromInline package var slots = 0
     /// The values that could not be written.
     package private(set) var failures: [Failure] = []
     /// The positions of the references of the body that is being written, by slot.
     @usableFromInline package var positions: [(slot: Slot, position: ListPosition)] = []
-    /// The slots of the references that have positions: without another one the first of a list.
+    /// The slots of the references that have positions; one without a given position gets the first
+    /// position of a list.
     @usableFromInline package var placedSlots: [Slot] = []
 
     /// A value that cannot be stored.
     package struct Failure: Sendable {
-        /// Where its body begins.
+        /// The offset of its body.
         package let start: Int
         package let slot: Slot
         package let reason: EncodingFailure
@@ -28,7 +29,7 @@ public struct RecordWriter: ~Copyable {
         buffer = ByteBuffer(capacity: capacity)
     }
 
-    /// Begins a body with this many properties; every slot is 0 and not null until it is written.
+    /// Begins a body with a number of properties; every slot is 0 and not null until it is written.
     ///
     /// References in `placedSlots` have positions.
     package mutating func begin(propertyCount: Int, placedSlots: [Slot] = []) {
@@ -103,7 +104,7 @@ public struct RecordWriter: ~Copyable {
         return seen & 0x8080_8080_8080_8080 == 0
     }
 
-    /// Writes an id to the tail, with the position of a reference that has one.
+    /// Writes an id to the tail, with its position if the reference has one.
     @inlinable
     public mutating func write(id: ObjectID, slot: Slot) {
         if !(positions.isEmpty && placedSlots.isEmpty), let position = position(in: slot) {
@@ -136,20 +137,20 @@ public struct RecordWriter: ~Copyable {
 
 /// Reads one body that was checked to be long enough for its slots.
 ///
-/// A damaged tail gives empty values and sets `isDamaged`; nothing traps. Used by the code that
+/// A damaged tail returns empty values and sets `isDamaged`; nothing traps. Used by the code that
 /// `@Model` writes.
 public struct RecordReader {
     @usableFromInline let base: UnsafeRawPointer
     @usableFromInline let byteCount: Int
     @usableFromInline let slots: Int
-    /// True when a value's place lies outside of the body: what was read must not be used.
+    /// True when a value is outside the body: the values that were read must not be used.
     @inlinable public var isDamaged: Bool { foundDamage }
     @usableFromInline var foundDamage: Bool
-    /// How many bytes of the tail no value has taken yet: values that overlap would make much of
-    /// little.
+    /// The number of bytes of the tail that no value has used yet: overlapping values would let a
+    /// small body decode to large ones.
     @usableFromInline var untaken: Int
 
-    /// - Throws: `DecodingFailure` when the body is too short for this many properties.
+    /// - Throws: `DecodingFailure` when the body is too short for the number of properties.
     @inlinable
     package init(body: UnsafeRawBufferPointer, propertyCount: Int) throws(DecodingFailure) {
         guard body.count >= RecordLayout.fixedByteCount(propertyCount) else {
@@ -163,13 +164,13 @@ public struct RecordReader {
         untaken = body.count &- RecordLayout.fixedByteCount(propertyCount)
     }
 
-    /// True when the property has no value.
+    /// Returns whether the property has no value.
     @inlinable
     public func isNull(slot: Slot) -> Bool {
         base.load(fromByteOffset: slot.index / 8, as: UInt8.self) & 1 << UInt8(slot.index % 8) != 0
     }
 
-    /// The 8 bytes of a slot.
+    /// Returns the 8 bytes of a slot.
     @inlinable
     public func word(slot: Slot) -> UInt64 {
         UInt64(
@@ -177,7 +178,7 @@ public struct RecordReader {
                 fromByteOffset: slots &+ slot.index &* 8, as: UInt64.self))
     }
 
-    /// The bytes that a slot points to; each value of a body is read once.
+    /// Returns the bytes that a slot points to; each value of a body may be read once.
     @inlinable
     public mutating func bytes(slot: Slot) -> UnsafeRawBufferPointer {
         let word = word(slot: slot)
@@ -194,7 +195,7 @@ public struct RecordReader {
     @usableFromInline
     mutating func markDamaged() { foundDamage = true }
 
-    /// A reader of nothing.
+    /// A reader without bytes.
     static var empty: RecordReader {
         RecordReader(base: UnsafeRawPointer(bitPattern: 8)!, byteCount: 0)
     }
@@ -207,10 +208,10 @@ public struct RecordReader {
         untaken = 0
     }
 
-    /// All bytes.
+    /// All bytes of the body.
     var body: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: byteCount) }
 
-    /// True when a string is known to be in normal form C.
+    /// Returns whether a string is known to be in normal form C.
     func isNormalized(slot: Slot) -> Bool { word(slot: slot) >> 63 != 0 }
 
     /// The string in a slot.
@@ -237,7 +238,8 @@ extension RecordWriter {
         for (slot, value) in values.slotted { write(value, slot: slot) }
     }
 
-    /// Writes a value of any type; one that cannot be stored is a failure, and null until then.
+    /// Writes a value of any type; a value that cannot be stored becomes a failure and is written
+    /// as null.
     package mutating func write(_ value: Value, slot: Slot) {
         switch value {
         case .null: writeNull(slot: slot)
@@ -257,7 +259,7 @@ extension RecordWriter {
         }
     }
 
-    /// Notes that a value cannot be stored; the body must not be saved.
+    /// Records that a value cannot be stored; the body must not be saved.
     package mutating func fail(_ reason: EncodingFailure, slot: Slot) {
         writeNull(slot: slot)
         failures.append(Failure(start: start, slot: slot, reason: reason))
@@ -265,7 +267,7 @@ extension RecordWriter {
 }
 
 extension RecordReader {
-    /// The value in a slot, of a type whose values stand in the tail.
+    /// Returns the value in a slot, of a type whose values are in the tail.
     package mutating func value(
         slot: Slot, type: ValueType
     ) throws(DecodingFailure) -> Value {

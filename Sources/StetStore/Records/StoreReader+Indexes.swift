@@ -1,14 +1,14 @@
 import StetLMDB
 
-/// Which objects of an index: those whose first values are given, and whose next value lies between
-/// two bounds.
+/// A range of an index: the objects with given first values, whose next value is between two
+/// bounds.
 ///
-/// Nil comes before all values, so that values without nil are those above `.null`.
+/// Nil comes before all values, so the values that are not nil are those above `.null`.
 package struct IndexRange: Sendable {
-    /// A bound: a value, and whether it is within.
+    /// A bound: a value, and whether the range includes it.
     package enum Bound: Sendable { case including(Value), excluding(Value) }
 
-    /// A bound as a key: that of the values up to and with the one that is bounded.
+    /// A bound as a key of the given values and the bounded one.
     private struct Limit {
         let key: [UInt8]
         let isIncluded: Bool
@@ -17,12 +17,13 @@ package struct IndexRange: Sendable {
     private let index: NumberedIndex
     private let lower: Limit
     private let upper: Limit
-    /// Of how many properties the values are given.
+    /// The number of properties whose values are given.
     let valueCount: Int
 
-    /// A range of an index; `values` are those of its first properties, none to all of them.
+    /// Creates a range of an index; `values` are those of its first properties, from none to all.
     ///
-    /// - Throws: `DecodingFailure` when there are more values than properties, or one has no order.
+    /// - Throws: `DecodingFailure` when there are more values than properties, or a value has no
+    ///   order.
     package init(
         _ index: NumberedIndex, _ values: [Value] = [], from lower: Bound? = nil,
         to upper: Bound? = nil
@@ -42,8 +43,8 @@ package struct IndexRange: Sendable {
         self.upper = try limit(upper)
     }
 
-    /// The objects whose next value is a text that begins with a prefix, as far as its bytes in
-    /// normal form C tell.
+    /// Creates the range of the objects whose next value is a text with a prefix, as far as its
+    /// bytes in normal form C show.
     package init(
         _ index: NumberedIndex, _ values: [Value] = [], prefix: String
     ) throws(DecodingFailure) {
@@ -55,7 +56,7 @@ package struct IndexRange: Sendable {
         upper = lower
     }
 
-    /// Whether an object with these values is within.
+    /// Returns whether an object with this key is in the range.
     func contains(_ key: some Collection<UInt8>) -> Bool {
         let isAbove =
             lower.isIncluded
@@ -66,9 +67,9 @@ package struct IndexRange: Sendable {
             || (upper.isIncluded && key.starts(with: upper.key))
     }
 
-    /// Entries of the range, and perhaps others beside them.
+    /// Returns a range of keys that contains all entries of the range, and possibly others.
     ///
-    /// With `position`, without those that come before it, or when descending behind it.
+    /// With `position`, it excludes entries before it or, when descending, after it.
     fileprivate func entries(from position: IndexPosition?, descending: Bool) -> KeyRange {
         func bytes(_ key: [UInt8]) -> [UInt8] {
             IndexKey.numberBytes(index.number) + key.prefix(IndexKey.valuesByteLimit)
@@ -92,7 +93,7 @@ package struct IndexRange: Sendable {
     }
 }
 
-/// Where a walk through an index goes on.
+/// The position at which a walk through an index continues.
 struct IndexPosition {
     /// The key of the values of all properties of the index, not truncated.
     let values: [UInt8]
@@ -101,11 +102,11 @@ struct IndexPosition {
 
 extension StoreReader {
     /// Calls `body` for each object of a range, in ascending or descending order of the values, as
-    /// of the last commit, until it answers false; objects with the same values come in the order
-    /// of their ids, in the same direction.
+    /// of the last commit, until it returns false; objects with equal values come in the order of
+    /// their ids, in the same direction.
     ///
-    /// - Complexity: O(objects that `body` gets), and a read for each whose values do not fit their
-    ///   entry.
+    /// - Complexity: O(objects passed to `body`), plus a read for each whose values do not fit
+    ///   their entry.
     package func forEachObject(
         of index: NumberedIndex, in range: IndexRange, descending: Bool = false,
         _ body: (ObjectID) throws -> Bool
@@ -113,14 +114,15 @@ extension StoreReader {
         try forEachObject(of: index, in: range, descending: descending, from: nil, body)
     }
 
-    /// The same from a position on; some objects before it may come, too.
+    /// Calls `body` for each object of a range from a position on; some objects before it may be
+    /// included.
     func forEachObject(
         of index: NumberedIndex, in range: IndexRange, descending: Bool,
         from position: IndexPosition?, _ body: (ObjectID) throws -> Bool
     ) throws {
         var alike = AlikeEntries()
         var goesOn = true
-        /// Gives away the objects whose entries begin alike, when all of them are known.
+        /// Passes on the objects whose entries begin alike, after all of them are known.
         func flush() throws {
             for id in alike.take(descending) where goesOn { goesOn = try body(id) }
         }
@@ -163,7 +165,7 @@ extension StoreReader {
         }
     }
 
-    /// The objects that have these values of an index at a revision, in no particular order.
+    /// Returns the objects with these values of an index at a revision, in no particular order.
     ///
     /// - Complexity: O(objects with such values + changes since `revision`).
     package func objects(
@@ -194,8 +196,8 @@ extension StoreReader {
         }
     }
 
-    /// The key of an object's values, not truncated, as of the last commit; nil when it does not
-    /// exist.
+    /// Returns the key of an object's values, not truncated, as of the last commit; nil when the
+    /// object does not exist.
     fileprivate func values(of index: NumberedIndex, _ id: ObjectID) throws -> [UInt8]? {
         guard let (header, stored) = try stored(index.entity, id), !header.isTombstone else {
             return nil
@@ -209,13 +211,13 @@ extension StoreReader {
 
 // MARK: - Uniqueness
 
-/// Two objects that would have the same values of a unique index.
+/// Two objects that would have equal values in a unique index.
 package struct UniquenessConflict: Hashable, Sendable {
     /// The number of the index.
     package let index: Int
-    /// The object that a change set gives the values.
+    /// The object to which a change set gives the values.
     package let object: ObjectID
-    /// The object that has them already, or is given them by the same change set.
+    /// The object that already has them, or gets them from the same change set.
     package let other: ObjectID
 
     package init(index: Int, object: ObjectID, other: ObjectID) {
@@ -226,13 +228,13 @@ package struct UniquenessConflict: Hashable, Sendable {
 }
 
 extension StoreReader {
-    /// The objects that have, in the committed state with what a change set does to it, the values
+    /// Returns the objects that, in the committed state with a change set applied, have the values
     /// of a unique index that the change set gives to others.
     ///
-    /// With `horizon`, stored objects that were changed later do not count.
+    /// With `horizon`, stored objects that were changed after it do not count.
     ///
-    /// - Complexity: O(claims), and a seek for each that does not lie in the same gap of the index
-    ///   as the one before.
+    /// - Complexity: O(claims), plus a seek for each that is not in the same gap of the index as
+    ///   the previous one.
     package func conflicts(
         with changes: IndexChanges, through horizon: Revision? = nil
     ) throws -> [UniquenessConflict] {
@@ -275,12 +277,12 @@ extension StoreReader {
 /// A stored object whose entry begins like a claim.
 struct Holder {
     let id: ObjectID
-    /// The key of its values; nil when the entry has it whole.
+    /// The key of its values; nil when the entry contains it completely.
     let values: [UInt8]?
 }
 
 extension IndexChanges {
-    /// `claims` begin alike, and so do the entries of `holders`.
+    /// Returns the conflicts between claims and holders whose entries all begin alike.
     fileprivate func conflicts(
         of claims: ArraySlice<Entry>, _ holders: [Holder]
     ) -> [UniquenessConflict] {

@@ -2,7 +2,7 @@ import StetLMDB
 
 /// Reads records, references and entries of one consistent view of a store.
 ///
-/// Its buffers are valid until the closure that it was handed to ends.
+/// Its buffers are valid until the closure that received it returns.
 package struct StoreReader: ~Copyable {
     let transaction: ReadTransaction
     package let file: StoreFile
@@ -12,23 +12,23 @@ package struct StoreReader: ~Copyable {
         self.file = file
     }
 
-    /// The last commit.
+    /// Returns the last commit.
     package func head() throws -> Head {
         try Head.read(in: transaction)
     }
 
     // MARK: Records
 
-    /// A record that is there: the revision of its last change, and its body.
+    /// The record of an existing object: the revision of its last change, and its body.
     package struct Record {
         package let revision: Revision
         package let body: UnsafeRawBufferPointer
     }
 
-    /// The record of an object at a revision; nil when the object does not exist there.
+    /// Calls `body` with the record of an object at a revision; returns nil when the object does
+    /// not exist there.
     ///
-    /// - Complexity: one read, and one or a few more for each change of the object since
-    ///   `revision`.
+    /// - Complexity: one read, plus one or a few for each change of the object since `revision`.
     package func withRecord<Result>(
         ofEntity entity: EntityNumber, _ id: ObjectID, asOf revision: Revision,
         _ body: (Record) throws -> Result
@@ -43,7 +43,8 @@ package struct StoreReader: ~Copyable {
         return try withEarlierRecord(header, stored, entity, id, revision, body)
     }
 
-    /// Header and body as they are stored, checked; nil when there never was such an object.
+    /// Returns header and body as they are stored, checked; nil when there never was such an
+    /// object.
     func stored(
         _ entity: EntityNumber, _ id: ObjectID
     ) throws -> (RecordHeader, UnsafeRawBufferPointer)? {
@@ -62,7 +63,7 @@ package struct StoreReader: ~Copyable {
         return (header, UnsafeRawBufferPointer(rebasing: value[RecordLayout.headerByteCount...]))
     }
 
-    /// Calls `body` with the body of a record as one of the present schema.
+    /// Calls `body` with the body of a record in the current schema.
     @inline(__always)
     func withBody<Result>(
         _ header: RecordHeader, _ stored: UnsafeRawBufferPointer, _ entity: EntityNumber,
@@ -85,7 +86,7 @@ package struct StoreReader: ~Copyable {
         }
     }
 
-    /// Walks the object's chain of changes back from its present state to `revision`.
+    /// Walks the object's chain of changes back from its current state to `revision`.
     func earlierState(
         _ header: RecordHeader, _ stored: UnsafeRawBufferPointer,
         _ entity: EntityNumber, _ id: ObjectID, _ revision: Revision
@@ -116,7 +117,8 @@ package struct StoreReader: ~Copyable {
         return (last, state)
     }
 
-    /// The last change of an object at or before a revision; nil when it has never existed there.
+    /// Returns the last change of an object at or before a revision; nil when it had not existed by
+    /// then.
     ///
     /// - Complexity: as `withRecord`.
     package func lastChange(
@@ -128,15 +130,15 @@ package struct StoreReader: ~Copyable {
         return earlier.revision > .zero ? (earlier.revision, earlier.state == nil) : nil
     }
 
-    /// The records of an entity, those of deleted objects included.
+    /// Returns the number of records of an entity, including those of deleted objects.
     package func recordCount(ofEntity entity: EntityNumber) throws -> Int {
         try transaction.count(of: file.projection.records[entity])
     }
 
     /// Calls `body` for every object of an entity that exists at a revision, in ascending order of
-    /// id, until it answers false.
+    /// id, until it returns false.
     ///
-    /// With `first` it begins there, so that a long walk can be made in several reads.
+    /// It begins at `first`, so that a long walk can be split into several reads.
     package func forEachRecord(
         ofEntity entity: EntityNumber, asOf revision: Revision, from first: ObjectID = .none,
         _ body: (ObjectID, Record) throws -> Bool
@@ -165,8 +167,8 @@ package struct StoreReader: ~Copyable {
 
     // MARK: Members
 
-    /// Calls `body` with every membership in the lists of an object: each object that refers to it,
-    /// and each that is linked with it, as of the last commit.
+    /// Calls `body` with every membership in the lists of an object, as of the last commit: those
+    /// of each object that refers to it or is linked with it.
     package func forEachReference(
         to target: ObjectID, ofEntity entity: EntityNumber, _ body: (MembershipKey) throws -> Void
     ) throws {
@@ -179,7 +181,7 @@ package struct StoreReader: ~Copyable {
     }
 
     /// Calls `body` with each member of an owner at an end and its position, in order, as of the
-    /// last commit, until it answers false.
+    /// last commit, until it returns false.
     package func forEachMember(
         of owner: ObjectID, at end: MemberEnd, _ body: (ObjectID, ListPosition?) throws -> Bool
     ) throws {
@@ -189,16 +191,16 @@ package struct StoreReader: ~Copyable {
         }
     }
 
-    /// The position of the last member of an owner at an ordered end, as of the last commit; nil
-    /// for an owner without members.
+    /// Returns the position of the last member of an owner at an ordered end, as of the last
+    /// commit; nil for an owner without members.
     package func lastPosition(of owner: ObjectID, at end: MemberEnd) throws -> ListPosition? {
         // Entries of removed members come before those that have positions.
         try file.projection.members.lastEntry(of: owner, at: end, in: transaction)?.membership
             .position
     }
 
-    /// A link, as of the last commit: whether it is present, and the revision of its last change,
-    /// which is 0 when it has not had one that is still known.
+    /// Returns the state of a link as of the last commit, and the revision of its last change,
+    /// which is 0 when no change is known any more.
     package func link(_ key: LinkKey) throws -> (membership: Membership, revision: Revision) {
         guard let ends = file.schema.ends(ofLink: key.link),
             let entry = try file.projection.members.entry(
@@ -208,7 +210,7 @@ package struct StoreReader: ~Copyable {
     }
 
     /// Calls `body` with each object of an entity that refers to a target in a slot, in order, as
-    /// of the last commit, until it answers false.
+    /// of the last commit, until it returns false.
     package func forEachReference(
         to target: ObjectID, fromEntity entity: EntityNumber, slot: Slot,
         _ body: (ObjectID) throws -> Bool
@@ -217,7 +219,7 @@ package struct StoreReader: ~Copyable {
         try forEachMember(of: target, at: end) { member, _ in try body(member) }
     }
 
-    /// The number of members of an owner at an end, as of the last commit.
+    /// Returns the number of members of an owner at an end, as of the last commit.
     ///
     /// - Complexity: a cursor move for each chunk of the list.
     package func memberCount(of owner: ObjectID, at end: MemberEnd) throws -> Int {
@@ -226,11 +228,10 @@ package struct StoreReader: ~Copyable {
 
     // MARK: Journal
 
-    /// Calls `body` with each object whose record a commit has changed, and `links` with each
-    /// link.
+    /// Calls `body` with each object whose record a commit has changed, and `links` with each link.
     ///
-    /// The entry is not compared with its digest, and no value is decoded: for callers who only ask
-    /// what was touched, and read it from where it is stored.
+    /// The entry is not compared with its digest, and no value is decoded: it is for callers that
+    /// only need to know which objects were touched.
     package func forEachTouchedObject(
         of revision: Revision, links: (LinkKey) throws -> Void = { _ in },
         _ object: (_ entity: EntityNumber, ObjectID, ChangeKind) throws -> Void
@@ -249,14 +250,14 @@ package struct StoreReader: ~Copyable {
         }
     }
 
-    /// Returns the commit with this number, without comparing it with its digest.
+    /// Returns the commit with a revision, without comparing it with its digest.
     func unverifiedCommit(_ revision: Revision) throws -> Commit {
         let (envelope, body) = try file.journal.entry(revision, in: transaction)
         return try Commit(
             envelope: envelope, body: body, history: file.history, store: file.storeID)
     }
 
-    /// The commit with this number.
+    /// Returns the commit with a revision, after comparing it with its digest.
     package func commit(_ revision: Revision) throws -> Commit {
         let commit = try unverifiedCommit(revision)
         try commit.validate()
@@ -265,10 +266,10 @@ package struct StoreReader: ~Copyable {
 }
 
 extension JournalChange {
-    /// The body of the object's record before this change; nil when it did not exist.
+    /// Returns the body of the object's record before this change; nil when it did not exist.
     ///
-    /// `state` is the body after this change. Both are in the present schema, to which `upcast`
-    /// brings what the change has of an earlier one.
+    /// `state` is the body after this change. Both are in the current schema, to which `upcast`
+    /// converts the values of the change.
     func stateBefore(
         _ state: [UInt8]?, of entity: Entity, _ upcast: Upcast?
     ) throws -> [UInt8]? {
