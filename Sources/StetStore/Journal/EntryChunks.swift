@@ -1,9 +1,8 @@
-/// The values of one journal entry, wherever they are kept: how envelope and body are had from
-/// them.
+/// Reads the envelope and body of one journal entry from its chunks, wherever these are stored.
 package struct EntryChunks {
     private let revision: Revision
-    /// The value of the chunk with a number, valid as long as these chunks are used; nil when there
-    /// is none.
+    /// Returns the value of the chunk with a number, valid as long as these chunks are used; nil
+    /// when there is none.
     private let value: (Int) throws -> UnsafeRawBufferPointer?
 
     package init(
@@ -34,7 +33,7 @@ package struct EntryChunks {
         return (envelope, try Chunk(decoding: &reader))
     }
 
-    /// The chunk with a number, the first one excepted.
+    /// Returns the chunk with a number other than the first.
     private func chunk(_ number: Int) throws -> Chunk {
         var reader = try reader(of: number)
         return try Chunk(decoding: &reader)
@@ -48,18 +47,18 @@ package struct EntryChunks {
         return ByteReader(value)
     }
 
-    /// The envelope, and what else is in the first chunk.
+    /// Returns the envelope and the rest of the first chunk.
     func firstChunk() throws -> (envelope: Envelope, payload: UnsafeRawBufferPointer) {
         let (envelope, chunk) = try first()
         return (envelope, chunk.payload)
     }
 
-    /// The envelope alone.
+    /// Returns the envelope alone.
     ///
     /// - Complexity: one chunk.
     package func envelope() throws -> Envelope { try first().0 }
 
-    /// Envelope and body.
+    /// Returns envelope and body.
     ///
     /// - Complexity: O(bytes of the entry).
     package func entry() throws -> (envelope: Envelope, body: ByteStorage) {
@@ -92,10 +91,12 @@ package struct EntryChunks {
         return (envelope, buffer.finish())
     }
 
-    /// The change of one object, and the schema it was written with; nil when the entry does not
-    /// change it.
+    /// Calls `body` with the change of one object and the revision of the schema with which it was
+    /// written; returns nil when the entry does not change it.
     ///
-    /// The change's bytes are valid for `body` only. - Complexity: O(log chunks) reads.
+    /// The change's bytes are valid for `body` only.
+    ///
+    /// - Complexity: O(log chunks) reads.
     package func withChange<Result>(
         ofEntity entity: EntityNumber, _ id: ObjectID,
         _ body: (JournalChange, _ schemaRevision: Int) throws -> Result
@@ -138,7 +139,7 @@ package struct EntryChunks {
         return Int(try ahead.read(UInt32.self)) > reader.remaining
     }
 
-    /// Entity and id of the change that begins in a chunk, or that it continues.
+    /// Returns entity and id of the change that begins in a chunk, or that the chunk continues.
     private func firstKey(ofChunk number: Int) throws -> (entity: EntityNumber, id: ObjectID) {
         var number = number
         var chunk = try chunk(number)
@@ -151,7 +152,8 @@ package struct EntryChunks {
         return (EntityNumber(try fields.read(UInt16.self)), try fields.readObjectID())
     }
 
-    /// The bytes of a change that begins at chunk `number` and goes on in the chunks after it.
+    /// Returns the bytes of a change that begins in chunk `number` and continues in the chunks
+    /// after it.
     private func assemble(from number: Int, _ chunkCount: Int) throws -> ByteStorage {
         var buffer = ByteBuffer()
         for next in number..<chunkCount {
@@ -163,16 +165,16 @@ package struct EntryChunks {
     }
 }
 
-/// Follows the blocks of a body from chunk to chunk: a block is cut only where a history read,
-/// which sees a few of the chunks, still finds it.
+/// Follows the blocks of a body from chunk to chunk: a block may be cut only where a history read,
+/// which reads a few of the chunks, still finds it.
 private struct BlockBorders {
-    /// The bytes of the last block that are in chunks to come.
+    /// The number of bytes of the last block that are in later chunks.
     private var missing = 0
 
-    /// The number of blocks that begin in a chunk.
+    /// Returns the number of blocks that begin in a chunk.
     ///
-    /// - Throws: `DecodingFailure` when a block that goes on in the next chunk is not alone in its
-    ///   chunks.
+    /// - Throws: `DecodingFailure` when a block that continues in the next chunk is not alone in
+    ///   its chunks.
     mutating func advance(
         over payload: UnsafeRawBufferPointer, isFirst: Bool
     ) throws(DecodingFailure) -> Int {

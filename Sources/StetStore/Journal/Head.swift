@@ -1,15 +1,15 @@
 import StetLMDB
 
-/// The last commit: what each commit moves on, in one key.
+/// The last commit: the state that each commit advances, in one key.
 package struct Head: Hashable, Sendable {
     package var revision = Revision.zero
     package var hash = Digest.zero
-    /// Seconds since 2001.
+    /// The time in seconds since 2001.
     package var time = -Double.infinity
     package var schemaRevision: UInt32 = 1
     /// The last commit that is dated before its predecessor; 0 when there is none.
     ///
-    /// Beyond 32 bits, where it is not stored, the head itself, which promises less.
+    /// It is not stored beyond 32 bits; then it is the head itself, which is a weaker promise.
     package var lastBackdated = Revision.zero
 
     static let key: StaticString = "head"
@@ -36,9 +36,9 @@ package struct Head: Hashable, Sendable {
     /// Compares the head, which has no checksum, with the last entry of the journal and the stored
     /// schema.
     ///
-    /// One that names an earlier entry would let readers see an earlier state.
+    /// A head that names an earlier entry would show readers an earlier state.
     ///
-    /// - Throws: `DecodingFailure` when it is not theirs.
+    /// - Throws: `DecodingFailure` when it does not match them.
     /// - Complexity: four reads.
     func verify(
         against journal: Journal, _ schema: Schema, in transaction: borrowing ReadTransaction
@@ -66,7 +66,7 @@ package struct Head: Hashable, Sendable {
         guard isOfLast else { throw DecodingFailure("its head is not that of its last entry") }
     }
 
-    /// Moves on to an entry that was appended.
+    /// Advances to an entry that was appended.
     mutating func follow(_ envelope: Envelope, _ entryHash: Digest) {
         if envelope.time < time { lastBackdated = envelope.revision }
         revision = envelope.revision

@@ -1,15 +1,15 @@
 package import StetLMDB
 
-/// Where entries are kept: the one place that knows how an entry lies in LMDB.
+/// The table of entries: the one type that knows the layout of an entry in LMDB.
 ///
 /// Key: revision and number of the chunk, big-endian. Value: in chunk 0 the envelope, then in every
 /// chunk a small header and whole changes; only a change larger than a chunk is continued in the
-/// next. So one change of a large entry is found by binary search over its chunks.
+/// next. One change of a large entry can therefore be found by binary search over its chunks.
 package struct Journal: Sendable {
     package static let tableName = "journal"
     let table: Table
 
-    /// Room for a value that fills 8 pages of 4 KiB exactly, LMDB's header of 16 bytes left out.
+    /// The size of a value that fills 8 pages of 4 KiB exactly, without LMDB's header of 16 bytes.
     static let chunkByteCount = 8 * 4_096 - 16
     private static let chunkHeaderByteCount = 8
 
@@ -28,15 +28,16 @@ package struct Journal: Sendable {
 
     // MARK: Writing
 
-    /// One value of an entry: a run of bytes of the body and how many changes begin in it.
+    /// One value of an entry: a range of bytes of the body, and the number of changes that begin in
+    /// it.
     private struct Chunk {
         var range: Range<Int>
         var firstChange: Int
         var changeCount: Int
     }
 
-    /// What an entry consists of, to be laid out: the bytes of its body, and where in it changes
-    /// stand.
+    /// The content of an entry, to be laid out: the bytes of its body, and the ranges of its
+    /// changes.
     struct Content {
         let body: ByteStorage
         let changes: [Range<Int>]
@@ -67,7 +68,8 @@ package struct Journal: Sendable {
         return chunks
     }
 
-    /// True for a part of a change that spans several chunks: nothing may follow it in its chunk.
+    /// Returns whether a chunk is a part of a change that spans several chunks: nothing may follow
+    /// it in its chunk.
     private static func isPiece(_ chunk: Chunk, of content: Content) -> Bool {
         guard chunk.firstChange < content.changes.count, chunk.range.lowerBound > 0 else {
             return false
@@ -76,7 +78,7 @@ package struct Journal: Sendable {
             || content.changes[chunk.firstChange].upperBound > chunk.range.upperBound
     }
 
-    /// Appends an entry; its hash.
+    /// Appends an entry; returns its hash.
     func append(
         _ envelope: Envelope, _ set: EncodedChangeSet, in transaction: borrowing WriteTransaction
     ) throws -> Digest {
@@ -84,7 +86,7 @@ package struct Journal: Sendable {
         return try put(envelope, content, appending: true, in: transaction).hash
     }
 
-    /// Writes an entry anew whose body has another content by now; what is hashed stays as it was.
+    /// Rewrites an entry whose body has changed since; the hashed part stays the same.
     func replace(
         _ envelope: Envelope, _ content: Content, in transaction: borrowing WriteTransaction
     ) throws {
@@ -155,8 +157,8 @@ package struct Journal: Sendable {
         }
     }
 
-    /// The revision of the last entry, or the one that the journal was trimmed to; 0 when there has
-    /// been none.
+    /// Returns the revision of the last entry, or the one to which the journal was trimmed; 0 when
+    /// there has been none.
     func lastRevision(in transaction: borrowing ReadTransaction) throws -> Revision {
         guard let (key, _) = try transaction.cursor(in: table).last(), key.count >= 8 else {
             return try JournalFloor.read(in: transaction)?.revision ?? .zero
@@ -164,7 +166,7 @@ package struct Journal: Sendable {
         return Revision(UInt64(bigEndian: key.loadUnaligned(as: UInt64.self)))
     }
 
-    /// The envelope of an entry.
+    /// Returns the envelope of an entry.
     ///
     /// - Complexity: one read.
     package func envelope(
@@ -173,7 +175,7 @@ package struct Journal: Sendable {
         try chunks(of: revision, in: transaction).envelope()
     }
 
-    /// An entry with all of its bytes.
+    /// Returns an entry with all of its bytes.
     ///
     /// - Complexity: O(bytes of the entry).
     package func entry(
@@ -182,10 +184,12 @@ package struct Journal: Sendable {
         try chunks(of: revision, in: transaction).entry()
     }
 
-    /// The change of one object in an entry, and the schema it was written with; nil when the entry
-    /// does not change it.
+    /// Calls `body` with the change of one object in an entry, and the revision of the schema with
+    /// which it was written; returns nil when the entry does not change it.
     ///
-    /// The change's bytes are valid for `body` only. - Complexity: O(log chunks) reads.
+    /// The change's bytes are valid for `body` only.
+    ///
+    /// - Complexity: O(log chunks) reads.
     package func withChange<Result>(
         ofEntity entity: EntityNumber, _ id: ObjectID, at revision: Revision,
         in transaction: borrowing ReadTransaction,

@@ -1,28 +1,28 @@
-/// One change as it stands in the body of an entry.
+/// One change in the form of the body of an entry.
 package struct JournalChange {
     package static let saltOffset = 4
     package static let saltByteCount = 16
     package static let headerByteCount = 48
     private static let redactedFlag: UInt8 = 1
     private static let linksFlag: UInt8 = 2
-    /// Stands for the kind of a change that leaves the object's record as it is.
+    /// The number for the kind of a change that leaves the object's record unchanged.
     private static let linksOnly: UInt8 = 4
 
-    /// An update where only links are changed.
+    /// The kind; an update where only links change.
     package let kind: ChangeKind
-    /// False where only links of the object are changed, and its record is not.
+    /// False where only links of the object change, and its record does not.
     package let changesRecord: Bool
     package let entity: EntityNumber
     package let id: ObjectID
-    /// The revision of the change of this object before this one; 0 when there was none.
+    /// The revision of the object's previous change; 0 when there was none.
     package let previous: Revision
-    /// What was taken out of it; nil for a change that is as it was written.
+    /// The redaction of the change; nil for a change that is as it was written.
     package let redaction: Redaction?
-    /// For an insert and a delete the whole body of the record; for an update the changed cells.
+    /// The whole body of the record for an insert or delete; the changed cells for an update.
     package let payload: UnsafeRawBufferPointer
-    /// The changed links whose source the object is, encoded.
+    /// The changed links whose source is the object, encoded.
     package let linkBytes: UnsafeRawBufferPointer
-    /// All of its bytes, length and salt included.
+    /// All bytes of the change, including length and salt.
     package let bytes: UnsafeRawBufferPointer
 
     /// Reads the change at the reader's position.
@@ -56,15 +56,15 @@ package struct JournalChange {
         }
     }
 
-    /// True when links are changed whose source the object is.
+    /// True when links change whose source is the object.
     package var changesLinks: Bool { !linkBytes.isEmpty }
 
-    /// The changed links whose source the object is, in ascending order.
+    /// Returns the changed links whose source is the object, in ascending order.
     package func links() throws(DecodingFailure) -> [LinkChange] {
         linkBytes.isEmpty ? [] : try LinkChange.decode(linkBytes, from: id)
     }
 
-    /// Appends what precedes the payload: a length, to be filled in, and a salt of zeros first.
+    /// Appends the header before the payload; its length and salt are zeros, to be filled in.
     static func appendHeader(
         _ kind: ChangeKind?, _ entity: EntityNumber, _ id: ObjectID, _ previous: Revision,
         redaction: ByteStorage? = nil, links: some Collection<LinkChange>,
@@ -96,13 +96,12 @@ package struct JournalChange {
         return try reader.read(byteCount: count)
     }
 
-    /// The digest that stands for a block in the journal's chain: over everything behind its
-    /// length.
+    /// Returns the digest of a block in the journal's hash chain: over everything after its length.
     package static func digest(of block: UnsafeRawBufferPointer) -> Digest {
         Digest(of: UnsafeRawBufferPointer(rebasing: block[saltOffset...]))
     }
 
-    /// The digest that stands for this change, whatever was taken out of it.
+    /// The digest of this change, which redaction does not alter.
     package var digest: Digest { redaction?.digest ?? Self.digest(of: bytes) }
 
     /// One property's part of an update.
@@ -111,7 +110,7 @@ package struct JournalChange {
         package let type: ValueType
         package let before: Cell?
         package let after: Cell?
-        /// True for a value that was taken out; it is nil then.
+        /// True when the value was redacted; `before` is nil then.
         package var isBeforeRedacted = false
         package var isAfterRedacted = false
     }

@@ -8,7 +8,7 @@ package struct Digest: Hashable, Sendable {
     package static let byteCount = 32
     package private(set) var words: (UInt64, UInt64, UInt64, UInt64)
 
-    /// What stands before the first commit in the chain of hashes.
+    /// The digest before the first commit in the hash chain.
     package static let zero = Digest(words: (0, 0, 0, 0))
 
     private init(words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
@@ -48,20 +48,20 @@ package struct Digest: Hashable, Sendable {
 package struct Envelope: Hashable, Sendable {
     package static let format: UInt8 = 1
     package static let byteCount = 176
-    /// The hash covers the bytes before it.
+    /// The number of bytes that the hash covers, which precede it.
     package static let hashedByteCount = 128
 
     package var cause: Cause = .edit
     package var isUndoable = true
     package var changeCount = 0
     package var revision = Revision.zero
-    /// Seconds since 2001, as `Date` counts.
+    /// The time in seconds since 2001, as `Date` counts.
     package var time = 0.0
     package var base = Revision.zero
     package var token: UInt64 = 0
-    /// The entry below this one on its author's undo stack; 0 when there is none.
+    /// The entry below this one on the author's undo stack; 0 when there is none.
     package var below = Revision.zero
-    /// True when that entry is of the same group: both are undone in one step.
+    /// True when that entry belongs to the same group: both are undone in one step.
     package var continuesGroup = false
     package var schemaRevision: UInt32 = 0
     package var previousHash = Digest.zero
@@ -70,7 +70,7 @@ package struct Envelope: Hashable, Sendable {
     // How the body is laid out is not hashed, so that redaction and compaction may lay it out anew.
     package var chunkCount = 0
     package var bodyByteCount = 0
-    /// True when values were taken out of changes; see `Redaction`.
+    /// True when values of the changes were redacted; see `Redaction`.
     package var isRedacted = false
     private static let redactedFlag: UInt32 = 1
     private static let undoableFlag: UInt16 = 1
@@ -78,15 +78,15 @@ package struct Envelope: Hashable, Sendable {
 
     package init() {}
 
-    /// What the journal's chain of hashes carries on: hash(N) covers hash(N-1), every field and the
-    /// body's digest.
+    /// The hash in the journal's chain: hash(N) covers hash(N-1), every field and the body's
+    /// digest.
     package var hash: Digest {
         var buffer = ByteBuffer(capacity: Self.hashedByteCount)
         appendHashedPart(to: &buffer)
         return Digest(of: buffer.bytes)
     }
 
-    /// Appends the envelope, its hash included.
+    /// Appends the envelope, including its hash.
     @discardableResult
     package func append(to buffer: inout ByteBuffer) -> Digest {
         let start = buffer.count
@@ -117,7 +117,7 @@ package struct Envelope: Hashable, Sendable {
         bodyDigest.append(to: &buffer)
     }
 
-    /// Reads an envelope and checks that it has the hash that stands beside it.
+    /// Decodes an envelope and compares it with the hash that follows it.
     package init(decoding reader: inout ByteReader) throws(DecodingFailure) {
         let whole = try reader.read(byteCount: Self.byteCount)
         var fields = ByteReader(whole)

@@ -4,27 +4,28 @@ import StetLMDB
 // and some show a year that is far away. So no date is taken as it comes, and dates may run
 // backwards where a clock that was ahead is right again.
 
-/// The date that a commit gets.
+/// The date of a commit.
 struct CommitDate {
-    /// Seconds since 2001.
+    /// The time in seconds since 2001.
     let time: Double
-    /// What is wrong with the clock that was asked, or was with an earlier one, for the log.
+    /// A sentence for the log about what is, or was, wrong with a clock; nil when nothing is.
     var finding: String?
 
-    /// Commits are dated like the one before them when the clock is no further behind, in seconds.
+    /// The difference, in seconds, up to which a clock that is behind gives commits the date of the
+    /// previous one.
     static let tolerance = 86_400.0
-    /// What a clock can show: from the year 1 to 9999, in seconds around 2001.
+    /// The times that a clock can show: the years 1 to 9999, in seconds since 2001.
     static let range = -63_113_904_000.0...252_455_616_000.0
-    /// No store is older than 2026.
+    /// The earliest plausible time: no store is older than 2026.
     static let earliest = 788_918_400.0
 }
 
 extension Journal {
-    /// The date of a commit after the last one.
+    /// Returns the date of a commit after the last one.
     ///
-    /// A time that no clock shows is replaced by the date of the last commit, and so is one that is
-    /// before it, but for one case: when all commits that are dated after the clock are more than a
-    /// day ahead of it, their clock was wrong, and the commit is dated by its own.
+    /// An impossible time is replaced with the date of the last commit, and so is a time before
+    /// that, with one exception: when all commits that are dated after the clock are more than a
+    /// day ahead of it, their clock was wrong, and the commit keeps its own time.
     func date(
         _ time: Double, after head: Head, in transaction: borrowing ReadTransaction
     ) throws -> CommitDate {
@@ -46,10 +47,10 @@ extension Journal {
             : CommitDate(time: head.time, finding: "The clock is behind the last commit.")
     }
 
-    /// The last commit that is dated no later than a time; nil for none.
+    /// Returns the last commit that is dated no later than a time; nil for none.
     ///
-    /// - Complexity: O(log commits) reads; for times before that of the last commit that is dated
-    ///   before its predecessor, O(commits since).
+    /// - Complexity: O(log commits) reads; O(commits since) for times before the last commit that
+    ///   is dated before its predecessor.
     func lastRevision(
         datedUntil time: Double, _ head: Head, in transaction: borrowing ReadTransaction
     ) throws -> Revision? {

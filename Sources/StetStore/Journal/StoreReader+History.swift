@@ -1,27 +1,27 @@
 public import FoundationEssentials
 import StetLMDB
 
-/// One change in the life of an object, and the commit that made it.
+/// One change in the history of an object, and the commit that made it.
 public struct HistoricChange: Hashable, Sendable {
     /// The number of the commit.
     public let revision: Revision
-    /// When it was made.
+    /// The time of the commit.
     public let time: Date
-    /// Who made it.
+    /// The author of the commit.
     public let author: String?
-    /// The part of the author's work.
+    /// The part of the author's work that the commit belongs to.
     public let scope: String?
-    /// What it was called.
+    /// The label of the commit.
     public let label: String?
-    /// Why it was made.
+    /// The cause of the commit.
     public let cause: Cause
-    /// What it did to the object.
+    /// The effect of the commit on the object.
     public let change: ObjectChange
 }
 
 extension StoreReader {
-    /// All changes of an object, the last first, as far as the present schema can express them;
-    /// empty when there never was such an object.
+    /// Returns all changes of an object, the last first, as far as the current schema can express
+    /// them; empty when there never was such an object.
     ///
     /// - Complexity: a few reads for each change.
     package func history(
@@ -35,8 +35,8 @@ extension StoreReader {
         return history
     }
 
-    /// Calls `body` with each change of an object from revision `first` on, the last first, until
-    /// it answers false; with `.first` those that the journal still has.
+    /// Calls `body` with each change of an object since revision `first`, the last first, until it
+    /// returns false; `.first` means the first revision that the journal still contains.
     ///
     /// - Throws: `StoreError` (`.historyTrimmed`) when one of them was trimmed.
     /// - Complexity: a few reads for each change.
@@ -74,7 +74,7 @@ extension StoreReader {
         }
     }
 
-    /// The number of the entity that has or had an object with this id; nil when none has.
+    /// Returns the number of the entity that has, or had, an object with an id; nil when none has.
     package func entity(of id: ObjectID) throws -> EntityNumber? {
         try file.projection.records.numbers.first { try stored($0, id) != nil }
     }
@@ -82,17 +82,18 @@ extension StoreReader {
     /// Returns the changes that lead from the state at one revision to the state at another,
     /// earlier or later.
     ///
-    /// - Complexity: O(changes between them), each with the reads of its object at both.
+    /// - Complexity: O(changes between the revisions), each with reads of its object at both.
     package func difference(from first: Revision, to last: Revision) throws -> ChangeSet {
         try RevisionDifference(StoreReader(transaction, file), from: first, to: last).changeSet()
     }
 
     // MARK: Commits
 
-    /// The last commit that is dated no later than a time, in seconds since 2001; zero for none.
+    /// Returns the last commit that is dated no later than a time, in seconds since 2001; zero for
+    /// none.
     ///
     /// - Throws: `StoreError` (`.historyTrimmed`) when that commit was trimmed.
-    /// - Complexity: O(log commits) reads; O(commits since) where a clock was wrong since then.
+    /// - Complexity: O(log commits) reads; O(commits since) when a clock was wrong after the time.
     package func lastRevision(until time: Double) throws -> Revision {
         if let last = try file.journal.lastRevision(datedUntil: time, head(), in: transaction) {
             return last
@@ -101,13 +102,13 @@ extension StoreReader {
         return .zero
     }
 
-    /// The next commit that a filter lets through, on the way from one revision to another, both
-    /// included, earlier or later; nil when there is none among the next `limit`.
+    /// Returns the next commit that matches a filter, on the way from one revision to another, both
+    /// included, in either direction; nil when there is none among the next `limit`.
     ///
-    /// What a filter leaves out is not read whole.
+    /// Commits that do not match are not read completely.
     ///
-    /// - Returns: the commit, and the last revision that was looked at.
-    /// - Complexity: a read or a few for each commit.
+    /// - Returns: the commit, and the last revision that was examined.
+    /// - Complexity: one read or a few for each commit.
     package func nextCommit(
         from first: Revision, to last: Revision, where filter: CommitFilter, limit: Int = 10_000
     ) throws -> (commit: Commit?, reached: Revision) {
@@ -143,20 +144,21 @@ extension StoreReader {
     }
 }
 
-/// Which commits of the journal are wanted; what is nil does not matter.
+/// A filter for commits of the journal; conditions that are nil always match.
 public struct CommitFilter: Sendable {
-    /// Those of this author.
+    /// The author of the commits.
     public var author: String?
-    /// Those of this scope.
+    /// The scope of the commits.
     public var scope: String?
-    /// Those that change objects of the entity with this name, which is that of the model's class.
+    /// The name of an entity, which is the name of the model's class, of which the commits change
+    /// objects.
     public var entity: String?
-    /// Those that change this object.
+    /// The id of an object that the commits change.
     public var object: ObjectID?
-    /// Those with a cause that this is true of.
+    /// A condition for the cause of the commits.
     public var cause: (@Sendable (Cause) -> Bool)?
 
-    /// A filter; without anything, all commits.
+    /// Creates a filter; by default it matches all commits.
     public init(
         author: String? = nil, scope: String? = nil, entity: String? = nil,
         object: ObjectID? = nil, cause: (@Sendable (Cause) -> Bool)? = nil
