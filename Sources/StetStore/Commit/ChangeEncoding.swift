@@ -1,18 +1,18 @@
-/// The net changes of one save while they are prepared: bodies of records before and after, and
-/// what to do with them.
+/// The net changes of one save while they are prepared: bodies of records before and after, and the
+/// kinds of the changes.
 ///
-/// First filled, then stamped and validated, then `encoded` for the writer.
+/// They are first filled, then stamped and validated, then `encoded` for the writer.
 package struct NetChanges: ~Copyable {
-    /// One object's change; the ranges point into the bodies.
+    /// The change of one object; the ranges refer to the bodies.
     package struct Item {
         package let kind: ChangeKind
         package let entity: EntityNumber
         package let id: ObjectID
-        /// The revision of the object's record as the context knows it; 0 when the store has none.
+        /// The revision of the object's record that the context knows; 0 when the store has none.
         package let base: Revision
         package let before: Range<Int>
         package let after: Range<Int>
-        /// Where the caller keeps the object; not looked at here.
+        /// The position of the object in the caller's list, which is not used here.
         package let position: Int
 
         package init(
@@ -30,7 +30,7 @@ package struct NetChanges: ~Copyable {
         }
     }
 
-    /// The largest sizes; a test lowers them.
+    /// The size limits, which a test can lower.
     package struct SizeLimits: Hashable, Sendable {
         package var attributeByteCount = Limits.attributeByteCount
         package var changesPerCommit = Limits.changesPerCommit
@@ -42,26 +42,27 @@ package struct NetChanges: ~Copyable {
     package var limits = SizeLimits()
     package private(set) var items: [Item] = []
     package private(set) var links: [LinkChange] = []
-    /// What becomes of the entries of indexes; nil until it is collected.
+    /// The effect on the entries of indexes; nil until it is collected.
     package private(set) var indexChanges: IndexChanges?
-    /// What the validators have looked up.
+    /// The look-ups of the validators.
     package var lookups = Lookups()
     private var bodies: RecordWriter
     package let schema: Schema
 
-    /// `expectedCount` is how many objects may come, so that room is made once.
+    /// Creates empty net changes; `expectedCount` is the number of objects for which room is
+    /// reserved.
     package init(schema: Schema, expectedCount: Int = 1) {
         self.schema = schema
         items.reserveCapacity(expectedCount)
         bodies = RecordWriter(capacity: min(max(expectedCount, 4) * 256, 64 << 20))
     }
 
-    /// The bytes of a body.
+    /// Returns the bytes of a body.
     package func body(_ range: Range<Int>) -> UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(rebasing: bodies.buffer.bytes[range])
     }
 
-    /// Encodes one body; its range.
+    /// Encodes one body; returns its range.
     package mutating func encode(
         entity: EntityNumber, _ write: (inout RecordWriter) -> Void
     ) -> Range<Int> {
@@ -72,7 +73,7 @@ package struct NetChanges: ~Copyable {
         return start..<bodies.buffer.count
     }
 
-    /// Copies a body that was encoded elsewhere; its range.
+    /// Copies a body that was encoded elsewhere; returns its range.
     package mutating func copy(_ body: UnsafeRawBufferPointer) -> Range<Int> {
         let start = bodies.buffer.count
         bodies.buffer.append(body)
@@ -82,7 +83,7 @@ package struct NetChanges: ~Copyable {
     /// The values that could not be written.
     var failures: [RecordWriter.Failure] { bodies.failures }
 
-    /// True when two bodies have the same bytes, and all values are in them.
+    /// Returns whether two bodies have the same bytes, and all their values could be written.
     package func areEqual(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
         body(one).hasSameBytes(as: body(other))
             && !failures.contains { [one.lowerBound, other.lowerBound].contains($0.start) }
@@ -99,7 +100,7 @@ package struct NetChanges: ~Copyable {
     /// True when there is nothing to write.
     package var isEmpty: Bool { items.isEmpty && links.isEmpty }
 
-    /// What happens to one object: to its record, and to the links whose source it is.
+    /// The changes of one object: of its record, and of the links whose source it is.
     struct Block {
         let entity: EntityNumber
         let id: ObjectID
@@ -109,7 +110,7 @@ package struct NetChanges: ~Copyable {
         let links: Range<Int>
     }
 
-    /// The sorted items and links, by object.
+    /// The sorted items and links, grouped by object.
     var blocks: [Block] {
         var blocks: [Block] = []
         blocks.reserveCapacity(items.count)
@@ -133,12 +134,12 @@ package struct NetChanges: ~Copyable {
         return blocks
     }
 
-    /// Entity and id of the source of a link.
+    /// Returns entity and id of the source of a link.
     private func place(_ link: LinkChange) -> (EntityNumber, ObjectID) {
         (schema.ends(ofLink: link.key.link)?.targets.owner ?? 0, link.key.source)
     }
 
-    /// Gives a date attribute of an encoded body a value.
+    /// Sets a date attribute of an encoded body.
     package mutating func overwrite(date word: UInt64, slot: Slot, in item: Item) {
         let count = schema.entities[item.entity].properties.count
         let start = item.after.lowerBound
@@ -149,7 +150,7 @@ package struct NetChanges: ~Copyable {
         bodies.buffer.overwrite(present & ~(1 << UInt8(slot.index % 8)), at: byte)
     }
 
-    /// Brings the items into the order of the journal and the records: by entity, then by id.
+    /// Sorts the items in the order of the journal and the records: by entity, then by id.
     package mutating func sort() {
         // Objects inserted one after the other are in order already.
         let isSorted = zip(items, items.dropFirst()).allSatisfy { !Self.precedes($1, $0) }
@@ -160,7 +161,7 @@ package struct NetChanges: ~Copyable {
         }
     }
 
-    /// Finds out what becomes of the entries of indexes, when the items are sorted and their values
+    /// Collects the effect on the entries of indexes, after the items were sorted and their values
     /// are final.
     package mutating func collectIndexChanges() throws {
         indexChanges = try collectedIndexChanges()
@@ -171,25 +172,25 @@ package struct NetChanges: ~Copyable {
     }
 }
 
-/// A change set as the writer takes it: data only, everything encoded and digested by the task that
-/// saves.
+/// A change set in the form that the writer takes: data only, everything encoded and digested by
+/// the task that saves.
 package struct EncodedChangeSet: Sendable {
-    /// One object's change, with what the writer needs to check and apply it.
+    /// The change of one object, with the data that the writer needs to check and apply it.
     struct Change: Sendable {
-        /// nil where only links whose source the object is are changed.
+        /// The kind; nil where only links change whose source is the object.
         let kind: ChangeKind?
         let entity: EntityNumber
         let id: ObjectID
         let base: Revision
-        /// Of the record's body; what the header's checksum is made from.
+        /// The hash of the record's body, which the header's checksum includes.
         let bodyHash: UInt64
-        /// The record's new body in `bodies`; empty for a delete.
+        /// The range of the record's new body in `bodies`; empty for a delete.
         let body: Range<Int>
-        /// The change in `journal`.
+        /// The range of the change in `journal`.
         let journal: Range<Int>
     }
 
-    /// In ascending order of entity and id.
+    /// The changes in ascending order of entity and id.
     let changes: [Change]
     let bodies: ByteStorage
     /// The body of the journal entry.
@@ -197,9 +198,9 @@ package struct EncodedChangeSet: Sendable {
     package let bodyDigest: Digest
     let attributes: CommitAttributes
     let purpose: CommitPurpose
-    /// In the order of the changes.
+    /// The changed links, in the order of the changes.
     let links: [LinkChange]
-    /// In the order of the tree of members.
+    /// The edits of lists of members, in the order of the tree of members.
     let members: [MemberEdit]
     package let indexChanges: IndexChanges
     let lookups: Lookups
@@ -207,18 +208,20 @@ package struct EncodedChangeSet: Sendable {
     package let base: Revision
     package let token: UInt64
     package let time: Double
-    /// The change of a subscription that the commit is the effect of a delivery of.
+    /// The change of the subscription whose delivery has the commit as its effect.
     package var subscription: SubscriptionUpdate?
 
-    /// The bytes that it takes in memory, about.
+    /// The approximate number of bytes in memory.
     var byteCount: Int { bodies.bytes.count + journal.count + indexChanges.byteCount }
 }
 
 extension NetChanges {
     /// Encodes the sorted items for the writer.
     ///
-    /// `base` is the revision that the changes were prepared at, `time` that of the save in seconds
-    /// since 2001. Throws `StoreError` (`.limitExceeded`).
+    /// `base` is the revision that the changes are based on, `time` the time of the save in seconds
+    /// since 2001.
+    ///
+    /// Throws `StoreError` (`.limitExceeded`).
     package consuming func encoded(
         attributes: CommitAttributes, base: Revision, token: UInt64, time: Double,
         for purpose: CommitPurpose = CommitPurpose()
@@ -327,7 +330,7 @@ extension NetChanges {
         journal.overwrite(count, at: countOffset)
     }
 
-    /// The edits of lists of members that the items come to, in the order of the tree.
+    /// Returns the edits of lists of members that follow from the items, in the order of the tree.
     borrowing func memberEdits() throws -> [MemberEdit] {
         var edits: [MemberEdit] = []
         for item in items { try appendMemberEdits(of: item, to: &edits) }
@@ -387,7 +390,7 @@ extension NetChanges {
                 difference: difference))
     }
 
-    /// Gives every block of the body its salt, then digests the digests of all blocks.
+    /// Sets the salt of every block of the body, then digests the digests of all blocks.
     private static func saltAndDigest(
         _ journal: inout ByteBuffer, _ changes: [EncodedChangeSet.Change]
     ) -> Digest {

@@ -1,40 +1,40 @@
 import StetLMDB
 
-/// Why the writer refused a change set whose data no longer fit the store.
+/// The refusal of a change set by the writer, because its data no longer match the store.
 ///
 /// Nothing was written.
 package struct CommitRefusal: Error, Sendable {
-    /// One thing that has moved since the change set was prepared.
+    /// One thing that has changed since the change set was prepared.
     package enum Reason: Hashable, Sendable {
-        /// The object was changed by another commit; its record's revision now, nil when it is
-        /// gone.
+        /// The object was changed by another commit; `now` is its record's current revision, nil
+        /// when it is deleted.
         case objectChanged(entity: EntityNumber, ObjectID, base: Revision, now: Revision?)
         /// An object is made a member of an owner that does not exist.
         case ownerMissing(MembershipKey)
-        /// A deleted object still has a member: an object outside of the change set refers to it.
+        /// A deleted object still has a member: an object outside the change set refers to it.
         case stillReferenced(MembershipKey)
         /// A link was changed by another commit.
         case linkChanged(LinkKey)
-        /// Another object has values that must be unique.
+        /// Another object has the values of a unique index.
         case notUnique(UniquenessConflict)
-        /// An owner would have another number of members than its relationship allows.
+        /// An owner would have a number of members that its relationship does not allow.
         case miscounted(Miscount)
-        /// A validator has looked up the object, or, for nil, all of the entity.
+        /// A validator has looked up the object or, if it is nil, all objects of the entity.
         case lookupChanged(entity: EntityNumber, ObjectID?)
-        /// The commit that is to be undone, redone or discarded is not on top of its stack.
+        /// The commit to be undone, redone or discarded is not on top of its stack.
         case stackMoved(UndoHeads)
-        /// Values of the commit that is to be taken back were redacted, or it was trimmed.
+        /// Values of the commit to be undone or reverted were redacted, or it was trimmed.
         case erased(Revision)
         /// Another process has migrated the store.
         case schemaChanged
-        /// The commit is the effect of a delivery of a subscription that has moved.
+        /// The commit is the effect of a delivery of a subscription that has moved since.
         case subscriptionLost(name: String)
     }
 
-    /// In the order of the change set.
+    /// The reasons in the order of the change set.
     package let reasons: [Reason]
 
-    /// The error that ends the work, where it cannot be prepared again; nil where it can.
+    /// Returns the error that ends the work when it cannot be prepared again; nil when it can.
     package func finalError(path: String) -> (any Error)? {
         for reason in reasons {
             switch reason {
@@ -47,7 +47,7 @@ package struct CommitRefusal: Error, Sendable {
     }
 }
 
-/// The data that the writer looks at before it writes anything.
+/// Checks the data of a change set before the writer writes anything.
 struct CommitCheck: ~Copyable {
     let set: EncodedChangeSet
     let file: StoreFile
@@ -59,7 +59,7 @@ struct CommitCheck: ~Copyable {
         self.transaction = transaction.shared()
     }
 
-    /// What has moved since the change set was prepared; empty when it can be written.
+    /// Returns what has changed since the change set was prepared; empty when it can be written.
     func reasons(_ head: Head) throws -> [CommitRefusal.Reason] {
         guard head.schemaRevision == UInt32(set.schema.revision) else { return [.schemaChanged] }
         var reasons: [CommitRefusal.Reason] = []
@@ -85,8 +85,8 @@ struct CommitCheck: ~Copyable {
         return reasons
     }
 
-    /// The tops of the author's stacks when they are not those that the change set was prepared
-    /// for.
+    /// Returns the tops of the author's stacks when they differ from those that the change set was
+    /// prepared for.
     private func movedHeads() throws -> UndoHeads? {
         guard let owner = UndoOwner(set.attributes) else { return nil }
         let heads: UndoHeads
@@ -104,8 +104,8 @@ struct CommitCheck: ~Copyable {
         }
     }
 
-    /// A commit that is to be taken back and has been redacted since that was prepared: it would
-    /// bring the values back.
+    /// Returns the commit to be undone or reverted when it has been redacted since, because the new
+    /// commit would restore the values.
     private func erasedSubject() throws -> Revision? {
         guard let subject = set.purpose.cause.subject else { return nil }
         var subjects = [subject]
@@ -163,7 +163,7 @@ struct CommitCheck: ~Copyable {
         }
     }
 
-    /// Each owner once: the edits are sorted by it.
+    /// Checks each owner once: the edits are sorted by owner.
     private func checkOwners(into reasons: inout [CommitRefusal.Reason]) throws {
         var end: MemberEnd?
         var checked: ObjectID?
@@ -210,7 +210,7 @@ struct CommitCheck: ~Copyable {
         }
     }
 
-    /// Links that are not as they were when the change set was prepared.
+    /// Adds the links whose state differs from the one for which the change set was prepared.
     private func checkLinks(into reasons: inout [CommitRefusal.Reason]) throws {
         func isNew(_ entity: EntityNumber, _ id: ObjectID) -> Bool {
             change(of: entity, id).map { $0.kind == .insert && $0.base == .zero } ?? false

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Logging
 import StetLMDB
 
-/// Writes the change sets that wait at a moment, for the writer's thread.
+/// Writes the change sets that are waiting, for the writer's thread.
 struct CommitWriter {
     let file: StoreFile
     private var environment: Environment { file.environment }
@@ -16,10 +16,10 @@ struct CommitWriter {
     private var cause: Cause { file.cause }
 
     /// Commits a batch: checks each change set against the store with the earlier ones in it, and
-    /// writes those that fit, in one transaction.
+    /// writes those that pass, in one transaction.
     ///
-    /// Runs on the writer thread; no user code runs in it. Each member is decided when this
-    /// returns.
+    /// Runs on the writer thread; no user code runs in it. The outcome of each change set is
+    /// decided when this returns.
     func commit(_ batch: [Submission]) {
         var results: [Result<Submission.Made, any Error>] = []
         do {
@@ -48,7 +48,7 @@ struct CommitWriter {
         }
     }
 
-    /// The error that a saver sees.
+    /// Returns an error in the form for savers.
     private func described(_ error: any Error) -> any Error {
         guard let full = error as? LMDBError, full.code == LMDBError.mapFull else {
             return StoreError.wrapped(error, path: path)
@@ -65,8 +65,8 @@ struct CommitWriter {
         return true
     }
 
-    /// What became of a commit whose transaction has failed at its end: the file was opened again
-    /// and synced, so that the journal tells.
+    /// Returns the outcome of a commit whose transaction has failed at its end: the file was
+    /// reopened and synced, so that the journal shows it.
     private func settled(
         _ submission: Submission, _ error: LMDBError
     ) -> Result<Submission.Made, any Error> {
@@ -83,10 +83,11 @@ struct CommitWriter {
         }
     }
 
-    /// The one function that changes a store: journal entries, records, lists of members, entries
-    /// of indexes and head of all members that pass their checks, in one transaction, durably.
+    /// Writes journal entries, records, lists of members, entries of indexes and the head for all
+    /// change sets that pass their checks, in one transaction, durably; the only function that
+    /// changes a store.
     ///
-    /// A member that is refused has put nothing.
+    /// A change set that is refused has written nothing.
     ///
     /// - Throws: `LMDBError` or `DecodingFailure`: nothing was written, unless the outcome is open.
     private func write(
@@ -149,7 +150,7 @@ struct CommitWriter {
         try Commit(envelope: envelope, body: body, history: history, store: storeID)
     }
 
-    /// Tells observers, in order.
+    /// Notifies observers, in order.
     private func publish(_ results: [Result<Submission.Made, any Error>]) {
         let made = results.compactMap { try? $0.get() }
         let commits = made.compactMap(\.commit)
@@ -159,7 +160,8 @@ struct CommitWriter {
         feed.publish(commits)
     }
 
-    /// Writes a change set that has passed all checks, but for the head; the envelope of its entry.
+    /// Writes a change set that has passed all checks, except for the head; returns the envelope of
+    /// its entry.
     private func apply(
         _ set: EncodedChangeSet, _ head: inout Head, in transaction: borrowing WriteTransaction
     ) throws -> Envelope {
@@ -180,7 +182,7 @@ struct CommitWriter {
 }
 
 extension Envelope {
-    /// That of a change set's entry, behind the last one.
+    /// Creates the envelope of a change set's entry after the last one.
     init(of set: EncodedChangeSet, after head: Head, cause: Cause, time: Double) {
         self.cause = cause == .migration ? cause : set.purpose.cause
         // There is no way back to what the models of before would have to read.

@@ -1,25 +1,25 @@
 import Glibc
 
-/// What a change set does to the entries of indexes; see `IndexKey`.
+/// The effect of a change set on the entries of indexes; see `IndexKey`.
 package struct IndexChanges: Sendable {
-    /// One entry; it stands in `bytes`, and behind it, when it is truncated, the whole key of the
-    /// values.
+    /// One entry; `bytes` contains it, followed by the whole key of the values when it is
+    /// truncated.
     struct Entry: Sendable {
         fileprivate let start: Int
         fileprivate let byteCount: Int
-        /// 0 when the entry is not truncated.
+        /// The number of bytes of the whole key; 0 when the entry is not truncated.
         fileprivate let wholeByteCount: Int
-        /// True when no other object may have the same values.
+        /// True when no other object may have equal values.
         let isClaim: Bool
     }
 
     private var bytes: [UInt8] = []
-    /// In the order of the entries' bytes.
+    /// The removed entries, in the order of their bytes.
     private(set) var removed: [Entry] = []
-    /// In the order of the entries' bytes.
+    /// The added entries, in the order of their bytes.
     private(set) var added: [Entry] = []
 
-    /// The bytes that it takes in memory, about.
+    /// The approximate number of bytes in memory.
     var byteCount: Int { bytes.count }
     package var isEmpty: Bool { removed.isEmpty && added.isEmpty }
     /// True when a value must be unique.
@@ -45,7 +45,7 @@ package struct IndexChanges: Sendable {
         }
     }
 
-    /// The key of the values, not truncated.
+    /// Returns the key of the values, not truncated.
     func values(of entry: Entry) -> ArraySlice<UInt8> {
         let entryEnd = entry.start + entry.byteCount
         return entry.wholeByteCount > 0
@@ -54,8 +54,8 @@ package struct IndexChanges: Sendable {
                 entry.start + IndexKey.numberByteCount..<entryEnd - IndexKey.idByteCount]
     }
 
-    /// Calls `body` for the claims of each group of entries that begin alike: that belong to
-    /// objects with the same values, or, when they are truncated, perhaps so.
+    /// Calls `body` for the claims of each group of entries that begin alike: entries of objects
+    /// whose values are equal or, if the entries are truncated, may be equal.
     func forEachRunOfClaims(
         _ body: (_ prefix: [UInt8], ArraySlice<Entry>) throws -> Void
     ) rethrows {
@@ -71,7 +71,7 @@ package struct IndexChanges: Sendable {
         }
     }
 
-    /// Whether an entry is among the removed ones.
+    /// Returns whether an entry is among the removed ones.
     func removes(_ entry: UnsafeRawBufferPointer) -> Bool {
         var lower = 0
         var upper = removed.count
@@ -88,7 +88,7 @@ package struct IndexChanges: Sendable {
 
     // MARK: Collecting
 
-    /// Notes what becomes of an object's entry; `before` and `after` are nil when it does not
+    /// Records the change of an object's entry; `before` and `after` are nil when it does not
     /// exist.
     mutating func append(
         _ index: NumberedIndex, _ id: ObjectID, _ before: RecordBody?, _ after: RecordBody?
@@ -131,7 +131,7 @@ package struct IndexChanges: Sendable {
             isClaim: index.index.isUnique && !hasNull)
     }
 
-    /// For entries that were collected in the order of their objects.
+    /// Sorts entries that were collected in the order of their objects.
     fileprivate mutating func sort() {
         removed = sorted(removed)
         added = sorted(added)
@@ -155,16 +155,16 @@ package struct IndexChanges: Sendable {
         }
     }
 
-    /// The beginning of an entry in two numbers, zeros behind its values: they decide most
-    /// comparisons, without a look at bytes that are anywhere in memory.
+    /// The beginning of an entry as two numbers, padded with zeros: they decide most comparisons,
+    /// without access to bytes anywhere in memory.
     private struct SortKey {
         let first: UInt64
         let second: UInt64
-        /// Of two entries with the same values the one with the lower id has the lower one.
+        /// The position, which is lower for the lower id among entries with equal values.
         let position: UInt32
-        /// True when all values are in the two numbers.
+        /// True when the two numbers contain all values.
         ///
-        /// As no key is the beginning of another, the zeros behind them make no difference.
+        /// Because no key is a prefix of another, the zeros after them make no difference.
         let isWhole: Bool
 
         init(_ entry: Entry, _ position: UInt32, _ bytes: UnsafeRawBufferPointer) {
@@ -186,7 +186,7 @@ package struct IndexChanges: Sendable {
 }
 
 extension NetChanges {
-    /// What the sorted items, with their final values, do to the entries of indexes.
+    /// Returns the effect of the sorted items, with their final values, on the entries of indexes.
     borrowing func collectedIndexChanges() throws -> IndexChanges {
         var changes = IndexChanges()
         if schema.indexes.isEmpty { return changes }
@@ -220,7 +220,8 @@ extension ObjectID {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Below, at or above 0, as LMDB orders keys: a prefix comes before what it begins.
+    /// Returns a number below, at or above 0, in the order of keys in LMDB: a prefix comes before
+    /// longer keys.
     func compare(_ other: UnsafeRawBufferPointer) -> Int {
         let common = Swift.min(count, other.count)
         if common > 0, let one = baseAddress, let two = other.baseAddress {

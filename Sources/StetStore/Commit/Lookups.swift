@@ -1,16 +1,15 @@
-/// What validators have looked up to come to their decision, by which the writer sees whether it
-/// still holds.
+/// The look-ups of validators, by which the writer checks whether their decision is still valid.
 package struct Lookups: Sendable {
-    /// One object that was looked up, whether it was there or not.
+    /// One object that was looked up, whether it existed or not.
     package struct Key: Hashable, Sendable {
         let entity: EntityNumber
         let id: ObjectID
     }
 
-    /// The revision that they were made at.
+    /// The revision of the look-ups.
     package var revision = Revision.zero
     private(set) var objects: Set<Key> = []
-    /// Entities of which all objects were looked through.
+    /// The entities of which all objects were read.
     private(set) var entities: Set<EntityNumber> = []
 
     package init() {}
@@ -21,7 +20,7 @@ package struct Lookups: Sendable {
         objects.insert(Key(entity: entity, id: id))
     }
 
-    /// Adds what was looked up at the same revision.
+    /// Adds other look-ups of the same revision.
     package mutating func formUnion(_ other: Lookups) {
         revision = max(revision, other.revision)
         objects.formUnion(other.objects)
@@ -34,7 +33,7 @@ package struct Lookups: Sendable {
 }
 
 extension CommitCheck {
-    /// Adds what was looked up and has changed since.
+    /// Adds the look-ups whose objects have changed since.
     func checkLookups(_ head: Head, into reasons: inout [CommitRefusal.Reason]) throws {
         guard !set.lookups.isEmpty, head.revision > set.lookups.revision else { return }
         for key in set.lookups.objects {
@@ -46,7 +45,8 @@ extension CommitCheck {
         try checkEntities(head, into: &reasons)
     }
 
-    /// The journal tells which entities have changed: there is no number to compare.
+    /// Adds the entities that have changed since; the journal shows which ones, because there is no
+    /// number to compare.
     private func checkEntities(
         _ head: Head, into reasons: inout [CommitRefusal.Reason]
     ) throws {

@@ -1,27 +1,27 @@
 import StetLMDB
 
-/// What became of a commit.
+/// The outcome of a commit.
 public enum Outcome: Sendable, Equatable {
-    /// It is in the journal, and on the disk.
+    /// The commit is in the journal, and on the disk.
     case committed(Commit)
-    /// It is not in the journal, and will not be unless somebody saves with this id from now on, or
-    /// another process that still runs is saving with it.
+    /// The commit is not in the journal, and will not be, unless somebody saves with this id from
+    /// now on, or another process that still runs is saving with it.
     case notCommitted
-    /// Not known: this process is saving with the id, the store cannot be read, the commits that it
-    /// may have been among were trimmed, or the store is a copy from before the id was made, even
-    /// one that has had other commits since.
+    /// The outcome is unknown: this process is saving with the id, the store cannot be read, the
+    /// commits that may include it were trimmed, or the store is a copy from before the id was
+    /// made, even if it has had other commits since.
     case unknown
 }
 
-/// The disk failed while a commit was written, and then failed again when the store was to be
-/// opened to see what had become of it.
+/// The error of a commit with unknown outcome: the disk failed while it was written, and failed
+/// again when the store was reopened to find out.
 ///
-/// Nothing was put back: the commit may be on the disk. Ask `outcome(of:)` of the store, once it
-/// can be opened again.
+/// Nothing was restored: the commit may be on the disk. Call the store's `outcome(of:)` once it can
+/// be opened again.
 public struct UnknownOutcomeError: Error, Sendable {
-    /// The commit in question.
+    /// The id of the commit.
     public let commit: CommitID
-    /// What failed.
+    /// The failure of the disk.
     public let cause: StoreError
 
     package init(commit: CommitID, cause: StoreError) {
@@ -31,27 +31,27 @@ public struct UnknownOutcomeError: Error, Sendable {
 }
 
 extension UnknownOutcomeError: CustomStringConvertible {
-    /// What failed, and what to do.
+    /// A sentence about what failed and what to do.
     public var description: String {
         "It is not known whether the commit was saved: \(cause.message) "
             + "Close the store, open it again, and ask for the outcome of the commit."
     }
 }
 
-/// The ids that saves of this process are under way with, from their calls to their ends.
+/// The ids of the saves in progress in this process, from their calls to their ends.
 ///
-/// State: how many saves have each id, guarded by the monitor.
+/// State: the number of saves with each id, guarded by the monitor.
 package final class SavesUnderWay: Sendable {
     private let counts = Monitor<[CommitID: Int]>([:])
 
     init() {}
 
-    /// Notes the call of a save; nil, an id of its own, is not noted.
+    /// Records the call of a save; nothing is recorded for nil, which means a new id.
     package func begin(_ id: CommitID?) {
         if let id { counts.withLock { $0[id, default: 0] += 1 } }
     }
 
-    /// Notes the end of a save that began.
+    /// Records the end of a save.
     package func end(_ id: CommitID?) {
         guard let id else { return }
         counts.withLock { counts in
@@ -64,9 +64,10 @@ package final class SavesUnderWay: Sendable {
 }
 
 extension StoreFile {
-    /// The outcome of a commit that was prepared for this store, in this process or another.
+    /// Returns the outcome of a commit that was prepared for this store, in this process or
+    /// another.
     ///
-    /// - Complexity: O(commits since the one that it was based on).
+    /// - Complexity: O(commits since its base).
     package func outcome(of id: CommitID) -> Outcome {
         guard id.store == storeID else { return .notCommitted }
         // Before the journal is read: what ends meanwhile is found there.
@@ -80,7 +81,7 @@ extension StoreFile {
 
     /// Returns the token for a commit that is prepared at a revision; 40 of its bits are random.
     ///
-    /// - Complexity: O(1), without a read for the last commit.
+    /// - Complexity: O(1); no read when the base is the last commit.
     package func token(
         at base: Revision, _ random: UInt64 = .random(in: .min ... .max)
     ) throws -> UInt64 {
@@ -94,22 +95,24 @@ extension StoreFile {
 
     /// Creates an identity for a commit that is prepared at a revision.
     ///
-    /// - Complexity: that of `token(at:)`.
+    /// - Complexity: as `token(at:)`.
     package func makeCommitID(at base: Revision) throws -> CommitID {
         CommitID(store: storeID, base: base, token: try token(at: base))
     }
 
-    /// The commit with this id; nil when the journal has none, and never will.
+    /// Returns the commit with an id; nil when the journal has none, and never will.
     func decidedCommit(with id: CommitID) throws -> Commit? {
         if let commit = try read({ reader in try reader.commit(with: id) }) { return commit }
         try StoreError.wrapping(path: path) { try environment.settle() }
         return nil
     }
 
-    /// The commit that an earlier attempt has made with an id; nil when the journal has none.
+    /// Returns the commit that an earlier attempt has made with an id; nil when the journal has
+    /// none.
     ///
     /// - Throws: `StoreError`: `.wrongStore` when the id was made for another store, or for a later
-    ///   state of this one; `.commitIDInUse` when `isSameKind` is false of the commit's cause.
+    ///   state of this one; `.commitIDInUse` when `isSameKind` returns false for the commit's
+    ///   cause.
     package func committed(
         _ id: CommitID, where isSameKind: (Cause) -> Bool
     ) throws -> Commit? {
@@ -123,9 +126,9 @@ extension StoreFile {
 }
 
 extension StoreReader {
-    /// The commit with this id; nil when the journal has none.
+    /// Returns the commit with an id; nil when the journal has none.
     ///
-    /// - Complexity: O(commits since the one that it was based on).
+    /// - Complexity: O(commits since its base).
     func commit(with id: CommitID) throws -> Commit? {
         let head = try head().revision
         guard let revision = try file.journal.revision(of: id, through: head, in: transaction)
@@ -135,10 +138,10 @@ extension StoreReader {
 }
 
 extension Journal {
-    /// Where a commit stands in the journal; nil when it is not there.
+    /// Returns the revision of the commit with an id; nil when the journal has none.
     ///
     /// - Throws: `StoreError`: `.historyTrimmed` when it may have been trimmed, `.wrongStore` when
-    ///   its base is beyond the head, or another commit than the one that it was made at.
+    ///   its base is beyond the head, or is another commit than the one for which it was made.
     func revision(
         of id: CommitID, through head: Revision, in transaction: borrowing ReadTransaction
     ) throws -> Revision? {

@@ -1,9 +1,9 @@
 import DequeModule
 import StetLMDB
 
-/// Lets edits that are tried again go one after the other, and before those that have not begun.
+/// Serialises edits that are retried, before edits that have not begun.
 ///
-/// State: under the monitor.
+/// State: the waiting edits, guarded by the monitor.
 package final class RepeatedEdits: Sendable {
     private struct Waiter {
         let number: UInt64
@@ -11,7 +11,7 @@ package final class RepeatedEdits: Sendable {
     }
 
     private struct State {
-        /// True while an edit is tried again.
+        /// True while an edit is retried.
         var isRepeating = false
         var repeated: Deque<Waiter> = []
         var new: Deque<Waiter> = []
@@ -20,10 +20,9 @@ package final class RepeatedEdits: Sendable {
 
     private let state = Monitor(State())
 
-    /// Nobody edits yet.
     package init() {}
 
-    /// Waits for the turn of an edit; a repeated one must end it.
+    /// Waits for the turn of an edit; a repeated edit must call `end()`.
     ///
     /// - Throws: `CancellationError`.
     package nonisolated(nonsending) func begin(_ isRepeated: Bool) async throws {

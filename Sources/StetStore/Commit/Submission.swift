@@ -1,21 +1,21 @@
 import Metrics
 import StetLMDB
 
-/// A change set, or a change of a durable subscription, on its way through the writer.
+/// A change set, or a change of a durable subscription, that was submitted to the writer.
 ///
-/// State: where it stands, guarded by the monitor.
+/// State: the progress, guarded by the monitor.
 package final class Submission: Sendable {
     private enum Progress {
-        /// In the queue; the continuation is that of a task that waits.
+        /// It is in the queue; the continuation belongs to a task that waits.
         case queued(CheckedContinuation<Void, Never>?)
-        /// In the hands of the writer.
+        /// The writer has taken it.
         case taken(CheckedContinuation<Void, Never>?)
         case decided(Result<Made, any Error>)
     }
 
-    /// The work that the writer is asked to do.
+    /// The work for the writer.
     enum Work {
-        /// With `isRetry` the journal must be asked whether the commit is there already.
+        /// A commit; with `isRetry` the journal may already contain it.
         case commit(EncodedChangeSet, isRetry: Bool)
         case subscription(SubscriptionUpdate)
     }
@@ -30,7 +30,7 @@ package final class Submission: Sendable {
     }
 
     let work: Work
-    /// Holds the store open until the outcome is known.
+    /// The store, retained until the outcome is known.
     let file: StoreFile
     private let submitted = ContinuousClock.now
     private let progress = Monitor(Progress.queued(nil))
@@ -52,14 +52,14 @@ package final class Submission: Sendable {
         return CommitID(store: file.storeID, base: set.base, token: set.token)
     }
 
-    /// The bytes that it takes in memory, about.
+    /// The approximate number of bytes in memory.
     var byteCount: Int {
         if case .commit(let set, _) = work { set.byteCount } else { 256 }
     }
 
     // MARK: For the writer
 
-    /// Takes it out of the hands of the one who submitted it; false when it was withdrawn.
+    /// Takes it for the writer; returns false when it was withdrawn.
     func take() -> Bool {
         progress.withLock { progress in
             guard case .queued(let waiter) = progress else { return false }
@@ -68,7 +68,7 @@ package final class Submission: Sendable {
         }
     }
 
-    /// Makes the outcome known; the first one stands.
+    /// Sets the outcome; only the first one counts.
     func decide(_ result: Result<Made, any Error>) {
         let waiter: CheckedContinuation<Void, Never>? = progress.withLock { progress in
             switch progress {
@@ -92,7 +92,7 @@ package final class Submission: Sendable {
         progress.withLock { if case .decided = $0 { true } else { false } }
     }
 
-    /// The commit, when it is durable; blocks the thread until then.
+    /// Returns the commit after it is durable; blocks the thread until then.
     ///
     /// - Throws: `CommitRefusal`, `StoreError`, `UnknownOutcomeError`, `CancellationError` when it
     ///   was withdrawn.
@@ -103,7 +103,7 @@ package final class Submission: Sendable {
         return commit
     }
 
-    /// The state of the subscription after the change, when it is durable; blocks the thread until
+    /// Returns the state of the subscription after the change is durable; blocks the thread until
     /// then.
     ///
     /// - Throws: `SubscriptionError`, `StoreError`.
@@ -124,8 +124,8 @@ package final class Submission: Sendable {
 
     /// Suspends the task until the outcome is known.
     ///
-    /// A cancelled task withdraws a change set that the writer has not taken, where that is wanted;
-    /// one that it has taken comes to its end.
+    /// When the task is cancelled, a change set that the writer has not taken is withdrawn if
+    /// `isWithdrawable` is true; one that it has taken is completed.
     package nonisolated(nonsending) func decision(isWithdrawable: Bool = true) async {
         file.writer.wakeForQueue()
         await withTaskCancellationHandler {
@@ -148,7 +148,7 @@ package final class Submission: Sendable {
         }
     }
 
-    /// Takes it back when the writer has not taken it.
+    /// Withdraws it unless the writer has taken it.
     private func withdraw() {
         let waiter: CheckedContinuation<Void, Never>?? = progress.withLock { progress in
             guard case .queued(let waiter) = progress else { return nil }

@@ -8,15 +8,15 @@ struct WriterDuties {
     private var lastReaderCheck: Duration?
     private var lastTrim: Duration?
     private var lastNudge: Duration?
-    /// How long to sleep before the next looks, in milliseconds.
+    /// The pauses before the next checks, in milliseconds.
     private var nextLooks: [Int32] = []
 
     init(_ watch: FileWatch) {
         self.watch = watch
     }
 
-    /// Frees the slots of processes that have died, gives back those of idle reads, and tells who
-    /// reads and whether the files are still there, every 30 seconds.
+    /// Frees the slots of processes that have died, releases those of idle reads, and reports
+    /// readers and moved files, every 30 seconds.
     mutating func checkReaders(of file: StoreFile) {
         let now = file.environment.configuration.uptime()
         if let last = lastReaderCheck, now - last < WriterThread.readerCheckInterval { return }
@@ -38,8 +38,8 @@ struct WriterDuties {
         }
     }
 
-    /// Takes a few commits away that need not be kept, every 30 seconds and until none are left;
-    /// true when there may be more.
+    /// Removes a few commits that need not be kept, every 30 seconds and until none are left;
+    /// returns true when there may be more.
     private mutating func trim(_ file: StoreFile) -> Bool {
         guard file.retention != .forever else { return false }
         let now = file.environment.configuration.uptime()
@@ -49,7 +49,7 @@ struct WriterDuties {
         return !isDone
     }
 
-    /// Lets owners of subscriptions look whether another process has changed these, or has died.
+    /// Lets owners of subscriptions check whether another process has changed these, or has died.
     private mutating func nudge(_ file: StoreFile) {
         let now = file.environment.configuration.uptime()
         if let last = lastNudge, now - last < .milliseconds(250) { return }
@@ -57,10 +57,12 @@ struct WriterDuties {
         file.feed.nudge()
     }
 
-    /// LMDB tells readers of a commit a moment after the write that wakes this thread.
+    /// Schedules two checks after a write, because LMDB publishes a commit to readers shortly after
+    /// the write that wakes this thread.
     mutating func noteWrite() { nextLooks = [25, 1] }
 
-    /// Looks after the store; how long the thread may then sleep, in milliseconds.
+    /// Performs the duties that are due; returns the time for which the thread may then sleep, in
+    /// milliseconds.
     mutating func perform(for file: StoreFile?) -> Int32 {
         guard let file else { return -1 }
         let isObserved = file.feed.observerCount > 0

@@ -3,21 +3,21 @@ import Logging
 import Metrics
 import StetLMDB
 
-/// The queue of a store's change sets, and the thread that commits them and looks after the store.
+/// The queue of a store's change sets, and the thread that commits them and maintains the store.
 ///
-/// Change sets are encoded by those who save, and wait here in the order in which they came. What
-/// waits is committed as one batch: by the thread, or, while that sleeps, by a thread that would
-/// only block until its change set is committed; so a single saver pays for no change of threads.
-/// Between batches the thread tells observers of the commits of other processes, and frees the
-/// reader slots of processes that have died. It begins with the first change set, observer or
-/// hundredth read, and does not keep the store open.
+/// Savers encode their change sets, which wait here in the order of their arrival. Waiting change
+/// sets are committed as one batch: by the thread or, while that sleeps, by a thread that would
+/// only block until its change set is committed; so a single saver does not pay for a change of
+/// threads. Between batches the thread notifies observers of the commits of other processes, and
+/// frees the reader slots of processes that have died. It starts with the first change set,
+/// observer or hundredth read, and does not keep the store open.
 ///
 /// State: queue and phase, guarded by the monitor.
 final class WriterThread: Sendable {
     private enum Phase {
         case notStarted
         case running
-        /// Takes nothing new, and ends when the queue is empty.
+        /// The thread accepts nothing new, and ends when the queue is empty.
         case ending
         case ended
     }
@@ -25,16 +25,16 @@ final class WriterThread: Sendable {
     private struct State {
         var phase = Phase.notStarted
         var queue: [Submission] = []
-        /// What the thread is committing now.
+        /// The change sets that are being committed.
         var batch: [Submission] = []
-        /// Whether the thread must be woken when something comes.
+        /// Whether the thread must be woken for new work.
         var isAsleep = false
         /// The thread of a saver that commits in place of the writer thread, which sleeps.
         var leader: pthread_t?
         weak var file: StoreFile?
-        /// The thread, to tell it from others.
+        /// The writer thread, for comparison with others.
         var thread: pthread_t?
-        /// The times that it went through its idle duties, for tests that wait for it.
+        /// The number of times that it went through its idle duties, for tests that wait for it.
         var roundCount = 0
 
         /// Whether this thread is the one that commits.
@@ -42,17 +42,17 @@ final class WriterThread: Sendable {
             thread == pthread_self() || leader == pthread_self()
         }
 
-        /// Whether the thread must be woken, which then counts as awake.
+        /// Returns whether the thread must be woken, which then counts as awake.
         mutating func takeSleep() -> Bool {
             defer { isAsleep = false }
             return isAsleep
         }
     }
 
-    /// Change sets that one transaction takes at most, and their bytes.
+    /// The greatest number of change sets in one transaction.
     private static let batchLimit = 1_024
     private static let batchByteLimit = 64 << 20
-    /// How long a batch of more than one waits for more, in nanoseconds.
+    /// The time for which a batch of more than one waits for more, in nanoseconds.
     private static let lingerNanoseconds = 60_000
     static let readerCheckInterval = Duration.seconds(30)
 
@@ -65,14 +65,14 @@ final class WriterThread: Sendable {
         watch = try FileWatch(path: path)
     }
 
-    /// Names the store that it writes to, once.
+    /// Sets the store that it writes to, once.
     func serve(_ file: StoreFile) {
         state.withLock { $0.file = file }
     }
 
     // MARK: For those who save and observe
 
-    /// Puts a change set into the queue, which nobody looks at until `commitQueue()` or
+    /// Adds a change set to the queue, which is not processed until `commitQueue()` or
     /// `wakeForQueue()` is called.
     ///
     /// - Throws: `StoreError`: `.storeClosed`, `.noThread`; `.storeBusy` on a thread that commits.
@@ -88,13 +88,13 @@ final class WriterThread: Sendable {
         }
     }
 
-    /// Lets the thread commit what waits; for those who must not block.
+    /// Wakes the thread to commit the queue; for callers that must not block.
     func wakeForQueue() {
         // A saver that commits wakes the thread when it leaves something.
         if state.withLock({ $0.leader == nil && $0.takeSleep() }) { watch.wake() }
     }
 
-    /// Commits one batch of what waits on this thread if the writer thread sleeps.
+    /// Commits one batch of the queue on this thread if the writer thread sleeps.
     func commitQueue() {
         let file = state.withLock { state -> StoreFile? in
             guard state.isAsleep, state.leader == nil, state.phase == .running,
@@ -112,7 +112,7 @@ final class WriterThread: Sendable {
         if wakes { watch.wake() }
     }
 
-    /// Lets the thread begin, or look at what has changed: observers, the clock.
+    /// Starts the thread, or wakes it to check for changes such as new observers or the clock.
     ///
     /// - Throws: `StoreError` (`.noThread`).
     func attend() throws {
@@ -123,26 +123,26 @@ final class WriterThread: Sendable {
         if isRunning { watch.wake() }
     }
 
-    /// Lets the thread begin where it could not when it was asked first.
+    /// Starts the thread if it could not be started before.
     func begin() throws { _ = try state.withLock { try Self.start(&$0, self) } }
 
-    /// Whether a change set waits or is being written.
+    /// Returns whether a change set waits or is being written.
     func isWaiting(_ id: CommitID) -> Bool {
         state.withLock { state in
             (state.queue + state.batch).contains { $0.commitID == id && !$0.isDecided }
         }
     }
 
-    /// The change sets that wait.
+    /// The number of waiting change sets.
     var queueCount: Int { state.withLock { $0.queue.count { !$0.isDecided } } }
 
-    /// Whether it takes nothing new.
+    /// Whether it accepts nothing new.
     var isEnding: Bool { state.withLock { [.ending, .ended].contains($0.phase) } }
 
-    /// The times that the thread went through its idle duties.
+    /// The number of times that the thread went through its idle duties.
     var roundCount: Int { state.withLock { $0.roundCount } }
 
-    /// Lets the thread commit what waits, then end; later change sets are refused.
+    /// Lets the thread commit the queue and then end; later change sets are refused.
     ///
     /// Returns when it has ended, or at once on a thread that commits.
     func finish() {
@@ -161,7 +161,7 @@ final class WriterThread: Sendable {
 
     // MARK: The thread
 
-    /// Starts the thread when it does not run; false when it has been told to end.
+    /// Starts the thread unless it runs; returns false when it is ending.
     private static func start(_ state: inout State, _ writer: WriterThread) throws -> Bool {
         guard case .notStarted = state.phase else {
             return state.phase == .running
@@ -210,8 +210,8 @@ final class WriterThread: Sendable {
         state.notify()
     }
 
-    /// Commits what waits once no other process writes; until then each can be withdrawn, and
-    /// `whileWaiting` is called again and again.
+    /// Commits the queue once no other process writes; until then each change set can be withdrawn,
+    /// and `whileWaiting` is called repeatedly.
     @discardableResult
     private func commitBatch(of file: StoreFile, whileWaiting: () -> Void) -> Int {
         var failure: (any Error)?
@@ -242,10 +242,10 @@ final class WriterThread: Sendable {
         file.metrics.commitDuration.record(duration: begun.duration(to: .now))
     }
 
-    /// How long a store that is being closed waits for another process that writes.
+    /// The time for which a store that is being closed waits for another process that writes.
     private static let endingLimit = Duration.seconds(10)
 
-    /// Whether somebody still waits for the writer, and not for too long.
+    /// Returns whether somebody still waits for the writer, and not for too long.
     private func goesOnWaiting(_ waited: Duration) -> Bool {
         state.withLock { state in
             state.queue.contains { !$0.isDecided }
@@ -253,7 +253,7 @@ final class WriterThread: Sendable {
         }
     }
 
-    /// True when somebody has written to the file.
+    /// Sleeps; returns true when somebody has written to the file.
     private func sleep(milliseconds: Int32) -> Bool {
         let sleeps = state.withLock { state in
             state.isAsleep =
@@ -265,7 +265,7 @@ final class WriterThread: Sendable {
         return watch.wait(milliseconds: milliseconds)
     }
 
-    /// What waits now, up to the limits of a batch; those that were withdrawn left out.
+    /// Returns the waiting change sets up to the limits of a batch, without withdrawn ones.
     private func nextBatch() -> [Submission] {
         state.withLock { state in
             var byteCount = 0
@@ -282,8 +282,8 @@ final class WriterThread: Sendable {
         }
     }
 
-    /// Waits a moment for as many savers as the last batch had, when more than one waits: those of
-    /// the last batch come back at about the same time.
+    /// Waits a moment for as many savers as the last batch had, if more than one waits: those of
+    /// the last batch usually return at about the same time.
     private func linger(_ lastCount: Int) {
         var waiting = queueCount
         guard waiting > 1, waiting < lastCount else { return }
