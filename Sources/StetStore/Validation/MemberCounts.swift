@@ -5,9 +5,9 @@ struct CountedRelationship: Hashable, Sendable {
     /// The entity of the owners.
     let entity: EntityNumber
     let relationship: Relationship
-    /// The place of the relationship among the owner's properties, for the order of violations.
+    /// The position of the relationship among the owner's properties, for the order of violations.
     let slot: Slot
-    /// Where its members are listed.
+    /// The end that lists its members.
     let end: MemberEnd
 
     func allows(_ count: Int) -> Bool {
@@ -15,7 +15,7 @@ struct CountedRelationship: Hashable, Sendable {
     }
 }
 
-/// An owner that would have another number of members than its relationship allows.
+/// An owner that would have a number of members that its relationship does not allow.
 package struct Miscount: Hashable, Sendable {
     let relationship: CountedRelationship
     let owner: ObjectID
@@ -38,7 +38,7 @@ extension Schema {
         return counted
     }
 
-    /// The end whose lists have as many entries as the relationship has members.
+    /// Returns the end whose lists contain the members of the relationship.
     package func membersEnd(of relationship: Relationship) -> MemberEnd? {
         switch relationship.members {
         case .references(let property):
@@ -51,7 +51,7 @@ extension Schema {
         }
     }
 
-    /// What is reported of owners with too few or too many members.
+    /// Returns the violations for owners with too few or too many members.
     package func violations(
         _ miscounts: [Miscount], _ messages: MessageTable,
         operation: (ObjectKey) -> ChangeKind? = { _ in nil }
@@ -72,10 +72,10 @@ extension Schema {
 }
 
 extension StoreReader {
-    /// The owners that would not have a number of members that is allowed, in the committed state
-    /// with what a change set does to it.
+    /// Returns the owners that would have a number of members that is not allowed, in the committed
+    /// state with a change set applied.
     ///
-    /// `inserted` and `deleted` say what becomes of the objects of an entity.
+    /// `inserted` and `isDeleted` describe the objects that the change set inserts and deletes.
     ///
     /// - Complexity: O(chunks of the lists that change).
     func miscounts(
@@ -99,8 +99,8 @@ extension StoreReader {
         return miscounts
     }
 
-    /// The owners of the net changes with a number of members that is not allowed; those that are
-    /// deleted, in the changes or before they were ever saved, have none.
+    /// Returns the owners in the net changes with a number of members that is not allowed, without
+    /// owners that are deleted.
     package func miscounts(
         of net: borrowing NetChanges, deleted: Set<ObjectKey> = []
     ) throws -> [Miscount] {

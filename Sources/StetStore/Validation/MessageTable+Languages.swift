@@ -58,13 +58,13 @@ extension Sentence {
     }
 }
 
-/// What a length counts.
+/// The unit of a length.
 enum LengthUnit: String, CaseIterable {
     case character, byte, element
 }
 
 extension MessageTable {
-    /// The sentences as they stand in this documentation.
+    /// The English sentences, as they appear in this documentation.
     public static let english: MessageTable = {
         var table = MessageTable(language: "en") { $0 == 1 ? .one : .other }
         for unit in LengthUnit.allCases {
@@ -84,7 +84,7 @@ extension MessageTable {
         return table
     }()
 
-    /// Simplified Chinese.
+    /// The sentences in Simplified Chinese.
     public static let simplifiedChinese: MessageTable = {
         var table = MessageTable(
             language: "zh-Hans",

@@ -1,8 +1,8 @@
-/// The sentences in which violations are told, in one language.
+/// The sentences of violations in one language.
 ///
-/// A sentence is found by its English form, with what it speaks of in braces: "{property} must be
-/// at least {count} characters". The messages that validators report are sentences, too: a table
-/// that has them translates them, and one that has not leaves them as they are.
+/// A sentence is found by its English form, with placeholders in braces: "{property} must be at
+/// least {count} characters". The messages that validators report are sentences, too: a table that
+/// contains them translates them; otherwise they are not translated.
 ///
 /// ```swift
 /// var table = MessageTable.simplifiedChinese
@@ -11,27 +11,27 @@
 /// let text = error.description(in: table)
 /// ```
 public struct MessageTable: Sendable {
-    /// The form of a sentence that a count asks for, as CLDR names them.
+    /// The form of a sentence that a count requires, as named by CLDR.
     public enum Plural: Hashable, Sendable {
-        /// each as in some languages; `other` is in all of them
+        /// one of CLDR's categories; every language has `other`
         case zero, one, two, few, many, other
     }
 
-    /// Which language it is, as "en" or "zh-Hans".
+    /// The language, such as "en" or "zh-Hans".
     public var language: String
-    /// Sentences by their English form, as they are told when no count asks for another form.
+    /// The sentences by their English form, for counts that require no other form.
     public var sentences: [String: String]
-    /// Other forms of a sentence that names a count.
+    /// The other forms of sentences with a count, by the English form.
     public var plurals: [String: [Plural: String]]
-    /// The names of entities ("Article") and properties ("Article.title") in sentences; those of
-    /// the code by default.
+    /// The names of entities ("Article") and properties ("Article.title") in sentences; defaults to
+    /// their names in code.
     public var names: [String: String] = [:]
-    /// The form that a count asks for.
+    /// Returns the form that a count requires.
     public var plural: @Sendable (Int) -> Plural
-    /// What stands between several names, and before the last one.
+    /// The text between several names, and before the last one.
     public var separators = (between: ", ", last: " and ")
 
-    /// A table with these sentences; without a rule for plurals every count takes the same form.
+    /// Creates a table with sentences; without a rule for plurals, every count takes the same form.
     public init(
         language: String, sentences: [String: String] = [:],
         plurals: [String: [Plural: String]] = [:],
@@ -68,7 +68,7 @@ public struct MessageTable: Sendable {
         return names.dropLast().joined(separator: separators.between) + separators.last + last
     }
 
-    /// A template with each placeholder replaced that has a value.
+    /// Returns a template in which each placeholder with a value is replaced.
     private static func replacing(_ template: String, _ value: (Substring) -> String?) -> String {
         var text = ""
         var rest = template[...]
@@ -86,7 +86,7 @@ public struct MessageTable: Sendable {
     }
 }
 
-/// What a violation says, in no language yet.
+/// The message of a violation, independent of the language.
 package struct Sentence: Hashable, Sendable, Codable {
     /// The English sentence, with placeholders.
     package var key: String

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
 extension NetChanges {
-    /// What the rules of the schema find wrong with the objects that are inserted and updated.
+    /// Returns the violations of the schema's rules by inserted and updated objects.
     ///
-    /// Rules are asked of the stored bytes, so that no object is needed, and nothing is allocated
-    /// for values that are right, but by `.matches`.
+    /// Rules are evaluated on the stored bytes, so that no object is needed and, except by
+    /// `.matches`, nothing is allocated for valid values.
     package borrowing func violations(_ messages: MessageTable = .english) throws -> [Violation] {
         var violations = unstorable()
         var current: EntityNumber = 0
@@ -28,7 +28,7 @@ extension NetChanges {
         return violations
     }
 
-    /// The values that have no stored form.
+    /// Returns a violation for each value that has no stored form.
     private borrowing func unstorable() -> [Violation] {
         if failures.isEmpty { return [] }
         var violations: [Violation] = []
@@ -39,7 +39,7 @@ extension NetChanges {
         return violations
     }
 
-    /// The values of a body that have no stored form.
+    /// Returns a violation for each value of a body that has no stored form.
     package borrowing func unstorable(
         in body: Range<Int>, ofEntity number: EntityNumber, _ id: ObjectID
     ) -> [Violation] {
@@ -55,7 +55,7 @@ extension NetChanges {
 }
 
 extension Entity {
-    /// What the rules of one property find wrong with a value that belongs to no object yet.
+    /// Returns the violations of one property's rules by a value that belongs to no object yet.
     package func violations(
         of value: Value, slot: Slot, _ object: ObjectID?, _ messages: MessageTable
     ) throws -> [Violation] {
@@ -77,13 +77,13 @@ extension Entity {
     }
 }
 
-/// The rules of one property, made ready to be asked of stored bytes.
+/// The rules of one property, prepared for evaluation on stored bytes.
 struct PropertyRules: Sendable {
-    /// A rule with what is made from its text once.
+    /// A rule with the data that is derived from it once.
     private enum Check {
         case required, notEmpty
         case length(minimum: Int, maximum: Int)
-        /// Of numbers that compare like their words.
+        /// A range of numbers that compare like their words.
         case words(ClosedRange<Int>)
         case range(minimum: Value?, maximum: Value?)
         case matches(Pattern)
@@ -95,7 +95,7 @@ struct PropertyRules: Sendable {
     private let type: ValueType
     private let checks: [Check]
 
-    /// Nil when the property has no rules.
+    /// Creates the rules of a property; nil when it has none.
     init?(_ property: Property, slot: Slot) {
         if property.rules.isEmpty { return nil }
         self.slot = slot
@@ -125,13 +125,13 @@ struct PropertyRules: Sendable {
         }
     }
 
-    /// Whether any rule is broken.
+    /// Returns whether any rule is broken.
     func areBroken(by cell: Cell?) throws -> Bool {
         for check in checks where try isBroken(check, cell) { return true }
         return false
     }
 
-    /// One violation for each rule that is broken; `context` is operation, entity and object.
+    /// Returns one violation for each broken rule; `context` returns operation, entity and object.
     func violations(
         of cell: Cell?, _ messages: MessageTable,
         _ context: () -> (operation: ChangeKind?, entity: String, object: ObjectID?)
@@ -225,9 +225,9 @@ struct PropertyRules: Sendable {
         }
     }
 
-    /// Grapheme clusters.
+    /// Returns the number of grapheme clusters.
     ///
-    /// Of ASCII only "\r\n" is a cluster of two.
+    /// In ASCII, only "\r\n" is a cluster of two bytes.
     private static func characterCount(_ bytes: UnsafeRawBufferPointer) -> Int {
         let isPlain = bytes.allSatisfy { $0 < 0x80 && $0 != 0x0d }
         if isPlain { return bytes.count }
@@ -243,7 +243,8 @@ struct PropertyRules: Sendable {
 }
 
 extension Value {
-    /// False for values that do not compare, as NaN.
+    /// Returns whether the value is at most another one; false for values that cannot be compared,
+    /// such as NaN.
     fileprivate func isAtMost(_ other: Value) -> Bool {
         switch (self, other) {
         case (.int(let one), .int(let other)): one <= other
@@ -259,8 +260,8 @@ extension Value {
         }
     }
 
-    /// True when a rule that names the value means the other one: text as `String` compares it, 0
-    /// for -0.
+    /// Returns whether a rule that names this value means the other one: text is compared as by
+    /// `String`, and 0 equals -0.
     fileprivate func isSame(as other: Value) -> Bool {
         switch (self, other) {
         case (.string(let one), .string(let other)): one == other

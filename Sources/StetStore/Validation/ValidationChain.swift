@@ -1,9 +1,9 @@
 import StetLMDB
 
-/// Checks that are put together at run time, on models that do not know of it.
+/// A list of checks that is composed at run time, for models that need not be changed.
 ///
 /// A chain belongs to the configuration of a store; links can be added and removed while the store
-/// is open, and count from the next save on.
+/// is open, and take effect with the next save.
 ///
 /// ```swift
 /// let chain = ValidationChain(.firstFailure)
@@ -18,16 +18,16 @@ import StetLMDB
 ///
 /// State: the links, guarded by the monitor.
 public final class ValidationChain: Sendable {
-    /// How far a chain is asked.
+    /// The extent to which the failures of a chain are reported.
     public enum Mode: Sendable {
-        /// Of each object the first failure is reported: of the properties in the order of their
-        /// declaration, and of the links in theirs.
+        /// Reports the first failure of each object: properties are checked in the order of their
+        /// declaration, and links in their order.
         case firstFailure
-        /// Each link that fails is reported.
+        /// Reports every link that fails.
         case all
     }
 
-    /// One property of one object, as a link sees it.
+    /// One property of one object, as a link receives it.
     public struct Field: Hashable, Sendable {
         /// The name of the model.
         public let entity: String
@@ -36,7 +36,7 @@ public final class ValidationChain: Sendable {
         /// The value, normalised.
         public let value: Value
 
-        /// A property with a value.
+        /// Creates a property with a value.
         public init(entity: String, property: String, value: Value) {
             self.entity = entity
             self.property = property
@@ -51,7 +51,7 @@ public final class ValidationChain: Sendable {
         let code: Violation.Code
         let isValid: @Sendable (Field) -> Bool
 
-        /// `place` is the one property that the link is asked about; nil stands for all.
+        /// Creates a link; `place` is the one property that it checks, nil means all.
         package init(
             name: String, place: (entity: String, property: String)?, message: String,
             code: Violation.Code, isValid: @escaping @Sendable (Field) -> Bool
@@ -68,28 +68,30 @@ public final class ValidationChain: Sendable {
         }
     }
 
-    /// How far the chain is asked.
+    /// The extent to which failures are reported.
     public let mode: Mode
     private let state = Monitor<[Link]>([])
 
-    /// A chain without links.
+    /// Creates a chain without links.
     public init(_ mode: Mode) {
         self.mode = mode
     }
 
-    /// The names of the links, in the order in which they are asked.
+    /// The names of the links, in the order in which they run.
     public var names: [String] { links.map(\.name) }
 
     var links: [Link] { state.withLock { $0 } }
 
-    /// Adds a link that is asked about every property of every object; one with the same name is
-    /// replaced, in its place.
+    /// Adds a link that checks every property of every object, or replaces the link with the same
+    /// name in its place.
     ///
     /// - Parameters:
-    ///   - name: of the link; the `rule` of its violations.
-    ///   - message: what is wrong, in which "{property}" stands for the property's name.
+    ///   - name: the name of the link, which becomes the `rule` of its violations.
+    ///   - message: a sentence that says what is wrong; "{property}" in it is replaced with the
+    ///     property's name.
     ///   - code: a code of your own.
-    ///   - isValid: false when the value is not valid; runs on the isolation of the context.
+    ///   - isValid: returns false when the value is not valid; runs on the isolation of the
+    ///     context.
     public func add(
         _ name: String, message: String = "{property} is not valid",
         code: Violation.Code = .custom, _ isValid: @escaping @Sendable (_ field: Field) -> Bool
@@ -107,7 +109,7 @@ public final class ValidationChain: Sendable {
         }
     }
 
-    /// Removes a link; false when there is none with this name.
+    /// Removes a link; returns false when there is none with the name.
     @discardableResult
     public func remove(_ name: String) -> Bool {
         state.withLock { links in
@@ -117,13 +119,13 @@ public final class ValidationChain: Sendable {
         }
     }
 
-    /// What the links find wrong with a value, without a store.
+    /// Returns the violations that the links find in a value, without a store.
     public func check(_ field: Field) -> [Violation] {
         let asked = links.filter { $0.concerns(field.entity, field.property) }
         return violations(asked, field, nil, nil, slot: nil, .english)
     }
 
-    /// The same for a property of an object.
+    /// Returns the violations that the links find in a property of an object.
     package func violations(
         of field: Field, _ object: ObjectID, slot: Slot, _ messages: MessageTable
     ) -> [Violation] {
@@ -151,7 +153,7 @@ public final class ValidationChain: Sendable {
 }
 
 extension ValidationChain {
-    /// What the links find wrong with the objects that are inserted and updated.
+    /// Returns the violations that the links find in inserted and updated objects.
     package func violations(
         of net: borrowing NetChanges, _ messages: MessageTable
     ) throws -> [Violation] {
@@ -179,7 +181,7 @@ extension ValidationChain {
         return violations
     }
 
-    /// The slots of an entity that links are asked about.
+    /// Returns the slots of an entity that links check, with these links.
     private static func places(
         _ links: [Link], _ entity: Entity
     ) -> [(slot: Slot, links: [Link])] {

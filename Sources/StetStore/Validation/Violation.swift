@@ -1,17 +1,17 @@
 import FoundationEssentials
 
-/// One thing that is wrong with a change set.
+/// One problem with a change set.
 public struct Violation: Sendable, Hashable, Codable {
-    /// What kind of thing is wrong.
+    /// The kind of a violation.
     ///
     /// The numbers of the built-in rules are those of Core Data.
     public struct Code: Sendable, Hashable, Codable {
-        /// Who defines the number: "Stet", or your own.
+        /// The definer of the number: "Stet", or a domain of your own.
         public let domain: String
         /// The number within the domain.
         public let number: Int
 
-        /// A code of your own.
+        /// Creates a code of your own.
         public init(domain: String, number: Int) {
             self.domain = domain
             self.number = number
@@ -19,9 +19,9 @@ public struct Violation: Sendable, Hashable, Codable {
 
         private init(_ number: Int) { self.init(domain: "Stet", number: number) }
 
-        /// A validator in code that gave no code of its own.
+        /// A validator in code reported a violation without a code.
         public static let custom = Code(1550)
-        /// Another object has values that must be unique.
+        /// Another object has the values of a unique property or index.
         public static let notUnique = Code(1551)
         /// A `ValidationError` with several violations.
         public static let several = Code(1560)
@@ -41,7 +41,7 @@ public struct Violation: Sendable, Hashable, Codable {
         public static let tooLate = Code(1630)
         /// A date is before its bound.
         public static let tooEarly = Code(1640)
-        /// A date is none: its number is not a number.
+        /// A date is invalid: its number is NaN.
         public static let invalidDate = Code(1650)
         /// A string or data is longer than allowed.
         public static let tooLong = Code(1660)
@@ -49,7 +49,7 @@ public struct Violation: Sendable, Hashable, Codable {
         public static let tooShort = Code(1670)
         /// Text does not match its pattern.
         public static let wrongPattern = Code(1680)
-        /// An object of one context was used with another.
+        /// An object of one context was used in another.
         public static let foreignObject = Code(1)
         /// A deleted object was edited.
         public static let deletedObjectEdited = Code(2)
@@ -59,50 +59,48 @@ public struct Violation: Sendable, Hashable, Codable {
         public static let editedDuringCommit = Code(4)
         /// `didFetch` edited an object.
         public static let editedDuringFetch = Code(5)
-        /// A value has no stored form: it could not be encoded, or not be read back.
+        /// A value has no stored form: it could not be encoded, or could not be decoded again.
         public static let unstorable = Code(6)
-        /// A value is none of those that are allowed.
+        /// A value is not one of the allowed values.
         public static let notOneOf = Code(7)
-        /// An object of a protected model would be deleted without having been confirmed.
+        /// An object of a protected model would be deleted without confirmation.
         public static let unconfirmedDeletion = Code(8)
     }
 
-    /// What kind of thing is wrong.
+    /// The kind of the violation.
     public let code: Code
-    /// What was about to happen to the object; nil when an edit was refused, or a value is checked
-    /// by itself.
+    /// The operation on the object; nil when an edit was refused, or a value is checked by itself.
     public let operation: ChangeKind?
     /// The entity of the object.
     public let entity: String
-    /// The object; nil when a value is checked that belongs to none yet.
+    /// The id of the object; nil when a value is checked that belongs to none yet.
     public let object: ObjectID?
-    /// The property; nil when the object as a whole is meant.
+    /// The name of the property; nil when the violation concerns the object as a whole.
     public let property: String?
-    /// The value that is not valid; nil when the object as a whole is meant, and when it was
+    /// The invalid value; nil when the violation concerns the object as a whole, and when it was
     /// redacted.
     public let value: Value?
-    /// The rule that was broken, as it is declared, ".length(1...25)"; of a chain the name of the
-    /// link; nil for validators in code and misuse.
+    /// The broken rule as it is declared, such as ".length(1...25)"; for a chain the name of the
+    /// link; nil for validators in code and for misuse.
     public let rule: String?
-    /// What is wrong, as a sentence without a full stop, in the language of the store's
-    /// configuration.
+    /// The problem as a sentence without a full stop, in the language of the store's configuration.
     ///
-    /// It shows no values.
+    /// It contains no values.
     public let message: String
-    /// Why that is wrong, as a validator has said it; nil when it has not.
+    /// The reason that a validator has reported; nil when it has reported none.
     public let failureReason: String?
-    /// The other object, where two are at odds: of values that must be unique, the one that has
-    /// them; of a deletion that is denied, the first that stands in its way.
+    /// The other object involved: for a unique value, the object that has it; for a denied
+    /// deletion, the first object that prevents it.
     public var other: ObjectID? { others.first }
-    /// The other objects, where several are at odds with this one: at most 100 of those that stand
-    /// in the way of a deletion.
+    /// The other objects involved: for a denied deletion, at most 100 of the objects that prevent
+    /// it.
     public let others: [ObjectID]
 
-    /// Orders the violations of an object: properties in the order of their declaration, then the
+    /// The order of an object's violations: properties in the order of their declaration, then the
     /// object itself.
     package let slot: Int
-    /// Orders the violations of a property: rules in the order of their declaration, then unique
-    /// values, validators, chains.
+    /// The order of a property's violations: rules in the order of their declaration, then unique
+    /// values, validators and chains.
     package let ruleIndex: Int
     package let sentence: Sentence
 
@@ -129,12 +127,12 @@ public struct Violation: Sendable, Hashable, Codable {
         }
     }
 
-    /// The message in another language.
+    /// Returns the message in another language.
     public func message(in messages: MessageTable) -> String {
         messages.text(sentence, entity: entity, property: property)
     }
 
-    /// The same without the value, for logs and for those who may not see it.
+    /// The violation without its value, for logs and for readers who must not see it.
     public var redacted: Violation { Violation(redacting: self) }
 
     private init(redacting other: Violation) {
@@ -153,8 +151,8 @@ public struct Violation: Sendable, Hashable, Codable {
         sentence = other.sentence
     }
 
-    /// The total order in which violations are reported: by operation (deletions, insertions,
-    /// updates), entity, object, property, rule, then as they were found.
+    /// Returns whether one violation comes before another in reports: by operation (deletions,
+    /// insertions, updates), entity, object, property and rule.
     package static func precedes(_ one: Violation, _ other: Violation) -> Bool {
         if one.operation != other.operation { return one.operationOrder < other.operationOrder }
         if one.entity != other.entity { return one.entity < other.entity }
@@ -163,7 +161,7 @@ public struct Violation: Sendable, Hashable, Codable {
         return one.ruleIndex < other.ruleIndex
     }
 
-    /// That of Core Data's validation.
+    /// The order of operations in Core Data's validation.
     private var operationOrder: Int {
         switch operation {
         case nil: 0
@@ -180,9 +178,9 @@ extension Violation: CustomStringConvertible {
 }
 
 extension Array where Element == Violation {
-    /// The violations in their total order.
+    /// Returns the violations in their total order.
     ///
-    /// Those of one rule keep the order in which they were found.
+    /// Violations of one rule keep the order in which they were found.
     package func inTotalOrder() -> [Violation] {
         enumerated().sorted { one, other in
             if Violation.precedes(one.element, other.element) { return true }
@@ -193,9 +191,10 @@ extension Array where Element == Violation {
 }
 
 extension Schema {
-    /// What is reported of the objects that a change set gives values that others have.
+    /// Returns the violations for objects to which a change set gives values that other objects
+    /// have.
     ///
-    /// `operation` tells what happens to an object, `value` what it is given in a slot.
+    /// `operation` returns the operation on an object, `value` its new value in a slot.
     package func violations(
         _ conflicts: [UniquenessConflict], _ messages: MessageTable,
         operation: (ObjectKey) -> ChangeKind? = { _ in nil },
@@ -220,7 +219,7 @@ extension Schema {
 }
 
 extension Violation {
-    /// A deletion of an object of a protected model that nobody has confirmed.
+    /// Returns the violation for the unconfirmed deletion of an object of a protected model.
     package static func unconfirmedDeletion(
         of object: ObjectID, _ entity: Entity, _ messages: MessageTable
     ) -> Violation {
@@ -231,7 +230,7 @@ extension Violation {
             messages: messages)
     }
 
-    /// Behind all rules of a property.
+    /// The position of unique values after all rules of a property.
     fileprivate static let uniqueRuleIndex = 256
     package static let validatorRuleIndex = 257
     static let chainRuleIndex = 258
