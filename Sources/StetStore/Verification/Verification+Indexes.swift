@@ -50,7 +50,7 @@ extension Verification {
         return "\(entity.name) \(index.index.description(in: entity))"
     }
 
-    /// What an entry is that no object should have.
+    /// Returns a sentence about an entry that no object should have.
     private func problem(ofEntry key: UnsafeRawBufferPointer) -> String {
         guard let entry = try? IndexKey(key), let index = file.schema.index(numbered: entry.number)
         else { return "An entry of the indexes is malformed." }

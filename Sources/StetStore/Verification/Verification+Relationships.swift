@@ -1,7 +1,7 @@
 // What relationships promise beyond references that are not broken.
 
 extension Verification {
-    /// The numbers of members lie within their bounds.
+    /// Checks that the numbers of members are within their bounds.
     mutating func compareRelationships() throws {
         for counted in file.schema.countedRelationships { try compareCounts(counted) }
     }
@@ -30,7 +30,7 @@ extension Verification {
         }
     }
 
-    /// Calls `body` with each object of an entity and what it refers to in a slot.
+    /// Calls `body` with each object of an entity and the target of its reference in a slot.
     private func forEachReference(
         ofEntity number: EntityNumber, _ slot: Slot, _ body: (ObjectID, ObjectID?) -> Void
     ) throws {

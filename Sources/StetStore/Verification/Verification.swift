@@ -1,27 +1,27 @@
 import StetLMDB
 
-/// What `verify` found: whether the state of a store equals its journal.
+/// The result of `verify`: whether the state of a store equals its journal.
 public struct VerificationReport: Sendable, Hashable {
-    /// The last commit that was looked at.
+    /// The last commit that was checked.
     public internal(set) var revision = Revision.zero
-    /// The commits, changes, objects and references that were compared.
+    /// The number of commits that were checked.
     public internal(set) var commitCount = 0
-    /// The changes that were folded.
+    /// The number of changes that were folded.
     public internal(set) var changeCount = 0
-    /// The objects that exist.
+    /// The number of existing objects.
     public internal(set) var objectCount = 0
-    /// The references between them.
+    /// The number of references between them.
     public internal(set) var referenceCount = 0
-    /// The links between them.
+    /// The number of links between them.
     public internal(set) var linkCount = 0
-    /// The entries of indexes.
+    /// The number of index entries.
     public internal(set) var indexEntryCount = 0
-    /// Each thing that is wrong, as a sentence; at most 100.
+    /// The problems, each as a sentence; at most 100.
     public internal(set) var problems: [String] = []
     /// The hash of the last commit, in hexadecimal digits.
     public internal(set) var hash = ""
 
-    /// True when nothing is wrong.
+    /// True when there are no problems.
     public var isClean: Bool { problems.isEmpty }
 
     static let problemLimit = 100
@@ -47,9 +47,8 @@ extension StoreFile {
     /// Rebuilds the state from the journal alone and compares it with what is stored: hashes and
     /// digests, records byte for byte, lists of members, indexes, the head.
     ///
-    /// - Complexity: O(journal) time; memory for the bodies of all objects.
-    /// - Throws: `StoreError` when the store cannot be read at all; damage that was found is in the
-    ///   report.
+    /// - Complexity: O(journal) in time, O(bodies of all objects) in memory.
+    /// - Throws: `StoreError` when the store cannot be read at all; the report contains any damage.
     package func verify() throws -> VerificationReport {
         try StoreError.wrapping(path: path) {
             try environment.read { transaction in
@@ -64,35 +63,35 @@ extension StoreFile {
     }
 }
 
-/// The fold of a journal, and its comparison with the projection.
+/// Folds a journal and compares the result with the projection.
 ///
-/// Shares only decoders with the path that commits.
+/// It shares only decoders with the code that commits.
 struct Verification: ~Copyable {
     let file: StoreFile
     let transaction: ReadTransaction
     var report = VerificationReport()
     var states: [[ObjectID: State]]
-    /// What the journal says of links.
+    /// The states of links according to the journal.
     var links: [LinkKey: LinkState] = [:]
-    /// The schemas up to that of the entry that is being folded.
+    /// The schemas up to the one of the entry that is being folded.
     private(set) var era: SchemaHistory
     var stacks: [UndoOwner: UndoHeads] = [:]
-    /// Where the journal begins; nil when it is whole.
+    /// The beginning of the journal; nil when it is complete.
     let floor: JournalFloor?
-    /// Of the state that records and links lead back to.
+    /// The digest of the state that is reached by walking back from records and links.
     var reachedDigest = StateDigest()
     private var chunkCount = 0
-    /// The changes of entities that are not removed.
+    /// The number of changes of entities that are not removed.
     private(set) var presentChangeCount = 0
-    /// The changes of links that are not removed.
+    /// The number of changes of links that are not removed.
     private(set) var presentLinkChangeCount = 0
 
-    /// What the journal says of one object.
+    /// The state of one object according to the journal.
     struct State {
         var revision: Revision
-        /// nil when it was deleted.
+        /// The body; nil when the object was deleted.
         var body: [UInt8]?
-        /// That the body was written with.
+        /// The revision of the schema with which the body was written.
         var schemaRevision: Int
     }
 
@@ -209,7 +208,7 @@ struct Verification: ~Copyable {
         try foldStacks(commit)
     }
 
-    /// Goes on with the schema that a migration leads to; a step in code keeps the schema.
+    /// Continues with the schema of a migration; a step in code keeps the schema.
     private mutating func foldMigration(_ commit: Commit) throws {
         guard let bytes = commit.migration else { return }
         let migration = try bytes.withUnsafeBytes { try Migration(decoding: $0) }
@@ -254,7 +253,7 @@ struct Verification: ~Copyable {
             revision: revision, body: body, schemaRevision: era.current.revision)
     }
 
-    /// The body of an object in the last of some schemas; nil when it was deleted.
+    /// Returns the body of an object in the last of some schemas; nil when it was deleted.
     func values(
         of state: State, _ entity: EntityNumber, _ schemas: SchemaHistory
     ) throws -> [UInt8]? {
@@ -263,7 +262,7 @@ struct Verification: ~Copyable {
         }
     }
 
-    /// The old values that an update names must be those that the object had.
+    /// Checks that the old values of an update are those that the object had.
     private mutating func compareBefore(
         _ change: JournalChange, _ before: [UInt8], _ entity: Entity, _ revision: Revision
     ) throws {
@@ -279,7 +278,7 @@ struct Verification: ~Copyable {
         }
     }
 
-    /// Nothing may stand in the journal but the chunks of its entries.
+    /// Checks that the journal contains nothing but the chunks of its entries.
     private mutating func compareJournalExtent() throws {
         let count = try transaction.count(of: file.journal.table)
         if count != chunkCount {
@@ -323,8 +322,8 @@ struct Verification: ~Copyable {
         for id in remaining.keys.sorted() { note("The record of \(name) \(id) is missing.") }
     }
 
-    /// A record has the schema of the object's last change, or a later one that it was brought to
-    /// by a copy.
+    /// Returns a problem unless a record has the schema of the object's last change, or a later one
+    /// to which a copy has converted it.
     private func schemaProblem(of header: RecordHeader, _ expected: State?) throws -> String? {
         let found = Int(header.schemaRevision)
         guard let expected, (expected.schemaRevision...file.schema.revision).contains(found),
@@ -333,7 +332,7 @@ struct Verification: ~Copyable {
         return nil
     }
 
-    /// The body that a record must have, in the schema that it names.
+    /// Returns the body that a record must have, in the schema that it names.
     private func bytes(
         _ expected: State, _ entity: EntityNumber, _ header: RecordHeader
     ) throws -> [UInt8] {
