@@ -1,7 +1,7 @@
 import Glibc
 import StetLMDB
 
-/// A file that gets its name only when it is complete, and that only its owner can read and write.
+/// A file that gets its name only after it is complete, and that only its owner can read and write.
 ///
 /// It is written under another name, `PATH.new-ID`. If the process is killed, the next `NewFile` at
 /// the same path removes the remains.
@@ -12,7 +12,7 @@ package final class NewFile {
 
     /// Creates a file for `path`, which must not exist.
     ///
-    /// - Throws: `StoreError` (`.alreadyExists`), and those of the file system.
+    /// - Throws: `StoreError` (`.alreadyExists`), and errors of the file system.
     package init(at path: String) throws {
         try StorePlace.checkName(path)
         var status = stat()
@@ -38,7 +38,7 @@ package final class NewFile {
 
     /// Syncs the file and gives it its name.
     ///
-    /// - Throws: `StoreError` (`.alreadyExists`), and those of the file system.
+    /// - Throws: `StoreError` (`.alreadyExists`), and errors of the file system.
     package func publish() throws {
         guard fsync(descriptor) == 0 else {
             throw StoreError(LMDBError(.create, code: errno, path: draft.target))

@@ -2,11 +2,12 @@ import Glibc
 import StetLMDB
 
 extension StoreCreation {
-    /// Makes a new store with the contents of another one, so that it is there whole or not at all.
+    /// Creates a new store with the contents of another one, so that it exists complete or not at
+    /// all.
     ///
-    /// The bytes of the file are copied without opening it: a seed may lie where nobody can write.
-    /// What somebody writes to it meanwhile is met as damage, because every page is looked at and
-    /// the copy verified before it gets its name.
+    /// The bytes of the file are copied without opening it: a seed may be in a read-only place.
+    /// Concurrent writes to the seed are found as damage, because every page is inspected and the
+    /// copy is verified before it gets its name.
     static func seed(_ path: String, from seed: String, _ declared: DeclaredModels) throws {
         let draft = try Draft(of: path)
         defer { draft.remove() }

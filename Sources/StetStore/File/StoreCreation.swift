@@ -1,14 +1,14 @@
 import Glibc
 import StetLMDB
 
-/// Makes the file of a new store so that it is there whole or not at all, whatever happens
-/// meanwhile.
+/// Creates the file of a new store so that it exists complete or not at all, whatever happens.
 ///
-/// LMDB writes the first pages of a file without a sync: a power cut there leaves a file that
-/// nobody can open. So the store is made under another name, and given its own name when it is on
-/// the disk.
+/// LMDB writes the first pages of a file without a sync: a power cut at that time leaves a file
+/// that cannot be opened. The store is therefore created under another name, and renamed after it
+/// is on the disk.
 ///
-/// A process that is killed here leaves a small file `PATH.new-ID`, which the next one removes.
+/// A process that is killed here leaves a small file `PATH.new-ID`, which the next creation
+/// removes.
 enum StoreCreation {
     static func create(
         at path: String, _ schema: Schema, _ configuration: Environment.Configuration
@@ -24,7 +24,8 @@ enum StoreCreation {
         try publishUnlessThere(draft)
     }
 
-    /// Of two creators one wins, and the other opens what is there.
+    /// Publishes a draft unless the store exists: of two creators one wins, and the other opens its
+    /// file.
     static func publishUnlessThere(_ draft: Draft) throws {
         do {
             try draft.publish()

@@ -4,37 +4,39 @@ import FoundationEssentials
 import StetLMDB
 
 extension StoreFile {
-    /// How a store is opened.
+    /// The options for opening a store.
     package struct Configuration: Sendable {
-        /// Bytes of address space for the map.
+        /// The number of bytes of address space for the map.
         package var mapByteCount = usualMapByteCount
-        /// Bytes of the map at first; nil means all of `mapByteCount`.
+        /// The initial number of bytes of the map; nil means all of `mapByteCount`.
         package var initialMapByteCount: Int?
-        /// Reads that may be open at once, over all processes.
+        /// The number of reads that may be open at once, over all processes.
         package var readerCount = 510
-        /// Lets a directory that all may write to and a file system without reliable locks pass.
+        /// Whether a directory that all may write to, and a file system without reliable locks, are
+        /// allowed.
         package var allowsUnsafePlace = false
-        /// Walks all pages of the file before any of them is used.
+        /// Whether all pages of the file are inspected before any of them is used.
         package var inspectsPages = false
 
-        /// Which commits stay in the journal.
+        /// The commits that stay in the journal.
         package var retention = Retention.forever
 
-        /// Where the ages of readers are taken from: any monotonic clock.
+        /// The monotonic clock for the ages of readers.
         package var uptime = systemUptime
-        /// Is told what a migration does, how many objects are done, and of how many.
+        /// Receives the current work of a migration, the number of objects that are done, and their
+        /// total.
         package var progress: (@Sendable (String, Int, Int) throws -> Void)?
-        /// Makes each commit one of a migration's.
+        /// True when each commit is part of a migration.
         package var isMigration = false
-        /// Where a migration takes its time from: seconds since 2001.
+        /// The clock for migrations: seconds since 2001.
         package var time: @Sendable () -> Double = { Date().timeIntervalSinceReferenceDate }
 
-        /// Where the store's metrics go.
+        /// The factory of the store's metrics.
         package var metricsFactory: any MetricsFactory = MetricsSystem.factory
-        /// Where the store's log goes.
+        /// The logger of the store.
         package var logger = Logger(label: "stet")
 
-        /// The usual configuration.
+        /// Creates the default configuration.
         package init() {}
 
         func ofEnvironment(entityCount: Int) -> Environment.Configuration {

@@ -1,44 +1,44 @@
 import Glibc
 import StetLMDB
 
-/// A copy of a store, made while others use it.
+/// The result of copying a store while others use it.
 package struct StoreCopy: Hashable, Sendable {
-    /// What the copy's own verification found; nothing wrong.
+    /// The report of the copy's own verification, which found nothing wrong.
     package let report: VerificationReport
-    /// Bytes of its file.
+    /// The number of bytes of its file.
     package let byteCount: Int
 
-    /// How far a copy is.
+    /// The progress of a copy.
     package struct Progress: Hashable, Sendable {
-        /// Bytes that are written.
+        /// The number of bytes that were written.
         package let byteCount: Int
-        /// About how many there will be: others may be writing to the store.
+        /// The approximate total, because others may be writing to the store.
         package let expectedByteCount: Int
     }
 }
 
 extension StoreFile {
-    /// Makes a copy of the last commit's state at `path`, in a file that is not there yet.
+    /// Copies the state of the last commit to a new file at `path`.
     ///
-    /// The copy has the store's id, schema and whole journal, and nothing but what is in use: each
-    /// entry of each table is written anew into an empty file. It has no free pages, and nothing of
-    /// what was trimmed, redacted, deleted and trimmed, or removed by a migration, nor the authors
-    /// of trimmed commits.
+    /// The copy has the store's id, schema and whole journal, and only data in use: each entry of
+    /// each table is written anew into an empty file. It has no free pages, and no bytes of
+    /// anything that was trimmed, redacted, deleted and trimmed, or removed by a migration, nor of
+    /// the authors of trimmed commits.
     ///
-    /// It is written under another name (`PATH.new-ID`; what a process that is killed here leaves
-    /// is removed by the next copy to the same path), synced, verified, and only then given its
-    /// own, so that there never is half a copy. Its place is not judged: who opens it there does.
+    /// It is written under another name (`PATH.new-ID`; the next copy to the same path removes what
+    /// a killed process leaves), synced, verified, and only then renamed, so that a partial copy
+    /// never exists. Its place is not checked before the copy is opened.
     ///
     /// A read is open while the entries are copied, not while the copy is verified.
     ///
     /// - Parameters:
     ///   - path: The path of the copy.
     ///   - progress: A closure that is called after each piece that was written.
-    /// - Returns: What the verification of the copy found, and its size.
+    /// - Returns: The verification report of the copy, and its size.
     /// - Throws: `StoreError`: `.alreadyExists`, `.damaged` when the copy does not verify, and
-    ///   those of the file system.
-    /// - Complexity: O(bytes in use), twice on the disk for a while, in bounded memory but for the
-    ///   verification.
+    ///   errors of the file system.
+    /// - Complexity: O(bytes in use), which are on the disk twice for a while; memory is bounded
+    ///   except for the verification.
     package func copy(
         to path: String, progress: (StoreCopy.Progress) -> Void = { _ in }
     ) throws -> StoreCopy {
@@ -61,11 +61,11 @@ extension StoreFile {
     }
 }
 
-/// Writes copies of a store, under names that are not theirs yet.
+/// Writes copies of a store under temporary names.
 struct StoreCopier {
     let file: StoreFile
 
-    /// Writes and verifies a copy that has no name of its own yet; errors name the original.
+    /// Writes and verifies a copy that has a temporary name; errors name the original.
     func fill(
         _ draft: Draft, of original: StoreFile, _ progress: (StoreCopy.Progress) -> Void
     ) throws -> StoreCopy {
@@ -77,7 +77,8 @@ struct StoreCopier {
             report: try Self.verify(copy: draft.path, of: original), byteCount: byteCount)
     }
 
-    /// Errors of the file system that concern the copy name it as the caller did.
+    /// Runs `body`, changing errors of the file system that concern the copy to name the caller's
+    /// path.
     static func naming<Result>(_ path: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -92,7 +93,8 @@ struct StoreCopier {
             advice: "Give a name that is not taken; nothing was changed.")
     }
 
-    /// A lock file that is there would be shared with whoever uses the file that it belonged to.
+    /// Refuses the path of an existing file or lock file: a lock file would be shared with the
+    /// users of the file that it belonged to.
     static func refuseUsed(_ path: String) throws {
         try StorePlace.checkName(path)
         var status = stat()

@@ -1,9 +1,9 @@
 import Glibc
 import StetLMDB
 
-/// What is looked at before LMDB maps a file.
+/// The checks before LMDB maps a file.
 extension StoreFile {
-    /// Refuses a file that is shorter than it says: it would end the process.
+    /// Refuses a file that is shorter than it states: LMDB would end the process.
     static func refuseUnusable(_ path: String) throws {
         let inspection = try FileInspection.inspect(path: path, walkingPages: false)
         if inspection.isEmptyFile {
@@ -14,18 +14,18 @@ extension StoreFile {
         try refuseDamaged(inspection, path)
     }
 
-    /// Refuses a file with damage, and names the first.
+    /// Refuses a damaged file, and names the first damage.
     static func refuseDamaged(_ inspection: FileInspection, _ path: String) throws {
         if let damage = inspection.damages.first {
             throw StoreError.damaged("\(damage)", path: path)
         }
     }
 
-    /// Refuses a file that is no store, or none for the declared models, before LMDB makes a lock
-    /// file beside it.
+    /// Refuses a file that is not a store, or not one for the declared models, before LMDB creates
+    /// a lock file beside it.
     ///
-    /// Beside a lock file nothing would be made, and what is read without a lock would not be
-    /// reliable: then it is left to `connect`.
+    /// If a lock file exists, none would be created, and reading without a lock would not be
+    /// reliable: then `connect` checks instead.
     static func refuseForeign(_ place: StorePlace, _ declared: DeclaredModels?) throws {
         guard place.lockFile == nil else { return }
         do {
@@ -43,7 +43,7 @@ extension StoreFile {
         }
     }
 
-    /// Refuses models that the store cannot be brought to by itself.
+    /// Refuses models to which the store cannot be migrated without code.
     static func refuseMismatch(_ comparison: SchemaComparison, _ path: String) throws {
         guard comparison.problems.isEmpty else {
             throw StoreError(
@@ -55,7 +55,7 @@ extension StoreFile {
         }
     }
 
-    /// Refuses models other than those that this process has the store open with.
+    /// Refuses models other than those with which this process has the store open.
     static func refuseOthers(_ file: StoreFile, _ declared: DeclaredModels) throws {
         let comparison = try declared.comparison(with: file.schema)
         let differences = comparison.problems + comparison.steps

@@ -4,7 +4,7 @@ extension StoreFile {
     /// Opens the store at `path` with the schema that is stored in it: for tools, which have no
     /// models.
     ///
-    /// A file that is not there is not made.
+    /// A missing file is not created.
     ///
     /// - Throws: `StoreError`: `.notFound` for a missing file.
     package static func open(
@@ -34,7 +34,8 @@ extension StoreFile {
 }
 
 extension StoreTables {
-    /// A schema that was damaged may be another one, and opening the store would migrate it.
+    /// Decodes a stored schema and compares it with its checksum: a damaged one could be read as
+    /// another schema, to which opening would migrate the store.
     static func decode(
         schema value: UnsafeRawBufferPointer, _ checksum: UnsafeRawBufferPointer?
     ) throws -> Schema {

@@ -5,17 +5,17 @@ import Synchronization
 
 /// A store that is open in this process: its LMDB environment, its tables and its schema.
 ///
-/// All who open the same file share one.
+/// Everyone who opens the same file shares one.
 ///
-/// State: constant after `open`, but for the feed, which guards itself.
+/// State: constant after `open`, except for the feed, which guards itself.
 package final class StoreFile: Sendable {
     package let environment: Environment
     package let schema: Schema
     /// The schemas that the store has had.
     package let history: SchemaHistory
-    /// The revision of the schema, as it stands in each record.
+    /// The revision of the schema, in the width of a record's header.
     let recordRevision: UInt16
-    /// That of the commits made here.
+    /// The cause of the commits that are made here.
     let cause: Cause
     package let storeID: ObjectID
     package let feed: CommitFeed
@@ -23,19 +23,19 @@ package final class StoreFile: Sendable {
     let writer: WriterThread
     let metrics: StoreMetrics
     let logger: Logger
-    /// Which commits stay in the journal.
+    /// The commits that stay in the journal.
     let retention: Retention
-    /// Seconds since 2001.
+    /// The clock: seconds since 2001.
     let time: @Sendable () -> Double
-    /// LMDB's number of the last commit whose schema was compared with this one's.
+    /// LMDB's number of the last commit whose schema revision was compared with this one.
     private let checkedTransaction = Atomic(-1)
-    /// The last commit whose head was read, by LMDB's number, and that head.
+    /// The last head that was read, with LMDB's number of its commit.
     private let checkedHead = Monitor((transaction: -1, head: Head()))
-    /// The commit after the last pause that the log was told of; 0 for none.
+    /// The commit after the last pause that was logged; 0 for none.
     let lastUncountedPause = Atomic<UInt64>(0)
     package let savesUnderWay = SavesUnderWay()
     let journal: Journal
-    /// What the journal comes to.
+    /// The tables that are derived from the journal.
     package let projection: Projection
 
     package var path: String { environment.path }
@@ -61,7 +61,8 @@ package final class StoreFile: Sendable {
         writer.serve(self)
     }
 
-    /// The environment is not closed here: somebody may be opening the file at this moment.
+    /// Ends writing; the environment is not closed here, because somebody may be opening the file
+    /// at this moment.
     deinit { endWriting() }
 
     /// Opens the store at `path` for a schema; creates it, or copies the `seed`, when there is no
@@ -108,7 +109,7 @@ package final class StoreFile: Sendable {
         }
     }
 
-    /// Begins the migration of an environment that no store is open in.
+    /// Begins the migration of an environment in which no store is open yet.
     private static func prepare(
         _ environment: Environment, _ declared: DeclaredModels, _ configuration: Configuration
     ) throws {
@@ -116,7 +117,7 @@ package final class StoreFile: Sendable {
         try SchemaUpdate(environment, declared, configuration).prepare()
     }
 
-    /// Makes the store of an environment; without declared models it has the schema that is stored.
+    /// Creates the store of an environment; without declared models it has the stored schema.
     static func connect(
         _ environment: Environment, _ declared: DeclaredModels?, _ configuration: Configuration
     ) throws -> StoreFile {
@@ -133,8 +134,8 @@ package final class StoreFile: Sendable {
             head: head, configuration)
     }
 
-    /// Ends the store: commits what waits for the writer, then lets observers end; later calls
-    /// throw `storeClosed`.
+    /// Closes the store: commits the writer's queue, then ends observers; later calls throw
+    /// `.storeClosed`.
     package func close() {
         endWriting()
         environment.close()
@@ -150,26 +151,26 @@ package final class StoreFile: Sendable {
 
     package var isClosed: Bool { environment.isClosed }
 
-    /// True from the beginning of `close()`: what waits for the writer is still committed.
+    /// True from the beginning of `close()`; the writer's queue is still committed.
     package var isClosing: Bool { writer.isEnding }
 
-    /// Lets the writer thread look after the store now.
+    /// Lets the writer thread perform its duties now.
     package func attend() { try? writer.attend() }
 
-    /// How often the writer thread has looked after the store.
+    /// The number of times that the writer thread has performed its duties.
     package var idleRoundCount: Int { writer.roundCount }
 
-    /// The change sets that wait for the writer, those that it is committing left out.
+    /// The number of change sets that wait for the writer, without those being committed.
     package var waitingCount: Int { writer.queueCount }
 
-    /// Counts a save that came to nothing, for the metrics.
+    /// Counts a save that was refused, for the metrics.
     package func countRefusedSave(_ code: String) {
         metrics.countRefused(code)
     }
 
     /// Runs `body` on a consistent view of the last commit.
     ///
-    /// - Throws: `StoreError`, and whatever `body` throws.
+    /// - Throws: `StoreError`, and the error of `body`.
     @_semantics("optimize.sil.specialize.generic.never")  // Swift 6.3.1 crashes where it does.
     package func read<Result>(
         _ body: (borrowing StoreReader) throws -> Result
@@ -183,17 +184,17 @@ package final class StoreFile: Sendable {
         }
     }
 
-    /// The last commit.
+    /// Returns the last commit.
     ///
     /// - Throws: `StoreError`.
-    /// - Complexity: a read after each commit; without a transaction where it is known.
+    /// - Complexity: one read after each commit; otherwise O(1), without a transaction.
     package func head() throws -> Head {
         let last = try StoreError.wrapping(path: path) { try environment.lastTransaction() }
         let known = checkedHead.withLock { $0.transaction == last ? $0.head : nil }
         return try known ?? read { try $0.head() }
     }
 
-    /// Refuses to read what a process with a later schema has written; asked once per commit.
+    /// Refuses to read a commit of a process with a later schema; checked once per commit.
     private func checkSchema(_ transaction: borrowing ReadTransaction) throws {
         let number = transaction.number
         if checkedTransaction.load(ordering: .relaxed) == number { return }
@@ -211,7 +212,7 @@ struct StoreTables {
     let journal: Journal
     let projection: Projection
 
-    /// Tables other than those of records, with some to spare for later formats.
+    /// The number of tables other than those of records, with some spare for later formats.
     static let fixedCount = 8
     static let indexesName = "indexes"
     private static let identityKey: StaticString = "stet"
@@ -222,7 +223,7 @@ struct StoreTables {
 
     static func recordsName(_ entity: EntityNumber) -> String { "records.\(entity)" }
 
-    /// The store's id.
+    /// Returns the store's id.
     static func identity(in transaction: borrowing ReadTransaction) throws -> ObjectID {
         let path = transaction.environment.path
         guard let value = try transaction.get(identityKey, in: .unnamed) else {
@@ -231,7 +232,8 @@ struct StoreTables {
         return try identity(decoding: value, path)
     }
 
-    /// Refuses what is not a store by what `read` gives for a key of the unnamed table.
+    /// Refuses a file that is not a store, according to the values that `read` returns for keys of
+    /// the unnamed table.
     static func checkIdentity(_ path: String, _ read: (String) throws -> [UInt8]?) throws {
         guard let value = try read("\(identityKey)") else { throw notAStore(path) }
         _ = try value.withUnsafeBytes { try identity(decoding: $0, path) }
@@ -283,7 +285,7 @@ struct StoreTables {
         }
     }
 
-    /// Makes the store another one than any that there is.
+    /// Gives the store a new id.
     static func putNewIdentity(in transaction: borrowing WriteTransaction) throws {
         var buffer = ByteBuffer(capacity: 32)
         buffer.append(magic)
@@ -311,7 +313,7 @@ struct StoreTables {
             schema: value, try transaction.get(schemaChecksumKey, in: .unnamed))
     }
 
-    /// The schema, from what `read` gives for a key of the unnamed table.
+    /// Decodes the schema from the values that `read` returns for keys of the unnamed table.
     static func schema(_ read: (String) throws -> [UInt8]?) throws -> Schema {
         guard let value = try read("\(schemaKey)") else {
             throw DecodingFailure("its schema is missing")
@@ -340,7 +342,7 @@ struct StoreTables {
 }
 
 extension ReadTransaction {
-    /// The value of a key of text.
+    /// Returns the value of a text key.
     func get(_ key: StaticString, in table: Table) throws -> UnsafeRawBufferPointer? {
         try get(key.bytes, in: table)
     }

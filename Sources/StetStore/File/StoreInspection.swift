@@ -1,34 +1,33 @@
 import StetLMDB
 
-/// What a store's file looks like from outside, without being opened: sizes, and damage to its
-/// pages.
+/// The result of inspecting a store's file without opening it: sizes, and damage to its pages.
 ///
-/// A damaged page can end a process that opens the store, because LMDB has no checksums of its own;
-/// looking first is safe. What stands in the values is for `verify` to judge.
+/// A damaged page can end a process that opens the store, because LMDB has no checksums; inspecting
+/// it first is safe. The values themselves are checked by `verify`.
 public struct StoreInspection: Sendable, Hashable {
-    /// Bytes of the file.
+    /// The number of bytes of the file.
     public let fileByteCount: Int
-    /// Bytes of a page.
+    /// The number of bytes of a page.
     public let pageByteCount: Int
-    /// Pages in use.
+    /// The number of pages in use.
     public let usedPageCount: Int
-    /// Pages that are free to be used again.
+    /// The number of free pages, which can be reused.
     public let freePageCount: Int
-    /// Each damage as a sentence that names the page; at most 100, empty for a healthy file.
+    /// The damages, each as a sentence that names the page; at most 100, empty for a healthy file.
     public let damages: [String]
 
-    /// True when there is damage.
+    /// True when the file has any damage.
     public var isDamaged: Bool { !damages.isEmpty }
 
-    /// Looks at the file at `path` page by page.
+    /// Inspects the file at `path` page by page.
     ///
-    /// Nobody may write to it meanwhile.
+    /// The file must not be written to during the inspection.
     ///
-    /// - Parameter path: of a store's file; a symbolic link is refused.
-    /// - Returns: what was found, damage included.
+    /// - Parameter path: the path of a store's file; a symbolic link is refused.
+    /// - Returns: the result, including any damage.
     /// - Throws: `StoreError`: `.notAStore` for a file of another kind, `.newerFormat`,
     ///   `.invalidPath`, `.notFound`, `.noPermission`, `.inputOutput`.
-    /// - Complexity: O(pages) time, one bit per page of memory.
+    /// - Complexity: O(pages) in time, one bit of memory per page.
     public static func inspect(_ path: String) throws -> StoreInspection {
         try StoreError.wrapping(path: path) {
             try StorePlace.checkName(path)

@@ -55,14 +55,14 @@ struct StoreMetrics: Sendable {
         mapBytes = gauge("stet.map.bytes")
     }
 
-    /// Counts a save that came to nothing.
+    /// Counts a save that was refused.
     func countRefused(_ code: String) {
         Counter(
             label: "stet.save.refused", dimensions: dimensions + [("code", code)], factory: factory
         ).increment()
     }
 
-    /// Tells what the store holds now.
+    /// Records the current sizes and readers of the store.
     func record(_ statistics: StoreStatistics) {
         let age = statistics.readers.first?.age ?? .zero
         oldestReaderAge.record(age.seconds)

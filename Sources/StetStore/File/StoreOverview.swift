@@ -1,31 +1,33 @@
 import StetLMDB
 
-/// What can be told of a store without reading its values: sizes, the last commit, who reads.
+/// The facts about a store that can be found without reading its values: sizes, the last commit,
+/// the readers.
 package struct StoreOverview: Hashable, Sendable {
-    /// A read of another process that is open.
+    /// An open read of another process.
     package struct Reader: Hashable, Sendable {
         package let processID: Int32
-        /// Transactions that were committed since it began: their freed pages wait for its end.
+        /// The number of transactions that were committed since it began, whose freed pages wait
+        /// for its end.
         package let transactionsBehind: Int
     }
 
     package let storeID: ObjectID
     package let schema: Schema
-    /// The number of records of each entity, those of deleted objects included.
+    /// The number of records of each entity, including those of deleted objects.
     package let recordCounts: [Int]
     package let revision: Revision
-    /// Seconds since 2001; minus infinity before the first commit.
+    /// The time in seconds since 2001; minus infinity before the first commit.
     package let time: Double
     /// The hash of the last commit, in hexadecimal digits.
     package let hash: String
-    /// Bytes of the file that have ever been used.
+    /// The number of bytes of the file that have ever been used.
     package let usedByteCount: Int
-    /// Those of them that are free to be used again, now or when the oldest read ends.
+    /// The number of these bytes that can be reused, now or when the oldest read ends.
     package let freeByteCount: Int
     package let journalByteCount: Int
-    /// Where the journal begins; nil when it is whole.
+    /// The beginning of the journal; nil when it is complete.
     package let floor: JournalFloor?
-    /// Commits that the journal has.
+    /// The number of commits that the journal contains.
     package var commitCount: Int { Int(revision.number - (floor?.revision ?? .zero).number) }
     package let recordsByteCount: Int
     package let membersByteCount: Int
@@ -35,7 +37,7 @@ package struct StoreOverview: Hashable, Sendable {
 }
 
 extension StoreFile {
-    /// What can be told of the store without reading its values.
+    /// Returns the facts about the store that can be found without reading its values.
     ///
     /// - Complexity: O(entities + readers + entries of the free list).
     package func overview() throws -> StoreOverview {

@@ -1,40 +1,40 @@
 import Glibc
 package import StetLMDB
 
-/// Where a store's file stands, as far as that can be seen before anything is opened or made.
+/// The place of a store's file, as far as it can be examined before anything is opened or created.
 ///
-/// The directory's owner is trusted: who may write to it can exchange the files between this look
-/// and the opening. The directories above are not looked at, nor are access control lists.
+/// The directory's owner is trusted: users who may write to it can replace the files between this
+/// check and the opening. Parent directories and access control lists are not checked.
 package struct StorePlace: Hashable, Sendable {
-    /// What has a name; a link is not followed.
+    /// A directory entry; links are not followed.
     package struct Entry: Hashable, Sendable {
-        /// What can have a name in a directory.
+        /// The kind of a directory entry.
         package enum Kind: Hashable, Sendable { case file, directory, link, other }
 
         package var kind = Kind.file
-        /// The user that it belongs to.
+        /// The user id of its owner.
         package var owner: UInt32 = 0
-        /// The names (hard links) that it has.
+        /// The number of its names (hard links).
         package var nameCount = 1
 
         package init() {}
     }
 
     package let path: String
-    /// Nil when there is none.
+    /// The data file; nil when there is none.
     package var dataFile: Entry?
-    /// Nil when there is none.
+    /// The lock file; nil when there is none.
     package var lockFile: Entry?
-    /// Whether users other than owner and group may make files in the directory.
+    /// Whether users other than owner and group may create files in the directory.
     package var isWritableByAll = false
     /// Whether only its owner may remove or rename a file in the directory.
     package var isSticky = false
-    /// Those of the directory and of the data file: a file may be mounted alone.
+    /// The file systems of the directory and of the data file: a file may be mounted by itself.
     package var fileSystems: [FileSystem] = []
-    /// The `errno` of a test of this process's rights: to read and write the file, or to make it.
+    /// The `errno` of a test of this process's rights: to read and write the file, or to create it.
     package var accessCode: Int32 = 0
 
-    /// A place where nothing is wrong and no file is.
+    /// Creates a place without problems and without a file.
     package init(path: String) { self.path = path }
 
     package var lockPath: String { "\(path)-lock" }
@@ -43,10 +43,10 @@ package struct StorePlace: Hashable, Sendable {
 // MARK: - Looking
 
 extension StorePlace {
-    /// Looks at the place that `path` names.
+    /// Examines the place that `path` names.
     ///
-    /// - Throws: `StoreError` (`.invalidPath`), `LMDBError` with the `errno` of what the system
-    ///   refuses.
+    /// - Throws: `StoreError` (`.invalidPath`), `LMDBError` with the `errno` of a system call that
+    ///   failed.
     package init(lookingAt path: String) throws {
         self.init(path: path)
         try Self.checkName(path)
@@ -68,7 +68,7 @@ extension StorePlace {
         if isAllowed != 0 { accessCode = errno }
     }
 
-    /// Refuses what is no path: a call of the system would read it up to its NUL.
+    /// Refuses an empty path, and one with a NUL, up to which a system call would read it.
     static func checkName(_ path: String) throws {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw StoreError(
@@ -105,7 +105,7 @@ extension StorePlace {
 // MARK: - Judging
 
 extension StorePlace {
-    /// Refuses a place where a store cannot be, or is in danger.
+    /// Refuses a place where a store cannot be, or is not safe.
     ///
     /// - Parameters:
     ///   - allowsUnsafe: Whether the directory and the file system may be unsafe.

@@ -1,15 +1,16 @@
 import StetLMDB
 
-/// Sizes of a store that is open, and who uses it now.
+/// The sizes of an open store, and its current users.
 public struct StoreStatistics: Sendable, Hashable {
-    /// A read that is open.
+    /// An open read.
     public struct Reader: Sendable, Hashable {
-        /// The process that reads.
+        /// The id of the process that reads.
         public let processID: Int32
-        /// How long the read has been open.
+        /// The time for which the read has been open.
         ///
-        /// For another process at least, counted from when this one first saw it: every 30 seconds
-        /// while it saves or observes, and whenever statistics are asked for.
+        /// For another process it is a lower bound, counted from the moment when this process first
+        /// noticed the read; it looks every 30 seconds while it saves or observes, and whenever
+        /// statistics are requested.
         public let age: Duration
 
         package init(processID: Int32, age: Duration) {
@@ -18,25 +19,25 @@ public struct StoreStatistics: Sendable, Hashable {
         }
     }
 
-    /// Bytes of address space of the map: the file grows up to it, then the map grows, up to the
-    /// size of the configuration.
+    /// The number of bytes of the map's address space: the file grows up to it, then the map grows,
+    /// up to the size of the configuration.
     public let mapByteCount: Int
-    /// Bytes of the file that have ever been used.
+    /// The number of bytes of the file that have ever been used.
     public let usedByteCount: Int
-    /// Reads that may be open at once, over all processes.
+    /// The number of reads that may be open at once, over all processes.
     public let readerLimit: Int
     /// The reads that are open now, in all processes, the oldest first.
     ///
-    /// A read of a store takes moments; one that is minutes old is stuck.
+    /// A read of a store takes moments; a read that is minutes old is stuck.
     public let readers: [Reader]
-    /// Pages that later commits have freed and that cannot be used again before the oldest read
-    /// ends.
+    /// The number of pages that later commits have freed and that cannot be reused before the
+    /// oldest read ends.
     public let heldBackPageCount: Int
-    /// Saves in this process that wait for the writer.
+    /// The number of saves in this process that wait for the writer.
     public let waitingSaveCount: Int
-    /// Observers of `commits` in this process.
+    /// The number of observers of `commits` in this process.
     public let observerCount: Int
-    /// Bytes of recent commits that are kept in memory for them, at most 16 MiB.
+    /// The number of bytes of recent commits that are kept in memory for observers, at most 16 MiB.
     public let ringByteCount: Int
 }
 
@@ -61,7 +62,7 @@ extension StoreFile {
         }
     }
 
-    /// What to do about a full map: a read that holds pages back is named.
+    /// Returns advice about a full map, which names a read that keeps pages from being reused.
     func adviceForFullMap() -> String {
         let usual = LMDBError(.put, code: LMDBError.mapFull, path: path).advice
         guard let statistics = try? statistics(), let oldest = statistics.readers.first,
