@@ -1,8 +1,8 @@
 extension Collection where Index == Int {
-    /// Finds as many elements as possible whose keys ascend.
+    /// Returns the indices of a longest subsequence of elements whose keys ascend.
     ///
-    /// - Parameter key: The key of an element; nil for one that belongs to no run.
-    /// - Returns: their indices, in descending order.
+    /// - Parameter key: Returns the key of an element; nil for an element that belongs to no run.
+    /// - Returns: The indices, in descending order.
     /// - Complexity: O(count · log count).
     package func longestAscendingRun<Key: Comparable>(
         by key: (Element) -> Key?

@@ -1,9 +1,9 @@
-/// The change of one link, as the journal has it.
+/// The change of one link, in the form of the journal.
 package struct LinkChange: Hashable, Sendable {
     package let key: LinkKey
     package let before: Membership
     package let after: Membership
-    /// The revision of the change of this link before this one; 0 when there was none.
+    /// The revision of the previous change of this link; 0 when there was none.
     package let previous: Revision
 
     package init(_ key: LinkKey, before: Membership, after: Membership, previous: Revision) {
@@ -23,8 +23,8 @@ extension LinkChange {
     private static let hasPosition: UInt8 = 8
     private static let hasPrevious: UInt8 = 16
 
-    /// Appends changes of links of one source that are in ascending order: for each type its number
-    /// and its changes.
+    /// Appends changes of the links of one source, in ascending order: for each type its number and
+    /// its changes.
     package static func append(
         _ changes: some Collection<LinkChange>, to buffer: inout ByteBuffer
     ) {
@@ -52,7 +52,7 @@ extension LinkChange {
         }
     }
 
-    /// The changes of links of a source.
+    /// Decodes the changes of the links of a source.
     static func decode(
         _ bytes: UnsafeRawBufferPointer, from source: ObjectID
     ) throws(DecodingFailure) -> [LinkChange] {
@@ -110,8 +110,8 @@ extension LinkChange {
 }
 
 extension LinkChange {
-    /// The change as the present schema has it: links that have got an order stand at its
-    /// beginning, and links that have lost it have no positions; nil where that leaves no change.
+    /// Returns the change in the current schema: links that have got an order are at its beginning,
+    /// and links that have lost it have no positions; nil where no change remains.
     package func upcast(to link: LinkType) -> LinkChange? {
         let change = LinkChange(
             key, before: before.upcast(to: link), after: after.upcast(to: link),
@@ -121,7 +121,7 @@ extension LinkChange {
 }
 
 extension Membership {
-    /// The membership as links of a type have it.
+    /// Returns the membership in the form of a type of links.
     func upcast(to link: LinkType) -> Membership {
         switch self {
         case .absent: .absent

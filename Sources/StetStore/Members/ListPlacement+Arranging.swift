@@ -1,10 +1,10 @@
 extension ListPlacement {
-    /// Members in a wanted order, of which as few as possible have other positions than before.
+    /// Returns members in a wanted order, changing as few positions as possible.
     ///
     /// - Parameters:
     ///   - ids: The members, each once.
-    ///   - present: The list as it is: those of its members that stay keep their positions where
-    ///     these ascend in the wanted order.
+    ///   - present: The current list; members that stay keep their positions where these ascend in
+    ///     the wanted order.
     /// - Returns: The members in the wanted order.
     /// - Complexity: O(members · log members).
     package static func arrange(

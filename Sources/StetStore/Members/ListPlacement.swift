@@ -1,16 +1,16 @@
-/// Gives members of an ordered list positions between those of their neighbours.
+/// Assigns positions to members of an ordered list, between those of their neighbours.
 package enum ListPlacement {
-    /// Gives the members at some indices new positions, so that the members have the order in which
-    /// they are listed.
+    /// Assigns new positions to the members at some indices, so that the positions of all members
+    /// ascend in the order of the list.
     ///
-    /// Where there is no room between two members, or members share a position, those around them
-    /// get new positions, too: as few as there have to be.
+    /// Where there is no room between two members, or members share a position, as few neighbours
+    /// as necessary get new positions, too.
     ///
     /// - Parameters:
-    ///   - indices: Ascending; those of the members to be placed. The positions of the others
+    ///   - indices: The ascending indices of the members to be placed; the positions of the others
     ///     ascend.
-    ///   - members: The list; gets the new positions.
-    /// - Returns: The members that have got another position.
+    ///   - members: The list, which gets the new positions.
+    /// - Returns: The members whose positions have changed.
     /// - Complexity: O(members placed), and O(members) where there is no room.
     package static func place(
         _ indices: [Int], in members: inout [MemberPlace]

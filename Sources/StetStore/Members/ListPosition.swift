@@ -2,13 +2,12 @@
 ///
 /// A whole number of 8 bytes, its sign bit inverted, followed by a fraction in digits of a byte
 /// whose last digit is not 0. There is always a position before the first and after the last
-/// member, and as a rule one between two; where there is none, the members around it are given new
-/// positions.
+/// member, and usually one between two; where there is none, the neighbours get new positions.
 public struct ListPosition: Hashable, Sendable {
-    /// Eight bytes and the fraction, in the only form that a position has.
+    /// The eight bytes and the fraction, in the only valid form of a position.
     package let bytes: [UInt8]
 
-    /// The length of a position at most, in bytes.
+    /// The greatest length of a position, in bytes.
     package static let byteLimit = 64
     private static let wholeByteCount = 8
     /// The distance between members that are appended.
@@ -22,7 +21,7 @@ public struct ListPosition: Hashable, Sendable {
         bytes = withUnsafeBytes(of: word.bigEndian) { Array($0) } + fraction
     }
 
-    /// The position with these bytes; nil for bytes that no position has.
+    /// Creates the position with these bytes; nil for bytes that are not a position.
     ///
     /// A fraction does not end with 0, and the least whole number needs a fraction, so that there
     /// is always a position before another one.
@@ -43,9 +42,9 @@ public struct ListPosition: Hashable, Sendable {
 
     // MARK: Between others
 
-    /// A position between two; nil stands for the end of the list there.
+    /// Returns a position between two others; nil stands for an end of the list.
     ///
-    /// - Returns: nil when there is none between them, or it would be too long.
+    /// - Returns: The position; nil when there is none, or it would be too long.
     package static func between(_ lower: ListPosition?, _ upper: ListPosition?) -> ListPosition? {
         let middle: ListPosition
         switch (lower, upper) {
@@ -59,9 +58,9 @@ public struct ListPosition: Hashable, Sendable {
         return middle.bytes.count <= byteLimit ? middle : nil
     }
 
-    /// Positions between two, in ascending order.
+    /// Returns a number of positions between two others, in ascending order.
     ///
-    /// - Returns: nil when there are not so many between them.
+    /// - Returns: The positions; nil when there are not enough.
     package static func spread(
         _ count: Int, between lower: ListPosition?, and upper: ListPosition?
     ) -> [ListPosition]? {
@@ -109,7 +108,7 @@ public struct ListPosition: Hashable, Sendable {
             whole: whole, fraction: Self.middle(fraction, distance == 0 ? upper.fraction : nil))
     }
 
-    /// A fraction between two, the second of which is greater; nil stands for 1.
+    /// Returns a fraction between two others, the second of which is greater; nil stands for 1.
     ///
     /// No fraction ends with 0, so that there is a digit in which the two differ.
     private static func middle(
@@ -133,7 +132,7 @@ public struct ListPosition: Hashable, Sendable {
 }
 
 extension ListPosition: Comparable {
-    /// The order of the members.
+    /// Compares two positions by the order of the members.
     public static func < (one: ListPosition, other: ListPosition) -> Bool {
         one.bytes.lexicographicallyPrecedes(other.bytes)
     }
@@ -145,7 +144,7 @@ extension ListPosition: CustomStringConvertible {
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    /// Reads what `description` gives; nil for other text.
+    /// Creates the position with a `description`; nil for other text.
     package init?(description text: String) {
         let digits = text.utf8.map { Character(UnicodeScalar($0)).hexDigitValue }
         guard digits.count.isMultiple(of: 2), !digits.contains(nil), text == text.lowercased()
@@ -159,9 +158,9 @@ extension ListPosition: CustomStringConvertible {
 }
 
 extension ListPosition: Codable {
-    /// Reads the text of a position.
+    /// Decodes the text of a position.
     ///
-    /// - Throws: `DecodingError` for text that no position has.
+    /// - Throws: `DecodingError` for text that is not a position.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let position = ListPosition(description: try container.decode(String.self)) else {
@@ -171,7 +170,7 @@ extension ListPosition: Codable {
         self = position
     }
 
-    /// Writes the position as text.
+    /// Encodes the position as text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

@@ -3,10 +3,10 @@
 /// Value: checksum u32, number of present members u16, number of entries u16, then the entries.
 package struct MemberChunk {
     package static let headerByteCount = 8
-    /// The most bytes of entries in a chunk: three chunks fit a page of 4 KiB.
+    /// The greatest number of bytes of entries in a chunk: three chunks fit a page of 4 KiB.
     package static let byteLimit = 1_200
 
-    /// The members that are present; entries of removed ones left out.
+    /// The number of present members, without entries of removed ones.
     package let presentCount: Int
     package let entryCount: Int
     package private(set) var entries: MemberEntries
@@ -27,7 +27,7 @@ package struct MemberChunk {
             UnsafeRawBufferPointer(rebasing: value[Self.headerByteCount...]), layout)
     }
 
-    /// The checksum covers the key, so that a chunk in a wrong place is found.
+    /// Returns the checksum, which covers the key, so that a chunk under a wrong key is found.
     private static func checksum(
         of value: UnsafeRawBufferPointer, at key: UnsafeRawBufferPointer
     ) -> UInt32 {
@@ -36,7 +36,7 @@ package struct MemberChunk {
         return UInt32(truncatingIfNeeded: Checksum.hash(bytes, seed: seed))
     }
 
-    /// Fills a value of `headerByteCount` bytes more than the entries.
+    /// Fills a value that is `headerByteCount` bytes longer than the entries.
     package static func store(
         _ entries: UnsafeRawBufferPointer, count: Int, presentCount: Int,
         in value: UnsafeMutableRawBufferPointer, at key: UnsafeRawBufferPointer
@@ -50,14 +50,14 @@ package struct MemberChunk {
     }
 }
 
-/// One member in a list.
+/// The entry of one member in a list.
 package struct MemberEntry {
     package let id: ObjectID
-    /// The revision of the last change of the membership; 0 where the end does not keep it.
+    /// The revision of the last change of the membership; 0 where the end does not record it.
     package let revision: Revision
-    /// True for a member that is no longer one, kept for reads of the past.
+    /// True for a former member, which is kept for reads of the past.
     package let isRemoved: Bool
-    /// The position of the member; empty where there is none.
+    /// The position of the member; empty where the list has no order.
     package let position: UnsafeRawBufferPointer
     /// The entry as it is stored.
     package let bytes: UnsafeRawBufferPointer
@@ -75,9 +75,9 @@ extension MemberEntry {
         position?.bytes.withUnsafeBytes { buffer.append($0) }
     }
 
-    /// Whether the object is a member, and where.
+    /// Whether the object is a member, and its position.
     ///
-    /// - Throws: `DecodingFailure` when its position is not one.
+    /// - Throws: `DecodingFailure` when its position is invalid.
     package var membership: Membership {
         get throws(DecodingFailure) {
             if isRemoved { return .absent }
@@ -90,7 +90,7 @@ extension MemberEntry {
     }
 }
 
-/// The entries of a chunk, one after the other.
+/// The entries of a chunk, one after another.
 package struct MemberEntries {
     private var reader: ByteReader
     private let layout: MemberLayout
@@ -100,7 +100,7 @@ package struct MemberEntries {
         self.layout = layout
     }
 
-    /// The next entry; nil at the end.
+    /// Returns the next entry; nil at the end.
     package mutating func next() throws(DecodingFailure) -> MemberEntry? {
         if reader.remaining == 0 { return nil }
         let start = reader.offset

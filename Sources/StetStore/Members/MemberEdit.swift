@@ -1,24 +1,24 @@
 /// A change of one entry in the list of an owner's members.
 package struct MemberEdit: Hashable, Sendable {
-    /// What becomes of the entry.
+    /// The effect on the entry.
     package enum Action: Hashable, Sendable {
-        /// It is there, the member is present.
+        /// Writes the entry; the member is present.
         case put
-        /// It is there, and says that the member was removed.
+        /// Writes the entry as that of a removed member.
         case bury
-        /// It goes.
+        /// Removes the entry.
         case erase
     }
 
     package let end: EndNumber
     package let owner: ObjectID
     package let member: ObjectID
-    /// The position of the entry; nil at an end without order, and for a member that was removed.
+    /// The position of the entry; nil at an end without order, and for a removed member.
     package let position: ListPosition?
     package let action: Action
-    /// What it adds to the number of members.
+    /// The difference in the number of members.
     package let difference: Int
-    /// The revision that an entry of a link gets; 0 for that of the commit.
+    /// The revision of an entry of a link; 0 means that of the commit.
     let revision: Revision
 
     package init(
@@ -38,7 +38,8 @@ package struct MemberEdit: Hashable, Sendable {
 }
 
 extension MemberEdit: Comparable {
-    /// By end, owner and member: the order of the lists, except where they are ordered.
+    /// Compares two edits by end, owner and member: the order of the lists, unless they are
+    /// ordered.
     package static func < (one: MemberEdit, other: MemberEdit) -> Bool {
         if one.end != other.end { return one.end < other.end }
         if one.owner != other.owner { return one.owner < other.owner }
@@ -49,7 +50,7 @@ extension MemberEdit: Comparable {
 }
 
 extension [MemberEdit] {
-    /// The edits of an owner's list, when all are sorted.
+    /// Returns the edits of an owner's list; all edits must be sorted.
     ///
     /// - Complexity: O(log edits).
     func of(_ owner: ObjectID, at end: EndNumber) -> ArraySlice<MemberEdit> {
@@ -64,7 +65,7 @@ extension [MemberEdit] {
 }
 
 extension ArraySlice<MemberEdit> {
-    /// Whether the edits of a list, which are sorted, remove a member from it.
+    /// Returns whether the edits of a list, which are sorted, remove a member from it.
     func removes(_ member: ObjectID) -> Bool {
         var index = partitionPoint { $0.member < member }
         var isRemoved = false
@@ -77,8 +78,8 @@ extension ArraySlice<MemberEdit> {
 }
 
 extension RandomAccessCollection {
-    /// The first index whose element does not satisfy a predicate that holds up to some element and
-    /// for none after it.
+    /// Returns the first index whose element does not satisfy a predicate that is true up to some
+    /// element and false after it.
     ///
     /// - Complexity: O(log n).
     package func partitionPoint(where holds: (Element) throws -> Bool) rethrows -> Index {

@@ -1,4 +1,4 @@
-/// The number under which the lists of an end are stored, from 1; migrations keep it.
+/// The number under which the lists of an end are stored, starting at 1; migrations keep it.
 package struct EndNumber: Hashable, Comparable, Sendable {
     package let rawValue: UInt16
 
@@ -11,9 +11,9 @@ package struct EndNumber: Hashable, Comparable, Sendable {
 
 /// One end of a relationship, as the tree of members lists it: for each owner, its members.
 package struct MemberEnd: Hashable, Sendable {
-    /// What makes an object a member of an owner.
+    /// The way in which an object becomes a member of an owner.
     package enum Source: Hashable, Sendable {
-        /// The member refers to the owner in a slot.
+        /// The member refers to the owner with the reference in a slot.
         case reference(slot: Slot)
         /// The member is the target of a link whose source is the owner.
         case targets(link: Int)
@@ -27,10 +27,10 @@ package struct MemberEnd: Hashable, Sendable {
     /// The entity of the members.
     package let member: EntityNumber
     package let source: Source
-    /// True when the members of an owner have positions: for both ends of ordered links, too.
+    /// True when the members of an owner have positions; also for both ends of ordered links.
     package let isOrdered: Bool
 
-    /// How the entries of its lists are laid out.
+    /// The layout of the entries of its lists.
     package var layout: MemberLayout {
         switch source {
         case .reference:
@@ -57,7 +57,7 @@ package struct MemberEnd: Hashable, Sendable {
         }
     }
 
-    /// The link between an owner and a member; nil for an end of references.
+    /// Returns the link between an owner and a member; nil for an end of references.
     package func linkKey(_ owner: ObjectID, _ member: ObjectID) -> LinkKey? {
         switch source {
         case .reference: nil
@@ -109,13 +109,13 @@ package struct MembershipKey: Hashable, Sendable {
     }
 }
 
-/// What an entry of a list of members holds beside the member's id.
+/// The contents of an entry in a list of members, beside the member's id.
 package struct MemberLayout: Hashable, Sendable {
-    /// The revision of the last change, and whether that was a removal.
+    /// True when entries contain the revision of the last change, and whether it was a removal.
     package let hasState: Bool
-    /// The position of the member among those of its owner.
+    /// True when entries contain the position of the member among those of its owner.
     package let hasPosition: Bool
-    /// Entries are in the order of positions; otherwise in that of ids.
+    /// True when entries are sorted by position; otherwise they are sorted by id.
     package let isOrdered: Bool
 
     package init(hasState: Bool, hasPosition: Bool, isOrdered: Bool) {
@@ -126,34 +126,34 @@ package struct MemberLayout: Hashable, Sendable {
 }
 
 extension Schema {
-    /// The end whose members are the objects of an entity that refer to an owner in a slot.
+    /// Returns the end whose members are the objects of an entity that refer to an owner in a slot.
     ///
     /// - Complexity: O(references of the entity).
     package func end(ofEntity entity: EntityNumber, slot: Slot) -> MemberEnd? {
         referenceEnds(ofMember: entity).first { $0.slot == slot }
     }
 
-    /// The ends of the references of the objects of an entity, in the order of slots.
+    /// Returns the ends of the references of an entity's objects, in the order of slots.
     package func referenceEnds(ofMember entity: EntityNumber) -> [MemberEnd] {
         referenceEndsByMember.element(at: entity) ?? []
     }
 
-    /// The two ends of a type of links.
+    /// Returns the two ends of a type of links.
     package func ends(ofLink link: Int) -> LinkEnds? {
         endsByLink.element(at: link - 1) ?? nil
     }
 
-    /// The number of the links with a name.
+    /// Returns the number of the link type with a name.
     package func number(ofLink name: String) -> Int? {
         links.firstIndex { $0.name == name }.map { $0 + 1 }
     }
 
-    /// The type of links with a number; nil when there is none, or it was removed.
+    /// Returns the link type with a number; nil when there is none, or it was removed.
     package func link(numbered number: Int) -> LinkType? {
         links.element(at: number - 1).flatMap { $0.isRemoved ? nil : $0 }
     }
 
-    /// The end with a number; nil when there is none.
+    /// Returns the end with a number; nil when there is none.
     ///
     /// - Complexity: O(log ends).
     package func end(numbered number: EndNumber) -> MemberEnd? {
@@ -161,7 +161,7 @@ extension Schema {
         return endsByNumber.element(at: index).flatMap { $0.number == number ? $0 : nil }
     }
 
-    /// The ends at which the objects of an entity are owners.
+    /// Returns the ends at which the objects of an entity are owners.
     package func ends(ofOwner entity: EntityNumber) -> [MemberEnd] {
         endsByOwner.element(at: entity) ?? []
     }

@@ -1,9 +1,9 @@
-/// The keys of the tree of members: number of the end, owner, and the place of the first entry of
-/// the chunk, which the first chunk of an owner leaves out.
+/// The keys of the tree of members: number of the end, owner, and the place of the chunk's first
+/// entry, which the key of an owner's first chunk omits.
 package enum MemberKey {
     static let prefixByteCount = 18
 
-    /// The key of an owner's first chunk; all of its keys begin with it.
+    /// Returns the key of an owner's first chunk, with which all of the owner's keys begin.
     package static func prefix(_ end: EndNumber, _ owner: ObjectID) -> [UInt8] {
         var bytes = prefix(ofEnd: end)
         bytes.reserveCapacity(prefixByteCount)
@@ -11,7 +11,7 @@ package enum MemberKey {
         return bytes
     }
 
-    /// What all keys of an end begin with.
+    /// Returns the bytes with which all keys of an end begin.
     static func prefix(ofEnd end: EndNumber) -> [UInt8] {
         withUnsafeBytes(of: end.rawValue.bigEndian) { Array($0) }
     }
@@ -33,7 +33,7 @@ package enum MemberKey {
         id.append(to: &bytes)
     }
 
-    /// End and owner of a key.
+    /// Returns end and owner of a key.
     package static func decode(_ key: UnsafeRawBufferPointer) throws(DecodingFailure) -> (
         end: EndNumber, owner: ObjectID
     ) {

@@ -1,9 +1,9 @@
 package import StetLMDB
 
 extension MemberTree {
-    /// Carries out sorted edits, as part of the commit of a revision.
+    /// Applies sorted edits, as part of the commit of a revision.
     ///
-    /// Putting an entry that is there replaces it; erasing one that is not does nothing.
+    /// Putting an existing entry replaces it; erasing a missing one does nothing.
     package func apply(
         _ edits: [MemberEdit], at revision: Revision, _ schema: Schema,
         in transaction: borrowing WriteTransaction
@@ -31,8 +31,8 @@ extension MemberTree {
 
 /// Edits the lists of owners, chunk by chunk.
 ///
-/// A chunk begins at the place that its key names, or at the beginning of the list where the key
-/// names none, and ends where the next one begins; that stays so when its first entry goes.
+/// A chunk begins at the place in its key, or at the beginning of the list if the key contains
+/// none, and ends where the next one begins; that does not change when its first entry is removed.
 private struct MemberListWriter: ~Copyable {
     private let table: Table
     private let cursor: Cursor
@@ -45,7 +45,7 @@ private struct MemberListWriter: ~Copyable {
         cursor = try transaction.cursor(in: tree.table)
     }
 
-    /// Carries out the edits of one owner's list.
+    /// Applies the edits of one owner's list.
     mutating func apply(
         _ edits: ArraySlice<MemberEdit>, _ end: MemberEnd,
         in transaction: borrowing WriteTransaction
@@ -69,11 +69,11 @@ private struct MemberListWriter: ~Copyable {
         }
     }
 
-    /// A chunk as it is stored; the buffers are valid until the next change.
+    /// A stored chunk; the buffers are valid until the next change.
     private typealias Stored = (key: [UInt8], value: UnsafeRawBufferPointer)
 
-    /// The chunk of a list in which an entry stands, or would; nil when the list has none that
-    /// begins so early.
+    /// Returns the chunk of a list that contains an entry, or would contain it; nil when the list
+    /// has none that begins early enough.
     private func chunk(holding key: [UInt8], _ prefix: [UInt8]) throws -> Stored? {
         guard let found = try cursor.seekBackwards(key), found.key.starts(with: prefix) else {
             return nil
@@ -81,7 +81,7 @@ private struct MemberListWriter: ~Copyable {
         return (Array(found.key), found.value)
     }
 
-    /// Makes `merged` the entries of a chunk with the edits carried out.
+    /// Sets `merged` to the entries of a chunk with the edits applied.
     private mutating func merge(
         _ chunk: Stored?, _ edits: ArraySlice<MemberEdit>, _ layout: MemberLayout
     ) throws {
@@ -108,7 +108,7 @@ private struct MemberListWriter: ~Copyable {
         for edit in edits { merged.append(edit, layout) }
     }
 
-    /// Takes the entries of the next chunk in, where both are small; the key of that chunk.
+    /// Adds the entries of the next chunk if both are small; returns the key of that chunk.
     private mutating func swallow(
         _ next: Cursor.Entry?, _ layout: MemberLayout
     ) throws -> [UInt8]? {
@@ -120,7 +120,7 @@ private struct MemberListWriter: ~Copyable {
         return Array(next.key)
     }
 
-    /// Writes the merged entries in the place of a chunk, as one or more.
+    /// Writes the merged entries in place of a chunk, as one or more chunks.
     private func write(
         over key: [UInt8]?, _ prefix: [UInt8], _ layout: MemberLayout,
         in transaction: borrowing WriteTransaction
@@ -137,16 +137,16 @@ private struct MemberListWriter: ~Copyable {
     }
 }
 
-/// The entries of chunks to be written, one after the other.
+/// The entries of the chunks to be written, one after another.
 private struct MergedEntries: ~Copyable {
-    /// That of the commit which the edits belong to.
+    /// The revision of the commit that the edits belong to.
     private let revision: Revision
     private var buffer = ByteBuffer(capacity: 4_096)
     private var starts: [Int] = []
     private var presence: [Bool] = []
-    /// How many of the entries are edits.
+    /// The number of entries that are edits.
     private(set) var editCount = 0
-    /// True when all edits stand after the entries that were there.
+    /// True when all edits come after the existing entries.
     var isAppended = false
 
     init(_ revision: Revision) { self.revision = revision }
@@ -181,8 +181,8 @@ private struct MergedEntries: ~Copyable {
 
     private func start(_ index: Int) -> Int { index < starts.count ? starts[index] : buffer.count }
 
-    /// The entries of each chunk: of about the same size, or full where members were appended, as
-    /// more will be.
+    /// Returns the ranges of the entries of each chunk: of about the same size, or full where
+    /// members were appended, because more will probably follow.
     func parts() -> [Range<Int>] {
         let limit = MemberChunk.byteLimit
         if buffer.count <= limit { return [0..<starts.count] }
@@ -199,7 +199,7 @@ private struct MergedEntries: ~Copyable {
         return parts
     }
 
-    /// The place of an entry, as a key names it.
+    /// Returns the place of an entry in the form of a key.
     func place(at index: Int, _ layout: MemberLayout) -> [UInt8] {
         var entries = MemberEntries(
             UnsafeRawBufferPointer(rebasing: buffer.bytes[starts[index]...]), layout)
@@ -227,7 +227,7 @@ private struct MergedEntries: ~Copyable {
 }
 
 extension MemberEdit {
-    /// The place of the entry, with the key's prefix before it.
+    /// Returns the place of the entry with the key's prefix before it.
     fileprivate func key(after prefix: [UInt8], _ layout: MemberLayout) -> [UInt8] {
         var key = prefix
         (position?.bytes ?? []).withUnsafeBytes { position in
@@ -236,7 +236,8 @@ extension MemberEdit {
         return key
     }
 
-    /// Below, at or above 0, as the edit comes before an entry, concerns it, or comes after it.
+    /// Returns a number below, at or above 0 when the edit comes before an entry, concerns it, or
+    /// comes after it.
     fileprivate func order(beside entry: MemberEntry, _ layout: MemberLayout) -> Int {
         if layout.isOrdered {
             let order = (position?.bytes ?? []).withUnsafeBytes { $0.compare(entry.position) }
@@ -247,7 +248,7 @@ extension MemberEdit {
 }
 
 extension ArraySlice<MemberEdit> {
-    /// The edits of an ordered list as its entries are ordered.
+    /// The edits of an ordered list in the order of its entries.
     fileprivate var inOrderOfPlaces: ArraySlice<MemberEdit> {
         sorted { one, other in
             one.place == other.place

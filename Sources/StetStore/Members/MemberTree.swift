@@ -1,8 +1,8 @@
 package import StetLMDB
 
-/// The tree of members: for each end of a relationship and each owner, the members in their order.
+/// The tree of members: for each end of a relationship and each owner, the members in order.
 ///
-/// It is the inverse side of every reference. The list of an owner is cut into chunks of some
+/// It is the inverse side of every reference. The list of an owner is split into chunks of about
 /// seventy members: one key for most owners, a scan of packed arrays for the others.
 package struct MemberTree: Sendable {
     package static let tableName = "members"
@@ -10,10 +10,10 @@ package struct MemberTree: Sendable {
 
     package init(table: Table) { self.table = table }
 
-    /// Calls `body` with each entry of an owner's list, in order, until it answers false; entries
-    /// of removed members are among them.
+    /// Calls `body` with each entry of an owner's list, in order, until it returns false; entries
+    /// of removed members are included.
     ///
-    /// - Complexity: O(members), a cursor move for each chunk.
+    /// - Complexity: O(members), with a cursor move for each chunk.
     package func forEachEntry(
         of owner: ObjectID, at end: MemberEnd, in transaction: borrowing ReadTransaction,
         _ body: (MemberEntry) throws -> Bool
@@ -27,7 +27,7 @@ package struct MemberTree: Sendable {
         }
     }
 
-    /// The number of members that are present.
+    /// Returns the number of present members.
     ///
     /// - Complexity: O(chunks).
     package func count(
@@ -41,7 +41,7 @@ package struct MemberTree: Sendable {
         return count
     }
 
-    /// The entry of an object in a list that is in the order of ids; nil when there is none.
+    /// Returns the entry of an object in a list that is sorted by id; nil when there is none.
     ///
     /// - Complexity: a few cursor moves, O(entries of a chunk).
     package func entry(
@@ -61,7 +61,7 @@ package struct MemberTree: Sendable {
         return nil
     }
 
-    /// The last entry of an owner's list; nil when it has none.
+    /// Returns the last entry of an owner's list; nil when it has none.
     ///
     /// - Complexity: a few cursor moves, O(entries of a chunk).
     package func lastEntry(
@@ -92,7 +92,7 @@ package struct MemberTree: Sendable {
 }
 
 extension Cursor {
-    /// Moves to the last entry whose key is at most `key`; nil when there is none.
+    /// Moves to the last entry whose key is at most `key`; returns nil when there is none.
     borrowing func seekBackwards(_ key: [UInt8]) throws -> Entry? {
         guard let found = try seek(key) else { return try last() }
         return found.key.elementsEqual(key) ? found : try previous()

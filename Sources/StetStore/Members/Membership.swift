@@ -1,8 +1,8 @@
-/// Whether an object is a member of a relationship, and where it stands.
+/// The state of an object in a relationship: whether it is a member, and at which position.
 public enum Membership: Hashable, Sendable {
-    /// It is not a member.
+    /// The object is not a member.
     case absent
-    /// It is a member, with its position where the relationship is ordered.
+    /// The object is a member; the position is nil where the relationship is not ordered.
     case present(ListPosition?)
 
     /// True for a member.
@@ -17,8 +17,8 @@ public enum Membership: Hashable, Sendable {
 extension Membership: Codable {
     private enum CodingKeys: String, CodingKey { case position }
 
-    /// Reads a membership: null for an object that is not a member, else an object that may have a
-    /// position.
+    /// Decodes a membership: null for an object that is not a member, otherwise an object with an
+    /// optional position.
     public init(from decoder: any Decoder) throws {
         if let container = try? decoder.singleValueContainer(), container.decodeNil() {
             self = .absent
@@ -28,7 +28,7 @@ extension Membership: Codable {
         self = .present(try container.decodeIfPresent(ListPosition.self, forKey: .position))
     }
 
-    /// Writes a membership.
+    /// Encodes a membership.
     public func encode(to encoder: any Encoder) throws {
         guard case .present(let position) = self else {
             var container = encoder.singleValueContainer()
@@ -41,14 +41,14 @@ extension Membership: Codable {
 
 /// The change of one membership, as part of the change of the relationship's owner.
 public struct MemberChange: Hashable, Sendable, Codable {
-    /// The member.
+    /// The id of the member.
     public var id: ObjectID
-    /// What it was before.
+    /// The membership before the change.
     public var old: Membership
-    /// What it is afterwards.
+    /// The membership after the change.
     public var new: Membership
 
-    /// A change of a membership.
+    /// Creates a change of a membership.
     public init(id: ObjectID, old: Membership, new: Membership) {
         self.id = id
         self.old = old
@@ -56,18 +56,17 @@ public struct MemberChange: Hashable, Sendable, Codable {
     }
 }
 
-/// What a change does to the members of one relationship of an object.
+/// The change of the members of one relationship of an object.
 ///
-/// Only members that are not shown by a reference of their own: those of relationships between many
-/// and many, and of relationships without an inverse. Members with an inverse to one are changed by
-/// changing that reference.
+/// It appears for many-to-many relationships and relationships without an inverse. The members of a
+/// relationship with a to-one inverse change by their references instead.
 public struct RelationshipChange: Hashable, Sendable, Codable {
     /// The name of the relationship.
     public var name: String
     /// The members whose membership changes, in ascending order of id.
     public var members: [MemberChange]
 
-    /// A change of a relationship.
+    /// Creates a change of a relationship.
     public init(name: String, members: [MemberChange]) {
         self.name = name
         self.members = members
@@ -84,7 +83,7 @@ public struct RelationshipChange: Hashable, Sendable, Codable {
         members.filter { $0.old.isPresent && !$0.new.isPresent }.map(\.id)
     }
 
-    /// The ids of the members that have another position.
+    /// The ids of the members whose position has changed.
     public var moved: [ObjectID] {
         members.filter { $0.old.isPresent && $0.new.isPresent }.map(\.id)
     }
@@ -104,7 +103,7 @@ package struct MemberPlace: Hashable, Comparable, Sendable {
         self.init(membership.position, id)
     }
 
-    /// The place itself, of a member that has a position; else nil.
+    /// The place of a member that has a position; nil for others.
     package var ifPlaced: MemberPlace? { position == nil ? nil : self }
 
     package static func < (one: MemberPlace, other: MemberPlace) -> Bool {

@@ -3,9 +3,9 @@ import StetLMDB
 // Links as they were at earlier revisions.
 
 extension StoreReader {
-    /// A link at a revision: whether it is present, and the revision of its last change until then.
+    /// Returns the state of a link at a revision, and the revision of its last change until then.
     ///
-    /// - Complexity: one read, and one or a few more for each change of the link since `revision`.
+    /// - Complexity: one read, plus one or a few for each change of the link since `revision`.
     package func link(
         _ key: LinkKey, asOf revision: Revision
     ) throws -> (membership: Membership, revision: Revision) {
@@ -29,7 +29,7 @@ extension StoreReader {
         return (membership, last)
     }
 
-    /// What a commit did to a link, as the present schema has it; nil when it did nothing.
+    /// Returns the change of a link by a commit, in the current schema; nil when there is none.
     func linkChange(_ key: LinkKey, at revision: Revision) throws -> LinkChange? {
         guard let ends = file.schema.ends(ofLink: key.link),
             let type = file.schema.link(numbered: key.link)
@@ -46,9 +46,10 @@ extension StoreReader {
         } ?? nil
     }
 
-    /// The members of an owner at an end of links at a revision, in their order.
+    /// Returns the members of an owner at an end of links at a revision, in order.
     ///
-    /// - Complexity: O(members), and a read or a few for each membership changed since `revision`.
+    /// - Complexity: O(members), plus one read or a few for each membership changed since
+    ///   `revision`.
     package func linkedMembers(
         of owner: ObjectID, at end: MemberEnd, asOf revision: Revision
     ) throws -> [MemberPlace] {
@@ -72,8 +73,8 @@ extension StoreReader {
         return members
     }
 
-    /// The revisions of the changes of all links whose source an object is, as far as the journal
-    /// has them, in ascending order.
+    /// Returns the revisions of the changes of all links whose source is an object, as far as the
+    /// journal contains them, in ascending order.
     func linkRevisions(ofEntity entity: EntityNumber, _ source: ObjectID) throws -> [Revision] {
         var revisions: Set<Revision> = []
         let floor = try floor()

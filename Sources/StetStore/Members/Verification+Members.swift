@@ -3,13 +3,13 @@ import StetLMDB
 // The lists of members as references and links make them, and those that are stored.
 
 extension Verification {
-    /// What the journal says of one link.
+    /// The state of one link according to the journal.
     struct LinkState: Hashable {
         var revision: Revision
         var membership: Membership
     }
 
-    /// One entry that a list must have.
+    /// An entry that a list must contain.
     private struct Listing: Hashable {
         let end: EndNumber
         let owner: ObjectID
@@ -36,12 +36,12 @@ extension Verification {
         }
     }
 
-    /// The changed links of a change whose type is not removed by now.
+    /// Returns the changed links of a change whose type has not been removed since.
     func presentLinks(of change: JournalChange) throws -> [LinkChange] {
         try change.links().filter { file.schema.link(numbered: $0.key.link) != nil }
     }
 
-    /// Brings links to the form of a later schema.
+    /// Converts links to the form of a later schema.
     mutating func migrateLinks(to schema: Schema) {
         for (key, state) in links {
             links[key] = schema.link(numbered: key.link).map { type in
@@ -111,7 +111,7 @@ extension Verification {
         }
     }
 
-    /// Takes what is stored out of what is expected.
+    /// Removes the stored entries from the expected ones.
     private mutating func compareLists(_ expected: inout Set<Listing>) throws {
         let transaction = transaction.shared()
         try transaction.scan(file.projection.members.table) { key, value in
@@ -161,7 +161,7 @@ extension Verification {
 
     // MARK: Where the journal begins later
 
-    /// Walks each link back along its changes to where the journal begins; what is there must have
+    /// Walks each link back along its changes to the beginning of the journal; the result must have
     /// the digest of the floor.
     private mutating func walkLinksBack() throws {
         guard let floor else { return }
@@ -191,7 +191,7 @@ extension Verification {
         }
     }
 
-    /// The number of changes on the way.
+    /// Walks a link back to the floor; returns the number of its changes on the way.
     private mutating func walkBack(
         _ key: LinkKey, _ state: LinkState, to floor: Revision
     ) throws -> Int {
