@@ -1,28 +1,30 @@
 import StetLMDB
 
-/// Builds the indexes that a migration adds while others go on with the earlier models: some
-/// objects at a time, each time in a transaction of its own, so that nobody waits for long and an
-/// attempt that was interrupted is not lost.
+/// Builds the indexes that a migration adds while others continue with the earlier models: batches
+/// of objects, each in a separate transaction, so that nobody waits for long and the work of an
+/// interrupted attempt is kept.
 ///
-/// Nobody reads the entries before the migration, and nobody keeps them: when somebody has saved
-/// meanwhile, the build begins anew.
+/// Nobody reads the entries before the migration, and nobody updates them: after a save the build
+/// starts again.
 struct IndexBuild {
-    /// Fewer objects are left to the transaction of the migration itself.
+    /// The number of objects in a batch; a smaller total is left to the transaction of the
+    /// migration itself.
     static let batchCount = 10_000
 
-    /// How far the build is, as the store keeps it.
+    /// The progress of the build, as the store keeps it.
     struct Progress {
-        /// Of the migration that the entries are for.
+        /// The digest of the migration that the entries are for.
         var digest: UInt64
-        /// The commit whose state the entries are those of.
+        /// The commit whose state the entries represent.
         var base: Revision
-        /// The objects of this entity are done up to `last`, those of entities before it all; one
-        /// more than there are entities when everything is done.
+        /// The entity whose objects are done up to `last`; earlier entities are done completely.
+        ///
+        /// It is one more than the number of entities when everything is done.
         var entity: EntityNumber = 1
         var last = ObjectID.none
-        /// The objects that are done.
+        /// The number of objects that are done.
         var doneCount = 0
-        /// The indexes that have entries.
+        /// The numbers of the indexes that have entries.
         var numbers: [Int]
     }
 
@@ -49,9 +51,10 @@ struct IndexBuild {
             .sorted()
     }
 
-    /// Builds what is too much for one transaction.
+    /// Builds indexes that are too large for one transaction.
     ///
-    /// - Throws: what `report` throws: what is done stays; `StoreError` (`.migrationFailed`).
+    /// - Throws: the error of `report`, after which completed work is kept; `StoreError`
+    ///   (`.migrationFailed`).
     func run(in environment: Environment) throws {
         let records = try environment.tables(entities.map(StoreTables.recordsName))
         let count = try environment.read { transaction in
@@ -68,7 +71,7 @@ struct IndexBuild {
         }
     }
 
-    /// True when the entries are those of the last commit; the progress is forgotten then.
+    /// Returns whether the entries represent the last commit, and forgets the progress.
     func finish(_ head: Head, in transaction: borrowing WriteTransaction) throws -> Bool {
         let progress = try StoreTables.indexBuild(in: transaction.reading)
         try StoreTables.put(indexBuild: nil, in: transaction)
@@ -77,7 +80,8 @@ struct IndexBuild {
             && progress.entity.index >= migration.to.entities.count
     }
 
-    /// Does a batch; how many objects are done, nil when nothing is left to do.
+    /// Processes a batch; returns the number of objects that are done, or nil when nothing is left
+    /// to do.
     private func advance(in transaction: borrowing WriteTransaction) throws -> Int? {
         let head = try Head.read(in: transaction.reading)
         guard head.schemaRevision == UInt32(migration.from.revision) else { return nil }
@@ -112,7 +116,8 @@ struct IndexBuild {
         return progress.doneCount
     }
 
-    /// Removes some of the entries that an earlier build has left; true while there are more.
+    /// Removes some of the entries that an earlier build has left; returns true while there are
+    /// more.
     private func discard(in transaction: borrowing WriteTransaction) throws -> Bool {
         guard let progress = try StoreTables.indexBuild(in: transaction.reading) else {
             return false
@@ -142,7 +147,8 @@ extension StoreTables {
         key.elementsEqual("\(indexBuildKey)".utf8)
     }
 
-    /// How far indexes are built that the store does not have yet; nil when none are.
+    /// Returns the progress of the indexes that the store does not have yet; nil when none are
+    /// being built.
     static func indexBuild(
         in transaction: borrowing ReadTransaction
     ) throws -> IndexBuild.Progress? {
@@ -173,7 +179,7 @@ extension StoreTables {
 }
 
 extension WriteTransaction {
-    /// Removes entries of a range; true when none are left.
+    /// Removes entries of a range; returns true when none are left.
     func removeEntries(of table: Table, _ range: KeyRange, limit: Int = .max) throws -> Bool {
         var removedCount = 0
         while removedCount < limit {
@@ -190,7 +196,7 @@ extension WriteTransaction {
         return false
     }
 
-    /// Removes a key of text.
+    /// Removes a text key.
     func delete(_ key: StaticString, in table: Table) throws {
         _ = try delete(
             UnsafeRawBufferPointer(start: key.utf8Start, count: key.utf8CodeUnitCount), in: table)
@@ -198,7 +204,7 @@ extension WriteTransaction {
 }
 
 extension Environment {
-    /// `write`, again in a larger map while the map is full.
+    /// Runs `write`, and repeats it in a larger map while the map is full.
     func writeGrowing<Result>(
         _ body: (borrowing WriteTransaction) throws -> Result
     ) throws -> Result {

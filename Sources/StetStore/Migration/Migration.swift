@@ -1,12 +1,12 @@
-/// The step from one schema of a store to the next, as data: no code of users is needed to read
-/// what was written before.
+/// The step from one schema of a store to the next, as data: reading earlier records needs no
+/// users' code.
 ///
-/// Entities and indexes keep their numbers; of those of `to` that `from` does not have, entities
-/// are new and empty, and indexes are to be built.
+/// Entities and indexes keep their numbers. Entities of `to` that `from` does not have are new and
+/// empty; such indexes must be built.
 package struct Migration: Hashable, Sendable {
     package let from: Schema
     package let to: Schema
-    /// By number of the entities of `to`; nil for what is new or removed.
+    /// The upcasts by number of the entities of `to`; nil for a new or removed entity.
     package let upcasts: [Upcast?]
 
     package init(from: Schema, to: Schema, upcasts: [Upcast?]) throws(DecodingFailure) {
@@ -29,31 +29,31 @@ package struct Migration: Hashable, Sendable {
         }
     }
 
-    /// The numbers of the entities that are gone.
+    /// The numbers of the removed entities.
     var removedEntities: [EntityNumber] {
         from.entities.numbers.filter {
             from.entity(numbered: $0) != nil && to.entity(numbered: $0) == nil
         }
     }
 
-    /// The ends whose lists of members are to go.
+    /// The ends whose lists of members are removed.
     var removedEnds: [EndNumber] {
         from.ends.map(\.number).filter { to.end(numbered: $0) == nil }
     }
 
-    /// The ends whose lists of members get or lose an order, as the new schema has them.
+    /// The ends whose lists of members get or lose an order, in the form of the new schema.
     var reorderedEnds: [MemberEnd] {
         to.ends.filter { end in
             from.end(numbered: end.number).map { $0.isOrdered != end.isOrdered } ?? false
         }
     }
 
-    /// The indexes that are to be built.
+    /// The indexes to be built.
     var addedIndexes: [NumberedIndex] {
         to.indexes.filter { from.index(numbered: $0.number) == nil }
     }
 
-    /// The indexes whose entries are to go.
+    /// The indexes whose entries are removed.
     var removedIndexes: [NumberedIndex] {
         from.indexes.filter { to.index(numbered: $0.number) == nil }
     }
@@ -63,10 +63,10 @@ package struct Migration: Hashable, Sendable {
 
 extension Migration {
     private static let format: UInt8 = 1
-    /// Stands for the slot of what was added.
+    /// The number in place of a slot for an added property.
     private static let noSlot = UInt16.max
 
-    /// What stands in the journal; ARCHITECTURE.md describes it.
+    /// Returns the bytes in the journal, which ARCHITECTURE.md describes.
     package func encoded() -> [UInt8] {
         var buffer = ByteBuffer()
         buffer.append(Self.format)
@@ -83,7 +83,7 @@ extension Migration {
         bytes.withUnsafeBytes { buffer.append($0) }
     }
 
-    /// - Throws: `DecodingFailure`, also when the bytes are well formed and lead nowhere.
+    /// - Throws: `DecodingFailure`, also for well-formed bytes whose contents are invalid.
     package init(decoding bytes: UnsafeRawBufferPointer) throws {
         var reader = ByteReader(bytes)
         guard try reader.read(UInt8.self) == Self.format else {

@@ -2,7 +2,7 @@ import Glibc
 import StetLMDB
 import Synchronization
 
-/// Lets one migration of a store with code happen at a time, over all processes.
+/// Serialises the migrations of a store with code, over all processes.
 ///
 /// State: the threads that have one, guarded by their mutex.
 package final class MigrationLock: Sendable {
@@ -11,9 +11,9 @@ package final class MigrationLock: Sendable {
     private let lease: FileLease
     private let thread = pthread_self()
 
-    /// Waits until nobody else has it.
+    /// Waits until nobody else holds the lock.
     ///
-    /// Traps when this thread has it, which would wait for itself.
+    /// Traps when this thread holds it, because the thread would wait for itself.
     ///
     /// - Throws: `StoreError` when the file of the store cannot be opened.
     package init(_ store: String) throws {
@@ -23,7 +23,7 @@ package final class MigrationLock: Sendable {
         Self.holders.withLock { [thread] in $0[thread] = store }
     }
 
-    /// Gives it to whoever waits.
+    /// Releases the lock to the next one that waits.
     package func release() {
         Self.holders.withLock { [thread] in $0[thread] = nil }
         lease.end()

@@ -1,15 +1,15 @@
 import StetLMDB
 
-/// Brings a store from one schema to the next inside of a write transaction: the tables, the
-/// lists of members and the indexes change at once; records stay as they are, and are read as
-/// those of the new schema.
+/// Migrates a store from one schema to the next inside a write transaction: tables, lists of
+/// members and indexes change at once; records are not rewritten, and are read as those of the new
+/// schema.
 struct MigrationWriter {
     private let migration: Migration
     private let after: SchemaHistory
     private let journal: Journal
     private let members: MemberTree
     private let indexes: Table?
-    /// Those of the entities of the new schema.
+    /// The tables of the new schema's entities.
     private let records: [Table]
 
     init(
@@ -29,10 +29,10 @@ struct MigrationWriter {
         self.records = records
     }
 
-    /// Writes everything, the entry of the journal first; the entries of added indexes unless they
-    /// are there.
+    /// Writes everything, the entry of the journal first, and the entries of added indexes unless
+    /// they exist.
     ///
-    /// - Throws: `StoreError` (`.migrationFailed`) when values that must be unique are not.
+    /// - Throws: `StoreError` (`.migrationFailed`) when values of a unique index are not unique.
     func write(
         _ head: inout Head, time: Double, isBuilt: Bool,
         in transaction: borrowing WriteTransaction
@@ -53,7 +53,7 @@ struct MigrationWriter {
         try head.write(in: transaction)
     }
 
-    /// Writes the lists of an end anew that gets or loses an order.
+    /// Rewrites the lists of an end that gets or loses an order.
     private func reorder(
         _ end: MemberEnd, in transaction: borrowing WriteTransaction
     ) throws {
@@ -114,7 +114,8 @@ struct MigrationWriter {
         migration.addedIndexes.filter { $0.entity == entity }
     }
 
-    /// Adds the entries of some objects of an entity, those behind `last`, to the added indexes.
+    /// Adds the entries of a batch of an entity's objects, those after `last`, to the added
+    /// indexes.
     ///
     /// - Throws: as `write`.
     func addEntries(
@@ -155,7 +156,7 @@ struct MigrationWriter {
         try StoreTables.put(migrations: migrations + [envelope.revision], in: transaction)
     }
 
-    /// Calls `body` for each object of an entity, with its body in the new schema, until it answers
+    /// Calls `body` for each object of an entity, with its body in the new schema, until it returns
     /// false.
     private func forEachRecord(
         ofEntity entity: EntityNumber, from first: ObjectID = .none,
@@ -212,7 +213,7 @@ struct MigrationWriter {
         }
     }
 
-    /// Refuses a unique index when another object has an entry with the same values.
+    /// Refuses a unique index when another object has an entry with equal values.
     private func refuseDuplicate(
         of id: ObjectID, _ values: [UInt8], _ prefix: [UInt8], _ index: NumberedIndex,
         in transaction: borrowing WriteTransaction
@@ -236,7 +237,7 @@ struct MigrationWriter {
         }
     }
 
-    /// The key of an object's values, not truncated.
+    /// Returns the key of an object's values, not truncated.
     private func values(
         of id: ObjectID, _ index: NumberedIndex, in transaction: borrowing ReadTransaction
     ) throws -> [UInt8]? {
@@ -258,7 +259,7 @@ struct MigrationWriter {
 }
 
 extension SchemaHistory {
-    /// Calls `body` with the body of a record as one of the present schema.
+    /// Calls `body` with the body of a record in the current schema.
     func withBody<Result>(
         _ stored: UnsafeRawBufferPointer, ofEntity entity: EntityNumber, from revision: Int,
         _ body: (UnsafeRawBufferPointer) throws -> Result

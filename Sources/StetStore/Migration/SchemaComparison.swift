@@ -1,19 +1,20 @@
 import FoundationEssentials
 
-/// What leads from the schema of a store to the one that models declare.
+/// The differences between the schema of a store and the one that models declare.
 package struct SchemaComparison {
-    /// The declared schema with the numbers that the store has for its entities and indexes; its
-    /// revision is that of the store when nothing has to be migrated, else the next.
+    /// The declared schema with the store's numbers for its entities and indexes; its revision is
+    /// that of the store when nothing must be migrated, otherwise the next one.
     package private(set) var schema: Schema
-    /// What a migration would do, in words, one sentence without a full stop each.
+    /// The steps of a migration in words, each a sentence without a full stop.
     package private(set) var steps: [String] = []
-    /// Why the models cannot be reached in this way, in words; empty when they can.
+    /// The reasons why the models cannot be reached by a migration without code, in words; empty
+    /// when they can.
     package private(set) var problems: [String] = []
     private let stored: Schema
     private let origins: SchemaOrigins
     private var upcasts: [Upcast?] = []
 
-    /// The step to the declared schema; nil when there is nothing to do.
+    /// Returns the step to the declared schema; nil when there is nothing to do.
     ///
     /// - Throws: `DecodingFailure` when there are problems.
     package func migration() throws -> Migration? {
@@ -24,8 +25,8 @@ package struct SchemaComparison {
 
     /// Compares the schema of a store with a declared one.
     ///
-    /// - Throws: `StoreError` (`.invalidSchema`) when the store would have too many entities, those
-    ///   that were removed included.
+    /// - Throws: `StoreError` (`.invalidSchema`) when the store would have too many entities,
+    ///   including removed ones.
     package init(
         of stored: Schema, with declared: Schema, _ origins: SchemaOrigins = SchemaOrigins()
     ) throws {
@@ -51,7 +52,7 @@ package struct SchemaComparison {
 // MARK: - Entities
 
 extension SchemaComparison {
-    /// The declared entities by their numbers.
+    /// Returns the declared entities by their numbers.
     private mutating func matchEntities(_ declared: Schema) -> [Entity] {
         let named = declared.entities.filter { !$0.isRemoved }.sorted { $0.name < $1.name }
         var taken: Set<String> = []
@@ -80,12 +81,12 @@ extension SchemaComparison {
         return entities
     }
 
-    /// The number that the entity of a stored reference has.
+    /// Returns the number of the entity of a stored reference.
     private func number(ofTarget name: String?) -> EntityNumber? {
         name.flatMap { stored.number(ofEntity: $0) }
     }
 
-    /// The number that the entity of a declared reference has in the store; nil when it is new.
+    /// Returns the store's number of the entity of a declared reference; nil when it is new.
     private func newNumber(ofTarget name: String?) -> EntityNumber? {
         guard let name else { return nil }
         if let number = stored.number(ofEntity: name) { return number }
@@ -134,13 +135,13 @@ extension SchemaComparison {
             from: old, to: new, slots: slots, defaults: Array(writer.buffer.bytes))
     }
 
-    /// True when the values of a property are also those of its later form.
+    /// Returns whether the values of a property are also valid for its later form.
     private func isCompatible(_ old: Property, _ new: Property) -> Bool {
         new.canHoldValues(of: old)
             && number(ofTarget: old.target) == newNumber(ofTarget: new.target)
     }
 
-    /// What the property of an entity makes of nil in an older record.
+    /// Returns the value that the property of an entity has for nil in an older record.
     private mutating func compare(
         _ old: Property, _ new: Property, _ entity: Entity
     ) -> Value {
@@ -176,7 +177,7 @@ extension SchemaComparison {
         return value
     }
 
-    /// The value of a new property in older objects.
+    /// Returns the value of a new property in older objects.
     private mutating func added(_ property: Property, _ entity: Entity) -> Value {
         let label = "\(entity.name).\(property.name)"
         let value = defaultValue(of: property, entity)
@@ -189,7 +190,7 @@ extension SchemaComparison {
         return value
     }
 
-    /// The declared default; nil when there is none, or it is no value of the property.
+    /// Returns the declared default; nil when there is none, or it is not a value of the property.
     private func defaultValue(of property: Property, _ entity: Entity) -> Value? {
         guard let value = origins.defaults[entity.name]?[property.name]?(),
             property.accepts(value), property.type != .reference
@@ -202,7 +203,7 @@ extension SchemaComparison {
 }
 
 extension ValueType {
-    /// What stands for a value that code will give; nil where nothing can.
+    /// A placeholder for a value that code will set; nil for types without one.
     fileprivate var placeholder: Value? {
         switch self {
         case .bool: .bool(false)
@@ -225,8 +226,8 @@ extension ValueType {
 // MARK: - Indexes
 
 extension SchemaComparison {
-    /// The numbers of the indexes of the entities: those of the store for indexes whose entries
-    /// stay as they are, others for those that are to be built.
+    /// Returns the numbers of the entities' indexes: those of the store for indexes whose entries
+    /// are kept, others for indexes to be built.
     private mutating func indexNumbers(_ entities: [Entity]) -> [Int] {
         var unused = (1...Int(UInt16.max)).lazy.filter { [stored] number in
             stored.index(numbered: number) == nil
@@ -263,7 +264,7 @@ extension SchemaComparison {
 // MARK: - Links
 
 extension SchemaComparison {
-    /// The declared links by their numbers.
+    /// Returns the declared links by their numbers.
     private mutating func matchLinks(_ declared: Schema) -> [LinkType] {
         let named = declared.links.filter { !$0.isRemoved }.sorted { $0.name < $1.name }
         var taken: Set<String> = []
@@ -296,7 +297,7 @@ extension SchemaComparison {
         return links
     }
 
-    /// Whether declared links connect the entities that stored ones do.
+    /// Returns whether declared links connect the same entities as stored ones.
     private func connects(_ link: LinkType, likeStored old: LinkType) -> Bool {
         newNumber(ofTarget: link.source) == number(ofTarget: old.source)
             && newNumber(ofTarget: link.target) == number(ofTarget: old.target)
@@ -306,7 +307,8 @@ extension SchemaComparison {
 // MARK: - Ends of relationships
 
 extension SchemaComparison {
-    /// The numbers of the ends of references and links: those of the store for what stays.
+    /// Returns the numbers of the ends of references and links: those of the store where it has
+    /// them.
     private func endNumbers(_ entities: [Entity], _ links: [LinkType]) -> [EndNumber] {
         var unused = (1...UInt16.max).lazy.map(EndNumber.init).filter { [stored] number in
             stored.end(numbered: number) == nil
@@ -330,12 +332,12 @@ extension SchemaComparison {
 }
 
 extension Entity {
-    /// "the entity Article".
+    /// A phrase such as "the entity Article".
     fileprivate var title: String { "the entity \(name)" }
 }
 
 extension EntityIndex {
-    /// "unique index (city, name) of Person".
+    /// Returns a phrase such as "unique index (city, name) of Person".
     fileprivate func title(in entity: Entity) -> String {
         let text = description(in: entity)
         return (isUnique ? text.replacingFirst("unique", with: "unique index") : text)
@@ -350,7 +352,7 @@ extension String {
 }
 
 extension Upcast {
-    /// True when the entries of an index are also those of another one.
+    /// Returns whether the entries of an index can be kept as those of another one.
     fileprivate func keepsEntries(of old: EntityIndex, as new: EntityIndex) -> Bool {
         guard old.parts.count == new.parts.count, old.isUnique || !new.isUnique else {
             return false

@@ -1,14 +1,14 @@
 import StetLMDB
 
-/// The schemas that a store has had, and how the records and journal entries of each are read as
+/// The schemas that a store has had, with which records and journal entries of each are read as
 /// those of the last; constant.
 package final class SchemaHistory: Sendable {
-    /// The schema that the store has now.
+    /// The current schema of the store.
     package let current: Schema
-    /// The steps that led to it, the oldest first.
+    /// The migrations that led to it, the oldest first.
     package let migrations: [Migration]
-    /// By schema, the oldest first, and number of the entity: how its records are read now; nil for
-    /// what is not there any more.
+    /// The upcasts to the current schema, by schema, the oldest first, and number of the entity;
+    /// nil for a missing entity.
     private let upcasts: [[Upcast?]]
 
     /// - Throws: `DecodingFailure` when the steps do not lead to `current`.
@@ -33,7 +33,7 @@ package final class SchemaHistory: Sendable {
         self.upcasts = upcasts.reversed()
     }
 
-    /// The part of a history up to a schema.
+    /// Creates the part of a history up to a schema.
     ///
     /// - Throws: `DecodingFailure` when the store has not had the schema.
     convenience init(_ history: SchemaHistory, upTo revision: Int) throws {
@@ -42,9 +42,9 @@ package final class SchemaHistory: Sendable {
             Array(history.migrations.prefix { $0.to.revision <= revision }))
     }
 
-    /// The schema with a revision.
+    /// Returns the schema with a revision.
     ///
-    /// - Throws: `DecodingFailure` when the store has not had it.
+    /// - Throws: `DecodingFailure` when the store has never had it.
     package func schema(_ revision: Int) throws(DecodingFailure) -> Schema {
         if revision == current.revision { return current }
         guard let first = migrations.first?.from.revision, revision >= first,
@@ -53,7 +53,7 @@ package final class SchemaHistory: Sendable {
         return migration.from
     }
 
-    /// How the bodies that were written with a schema are read now; nil for the schema of now.
+    /// Returns the upcast for bodies that were written with a schema; nil for the current one.
     ///
     /// - Throws: `DecodingFailure` when the store has not had the schema, or the entity is not in
     ///   both.

@@ -1,19 +1,18 @@
-/// What declared models say of the stores of their predecessors: names of old, and values for what
-/// was not there.
+/// The previous names and default values that declared models provide for stores of earlier models.
 ///
-/// Beside the schema, because it is asked only where a store is migrated, and is not stored with
-/// it.
+/// They are separate from the schema, because they are used only to migrate a store, and are not
+/// stored.
 package struct SchemaOrigins: Sendable {
-    /// By entity, what its earlier version was called.
+    /// The previous name of each entity, by its name.
     package var entityNames: [String: String] = [:]
-    /// By entity and property, what the property was called.
+    /// The previous name of each property, by entity and name.
     package var propertyNames: [String: [String: String]] = [:]
-    /// By type of links, what it was called.
+    /// The previous name of each type of links, by its name.
     package var linkNames: [String: String] = [:]
-    /// By entity and property, what gives the value of objects that have none.
+    /// The closures that return the values of objects that have none, by entity and property.
     package var defaults: [String: [String: @Sendable () -> Value]] = [:]
 
-    /// Lets a value be "nothing" (0, "", false, empty) where code will give it one.
+    /// Whether a value may be a placeholder (0, "", false, empty) where code will set it.
     package var allowsPlaceholders = false
 
     package init() {}

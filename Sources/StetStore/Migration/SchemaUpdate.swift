@@ -1,6 +1,6 @@
 import StetLMDB
 
-/// The models that a process opens a store with.
+/// The models with which a process opens a store.
 struct DeclaredModels {
     let schema: Schema
     let origins: SchemaOrigins
@@ -10,7 +10,7 @@ struct DeclaredModels {
     }
 }
 
-/// Brings a store that is being opened to the schema of the declared models.
+/// Migrates a store that is being opened to the schema of the declared models.
 struct SchemaUpdate {
     private let environment: Environment
     private let journal: Journal
@@ -30,10 +30,11 @@ struct SchemaUpdate {
         journal = Journal(table: table)
     }
 
-    /// Does what a migration can do beside others, and reports how far it is.
+    /// Performs the part of a migration that can run beside other processes, and reports its
+    /// progress.
     ///
-    /// Nobody waits for it, and the caller holds no lock: what is told of the progress is code of
-    /// the user, which may open the store itself.
+    /// Nobody waits for it, and the caller holds no lock, because the receiver of the progress is
+    /// users' code, which may open the store itself.
     func prepare() throws {
         guard let declared else { return }
         let history = try environment.read { try journal.schemaHistory(in: $0) }
@@ -56,8 +57,8 @@ struct SchemaUpdate {
         }
     }
 
-    /// The migration that leads from the store's schema to that of declared models; nil when none
-    /// is needed.
+    /// Returns the migration from the store's schema to that of declared models; nil when none is
+    /// needed.
     private func migration(
         to declared: DeclaredModels, after history: SchemaHistory
     ) throws -> Migration? {
@@ -67,7 +68,7 @@ struct SchemaUpdate {
         return try comparison.migration()
     }
 
-    /// Stores what has changed in a schema beside the meaning of its bytes: rules, stamps.
+    /// Stores the parts of a schema that do not change the meaning of bytes: rules and stamps.
     private func renew(
         _ schema: Schema, _ history: SchemaHistory
     ) throws -> SchemaHistory {
@@ -83,7 +84,7 @@ struct SchemaUpdate {
         return try SchemaHistory(schema, history.migrations)
     }
 
-    /// Refuses models that the store has had, and left behind.
+    /// Refuses models from which the store was migrated away.
     private static func refuseEarlier(
         _ declared: DeclaredModels, _ history: SchemaHistory, _ path: String
     ) throws {
@@ -95,7 +96,8 @@ struct SchemaUpdate {
             advice: "Open it with the models it has now, or later ones.")
     }
 
-    /// Why models that the store has had cannot be had again; nil when it has not had them.
+    /// Returns the reason why earlier models of the store cannot be restored; nil when the store
+    /// has not had them.
     fileprivate static func problem(
         ofEarlier declared: DeclaredModels, _ history: SchemaHistory
     ) throws -> String? {
@@ -109,7 +111,7 @@ struct SchemaUpdate {
         return nil
     }
 
-    /// Migrates the store in one commit, unless somebody else has done so meanwhile.
+    /// Migrates the store in one commit, unless another process has done so.
     private func migrate(_ history: SchemaHistory, _ migration: Migration) throws {
         // Most of it is done, unless somebody has saved since.
         let build = IndexBuild(migration, after: history, journal, nil)
@@ -126,12 +128,13 @@ struct SchemaUpdate {
 }
 
 extension StoreFile {
-    /// What leads from the store's schema to a declared one.
+    /// Returns the differences between the store's schema and a declared one.
     package func comparison(with schema: Schema) throws -> SchemaComparison {
         try SchemaComparison(of: self.schema, with: schema)
     }
 
-    /// What opening the store at `path` with declared models would do, and what is in the way.
+    /// Returns the steps of opening the store at `path` with declared models, and the problems that
+    /// prevent it.
     ///
     /// - Throws: `StoreError`.
     package static func outline(
@@ -140,7 +143,8 @@ extension StoreFile {
         try StoreFile.open(at: path, configuration).outline(schema: schema, origins: origins)
     }
 
-    /// What opening the store with declared models would do, and what is in the way.
+    /// Returns the steps of opening the store with declared models, and the problems that prevent
+    /// it.
     package func outline(
         schema: Schema, origins: SchemaOrigins
     ) throws -> (steps: [String], problems: [String]) {
@@ -151,7 +155,8 @@ extension StoreFile {
         return (comparison.steps, comparison.problems + (earlier.map { [$0] } ?? []))
     }
 
-    /// The number of entities that a store has, as far as can be seen before it is opened.
+    /// Returns the number of a store's entities, as far as it can be found before the store is
+    /// opened.
     static func entityCount(ofFileAt path: String) -> Int {
         let schema = try? StoreTables.schema { key in
             try FileInspection.value(of: Array(key.utf8), inFileAt: path)
@@ -163,7 +168,7 @@ extension StoreFile {
 extension StoreTables {
     private static let migrationsKey: StaticString = "migrations"
 
-    /// The revisions of the commits that migrated the store, in ascending order.
+    /// Returns the revisions of the commits that migrated the store, in ascending order.
     static func migrations(in transaction: borrowing ReadTransaction) throws -> [Revision] {
         guard let value = try transaction.get(migrationsKey, in: .unnamed) else { return [] }
         var reader = ByteReader(value)
@@ -174,7 +179,7 @@ extension StoreTables {
 
     private static let migrationPrefix = Array("migration.".utf8)
 
-    /// Keeps what a commit that is trimmed did to the schema: records may be of earlier ones.
+    /// Stores the migration of a commit that is trimmed, because records may have earlier schemas.
     static func put(
         migration: [UInt8], at revision: Revision, in transaction: borrowing WriteTransaction
     ) throws {
@@ -186,7 +191,7 @@ extension StoreTables {
         }
     }
 
-    /// What a commit that was trimmed did to the schema.
+    /// Returns the migration of a commit that was trimmed.
     static func migration(
         at revision: Revision, in transaction: borrowing ReadTransaction
     ) throws -> [UInt8] {
@@ -217,7 +222,7 @@ extension StoreTables {
 }
 
 extension Journal {
-    /// The schemas of the store, from its present one and the entries of its migrations.
+    /// Returns the schemas of the store, from its current one and the entries of its migrations.
     ///
     /// - Complexity: O(bytes of these entries).
     func schemaHistory(in transaction: borrowing ReadTransaction) throws -> SchemaHistory {
@@ -234,7 +239,7 @@ extension Journal {
         return try SchemaHistory(try StoreTables.schema(in: transaction), migrations)
     }
 
-    /// The migration of an entry.
+    /// Returns the migration of an entry.
     private func migration(
         at revision: Revision, in transaction: borrowing ReadTransaction
     ) throws -> [UInt8] {

@@ -4,7 +4,7 @@ import StetLMDB
 // A migration with code works on copies; the store then takes over what a copy has become.
 
 extension StoreFile {
-    /// True when there is a file.
+    /// Returns whether there is a file.
     package static func isThere(_ path: String) throws -> Bool {
         try StorePlace.checkName(path)
         return access(path, F_OK) == 0
@@ -16,7 +16,7 @@ extension StoreFile {
         unlink("\(path)-lock")
     }
 
-    /// True when the store has the commits of another one up to a head, and perhaps more.
+    /// Returns whether the store has the commits of another one up to a head, and possibly more.
     package func extends(_ head: Head) throws -> Bool {
         try StoreError.wrapping(path: path) {
             try environment.read { transaction in
@@ -33,14 +33,13 @@ extension StoreFile {
         }
     }
 
-    /// Takes over the commits that a copy has behind `base`, and the state that follows from them,
-    /// in one transaction; false when this store has other commits behind `base` by now.
+    /// Adopts the commits that a copy has after `base`, and the resulting state, in one
+    /// transaction; returns false when this store has other commits after `base`.
     ///
-    /// This store has another schema then, and must not be used any more.
+    /// Afterwards the store has another schema, and this object must not be used any more.
     ///
-    /// - Complexity: O(bytes of these commits, and of the objects that they change, + all
-    ///   lists of members + all entries of indexes); for a trimmed store + all objects and
-    ///   commits.
+    /// - Complexity: O(bytes of these commits, and of the objects that they change, + all lists of
+    ///   members + all entries of indexes); for a trimmed store + all objects and commits.
     package func adopt(_ copy: StoreFile, _ base: Head) throws -> Bool {
         try StoreError.wrapping(path: path) {
             try copy.environment.read { source in
@@ -59,7 +58,7 @@ extension StoreFile {
     }
 }
 
-/// Writes a copy's tables, as far as they may differ, to the store that it is a copy of.
+/// Writes a copy's tables, as far as they may differ, to the store that it was copied from.
 private struct CopyAdoption: ~Copyable {
     private let file: StoreFile
     private let source: ReadTransaction
@@ -88,9 +87,9 @@ private struct CopyAdoption: ~Copyable {
         try state(transaction).renewFloor(through: head.revision, in: transaction)
     }
 
-    /// The tables of the store.
+    /// Returns the tables of the store.
     ///
-    /// The copy's floor does not know what was redacted meanwhile.
+    /// The copy's floor does not reflect redactions of the store since the copy.
     private func state(_ transaction: borrowing WriteTransaction) throws -> StoredState {
         var records: [Table] = []
         for entity in file.schema.entities.numbers {
@@ -103,7 +102,7 @@ private struct CopyAdoption: ~Copyable {
             records: records)
     }
 
-    /// Puts the records of all objects that commits have changed.
+    /// Writes the records of all objects that commits have changed.
     private func putRecords(
         from base: Revision, through head: Revision, _ transaction: borrowing WriteTransaction
     ) throws {

@@ -1,9 +1,8 @@
 import StetLMDB
 
-/// The tables of a store's objects and links while a write transaction brings them to another
-/// schema.
+/// The tables of a store's objects and links while a write transaction migrates them.
 struct StoredState {
-    /// The schemas up to the one that the store has from now on.
+    /// The schemas up to the new one of the store.
     let history: SchemaHistory
     let journal: Journal
     let members: MemberTree
@@ -12,8 +11,8 @@ struct StoredState {
 
     private var schema: Schema { history.current }
 
-    /// Brings the digest of the state that a trimmed journal begins with to the new schema: that of
-    /// the present state, less the effects of all entries.
+    /// Converts the digest of the state at the beginning of a trimmed journal to the new schema:
+    /// the digest of the current state, without the effects of all entries.
     func renewFloor(
         through last: Revision, in transaction: borrowing WriteTransaction
     ) throws {

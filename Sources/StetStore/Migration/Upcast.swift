@@ -1,17 +1,18 @@
-/// How a record of an earlier schema is read as one of a later schema.
+/// The conversion of a record of an earlier schema to a later one.
 ///
-/// A value is that of the slot it comes from; where there is none, or it is nil, the default.
+/// A value comes from a slot of the earlier schema; where there is none, or it is nil, it is the
+/// default.
 package struct Upcast: Hashable, Sendable {
     package let from: Entity
     package let to: Entity
-    /// By slot of `to`, the slot of `from` that the value comes from; nil for what was added.
+    /// The slots of `from` that the values come from, by slot of `to`; nil for an added property.
     package let slots: [Slot?]
-    /// A body of `to`: the values of what was nil or not there.
+    /// A body of `to` with the default values.
     package let defaults: [UInt8]
-    /// True when every body means the same in both.
+    /// True when every body has the same meaning in both.
     let isIdentity: Bool
 
-    /// - Throws: `DecodingFailure` when a value comes from a slot that does not exist, or of
+    /// - Throws: `DecodingFailure` when a value comes from a slot that does not exist, or has
     ///   another type.
     package init(
         from: Entity, to: Entity, slots: [Slot?], defaults: [UInt8]
@@ -39,9 +40,9 @@ package struct Upcast: Hashable, Sendable {
             }
     }
 
-    /// A body of `from` as one of `to`.
+    /// Returns a body of `from` converted to `to`.
     ///
-    /// - Throws: `DecodingFailure` when it is none of `from`.
+    /// - Throws: `DecodingFailure` when it is not a body of `from`.
     package func apply(to body: UnsafeRawBufferPointer) throws -> [UInt8] {
         let old = try RecordBody(body, of: from).cells()
         let arena = CellArena()
@@ -55,7 +56,8 @@ package struct Upcast: Hashable, Sendable {
         }
     }
 
-    /// The state before an update that was written with `from`; both states are of `to`.
+    /// Returns the state before an update that was written with `from`; both states are bodies of
+    /// `to`.
     func stateBefore(_ change: JournalChange, _ state: [UInt8]) throws -> [UInt8] {
         try state.withUnsafeBytes { bytes in
             var cells = try RecordBody(bytes, of: to).cells()
@@ -69,8 +71,8 @@ package struct Upcast: Hashable, Sendable {
         }
     }
 
-    /// Calls `body` with each part of an update that was written with `from` which `to` can
-    /// express, in ascending order of the slots of `to`; defaults stand for what was nil.
+    /// Calls `body` with each cell of an update that was written with `from` and that `to` can
+    /// express, in ascending order of the slots of `to`; defaults replace nil.
     func forEachPresentCell(
         of change: JournalChange, _ body: (PresentCell) throws -> Void
     ) throws {
@@ -90,7 +92,7 @@ package struct Upcast: Hashable, Sendable {
         withExtendedLifetime(arena) {}
     }
 
-    /// The same without the defaults.
+    /// Calls `body` with each cell that `to` can express, without defaults.
     private func forEachCell(
         of change: JournalChange, _ arena: CellArena, _ body: (PresentCell) throws -> Void
     ) throws {
@@ -113,7 +115,7 @@ package struct Upcast: Hashable, Sendable {
         }
     }
 
-    /// A value of `from` as one of `to`, by the slot of `to`.
+    /// Returns a value of `from` converted to the slot of `to`.
     func widened(
         _ cell: Cell, from source: Slot, to slot: Slot, _ arena: CellArena
     ) throws -> Cell {
@@ -133,7 +135,7 @@ package struct Upcast: Hashable, Sendable {
         try defaults.withUnsafeBytes { bytes in try body(RecordBody(bytes, of: to).cells()) }
     }
 
-    /// This upcast, and behind it another.
+    /// Returns the upcast that applies this one and then another.
     func followed(by next: Upcast) throws -> Upcast {
         try Upcast(
             from: from, to: next.to, slots: next.slots.map { slot in slot.flatMap { slots[$0] } },
@@ -142,14 +144,14 @@ package struct Upcast: Hashable, Sendable {
 }
 
 extension Property {
-    /// True when each value of another property is one of this, unless it is nil.
+    /// Returns whether the property can have each value of another one, except nil.
     func canHoldValues(of other: Property) -> Bool {
         (type == other.type && elements == other.elements) || other.type.widens(to: type)
     }
 }
 
 extension ValueType {
-    /// The bits of an integer without its sign; nil for other types.
+    /// The number of bits of an integer without its sign; nil for other types.
     private var magnitudeBits: Int? {
         switch self {
         case .int8: 7
@@ -166,7 +168,7 @@ extension ValueType {
 
     fileprivate var isInteger: Bool { magnitudeBits != nil }
 
-    /// True when each number of this type is one of a larger type.
+    /// Returns whether each number of this type is also one of a larger type.
     package func widens(to other: ValueType) -> Bool {
         switch other {
         case .double: self == .float || magnitudeBits.map { $0 <= 53 } ?? false
@@ -180,7 +182,7 @@ extension ValueType {
         }
     }
 
-    /// The 8 bytes of a number of this type, from those that it has in a smaller one.
+    /// Returns the 8 bytes of a number of this type, from those of a smaller one.
     fileprivate func word(
         widening word: UInt64, of type: ValueType
     ) throws(DecodingFailure) -> UInt64 {
@@ -197,7 +199,7 @@ extension ValueType {
     }
 }
 
-/// Bytes of cells that are made while a record is read, as long as they are needed.
+/// Owns bytes of cells that are made while a record is read, as long as they are needed.
 final class CellArena {
     private var kept: [UnsafeMutableRawBufferPointer] = []
 
