@@ -1,8 +1,8 @@
 import StetLMDB
 
-/// A count of changes that tasks wait for.
+/// A count of changes for which tasks can wait.
 ///
-/// State: the count and the tasks that wait, guarded by the monitor.
+/// State: the count and the waiting tasks, guarded by the monitor.
 package final class ChangeSignal: Sendable {
     private struct State {
         var count: UInt64 = 0
@@ -12,7 +12,7 @@ package final class ChangeSignal: Sendable {
     }
     private let state = Monitor(State())
 
-    /// A signal without changes.
+    /// Creates a signal without changes.
     package init() {}
 
     /// The number of changes.
@@ -21,10 +21,10 @@ package final class ChangeSignal: Sendable {
     /// The number of tasks that are waiting now.
     package var waiterCount: Int { state.withLock { $0.waiters.count } }
 
-    /// Counts a change, and resumes all tasks that wait.
+    /// Counts a change, and resumes all waiting tasks.
     package func note() { resume { $0.count += 1 } }
 
-    /// Resumes all tasks that wait; later ones do not wait any more.
+    /// Resumes all waiting tasks; later calls do not wait any more.
     package func end() { resume { $0.isEnded = true } }
 
     private func resume(after change: (inout State) -> Void) {

@@ -1,8 +1,8 @@
 extension Commit {
-    /// The changes of links as their targets see them: for each object of an entity that sources
-    /// were linked to or unlinked from, the changes of its relationships.
+    /// Returns the changes of links from the side of their targets: the changes of the
+    /// relationships of each object of an entity that sources were linked to or unlinked from.
     ///
-    /// The positions that links have among those of their sources are not told.
+    /// The positions of links among the members of their sources are not included.
     ///
     /// - Complexity: O(changes of the commit).
     package func changesOfSources(
@@ -37,8 +37,8 @@ extension Membership {
 }
 
 extension Schema {
-    /// The names of the relationships of an entity whose members are sources of links, by the
-    /// number of the links.
+    /// Returns the names of the relationships of an entity whose members are sources of links, by
+    /// the number of the links.
     fileprivate func relationshipsOfSources(ofEntity entity: EntityNumber) -> [Int: String] {
         var names: [Int: String] = [:]
         for relationship in entities[entity].relationships {

@@ -1,26 +1,26 @@
 import DequeModule
 import StetLMDB
 
-/// Tells observers in this process of commits, in order.
+/// Delivers commits to observers in this process, in order.
 ///
-/// Nobody's slowness holds up a commit: recent commits are kept in a ring that is bounded in bytes,
-/// and who has fallen behind it reads the journal. Without observers nothing is kept, and an
-/// observer whom a commit does not concern is not woken.
+/// A slow observer never delays a commit: recent commits are kept in a ring of bounded size, and
+/// observers that have fallen behind it read the journal. Without observers nothing is kept, and
+/// observers that a commit does not concern are not woken.
 ///
 /// State: the ring, the observers and the counts, guarded by the monitor.
 package final class CommitFeed: Sendable {
-    /// The bytes of memory that the ring holds at most, about.
+    /// The approximate limit of the ring, in bytes of memory.
     static let ringByteCount = 16 << 20
-    /// The waiting observers that are woken by the one who publishes; more are woken by a task.
+    /// The greatest number of waiting observers that the publisher wakes itself; a task wakes more.
     private static let wakeLimit = 2
 
-    /// The work that a feed has done for its observers since the store was opened.
+    /// Counts of the work that a feed has done for its observers since the store was opened.
     package struct Counts: Hashable, Sendable {
-        /// Waiting observers that were woken.
+        /// The number of waiting observers that were woken.
         package var wakes = 0
-        /// Journal entries that observers have looked at.
+        /// The number of journal entries that observers have read.
         package var entries = 0
-        /// Changes that were decoded into values of a model.
+        /// The number of changes that were decoded into values of a model.
         package var decodedChanges = 0
 
         package init(wakes: Int = 0, entries: Int = 0, decodedChanges: Int = 0) {
@@ -31,7 +31,7 @@ package final class CommitFeed: Sendable {
     }
 
     private struct State {
-        /// Without gaps, up to the head.
+        /// The recent commits up to the head, without gaps.
         var ring: Deque<Commit> = []
         var byteCount = 0
         var head: Revision
@@ -58,21 +58,21 @@ package final class CommitFeed: Sendable {
     /// The number of observers that are waiting now.
     package var waiterCount: Int { state.withLock { $0.routes.waiterCount } }
 
-    /// The bytes of memory that the ring holds, about.
+    /// The approximate number of bytes of memory of the ring.
     package var byteCount: Int { state.withLock { $0.byteCount } }
 
-    /// The work that was done for observers.
+    /// The counts of the work that was done for observers.
     package var counts: Counts { state.withLock { $0.counts } }
 
-    /// Counts work that was done for an observer.
+    /// Counts work for an observer.
     package func count(_ change: (inout Counts) -> Void) { state.withLock { change(&$0.counts) } }
 
     // MARK: Publishing
 
-    /// Makes commits known.
+    /// Publishes commits.
     ///
-    /// They follow each other; what is known already is left out. Where they do not follow the
-    /// head, those between are left to the journal.
+    /// They must be consecutive; those that were published before are ignored. If they do not
+    /// follow the head, observers read the commits between from the journal.
     func publish(_ commits: [Commit]) {
         let wakes = state.withLock { state in
             var wakes: [FeedRoutes.Wake] = []
@@ -98,7 +98,7 @@ package final class CommitFeed: Sendable {
         Self.wake(wakes)
     }
 
-    /// Makes known that there are commits up to `head`; observers read them from the journal.
+    /// Publishes that there are commits up to `head`, which observers read from the journal.
     func advance(to head: Revision) {
         let wakes = state.withLock { state in
             guard head > state.head else { return [FeedRoutes.Wake]() }
@@ -111,7 +111,7 @@ package final class CommitFeed: Sendable {
         Self.wake(wakes)
     }
 
-    /// Lets observers read what they have not seen from the journal, as it is by now.
+    /// Clears the ring, so that observers read the journal in its current form.
     package func forgetRing() { state.withLock { Self.clear(&$0) } }
 
     private static func clear(_ state: inout State) {
@@ -119,7 +119,8 @@ package final class CommitFeed: Sendable {
         state.byteCount = 0
     }
 
-    /// Waking one takes about a microsecond, which the writer must not spend on each of a hundred.
+    /// Resumes waiters; waking one takes about a microsecond, which the writer must not spend on
+    /// each of a hundred.
     private static func wake(_ wakes: [FeedRoutes.Wake]) {
         if wakes.count <= wakeLimit {
             for wake in wakes { wake.waiter.resume(returning: wake.seen) }
@@ -128,13 +129,13 @@ package final class CommitFeed: Sendable {
         }
     }
 
-    /// Wakes the observers that look after something beside the commits.
+    /// Wakes the observers that also observe other things than commits.
     package func nudge() {
         let wakes = state.withLock { $0.routes.takeNudged(seen: $0.head) }
         Self.wake(wakes)
     }
 
-    /// Lets every observer end once it has seen what there is.
+    /// Lets every observer end after it has received the existing commits.
     func end() {
         let wakes = state.withLock { state in
             state.isEnded = true
@@ -152,10 +153,11 @@ package final class CommitFeed: Sendable {
         /// The changes that the observer wants; nil for all of them.
         let interests: [FeedInterest]?
 
-        /// An observer of everything, or of what may concern one of some interests.
+        /// Creates an observer of every commit, or of those that may concern one of its interests.
         ///
-        /// With `keepsCommits` false it asks for no commit, and none is kept for it. With
-        /// `isNudged` its waits also end when the state of a subscription may have changed.
+        /// If `keepsCommits` is false, it requests no commits, and none are kept for it. If
+        /// `isNudged` is true, its waits also end when the state of a subscription may have
+        /// changed.
         package init(
             _ feed: CommitFeed, _ interests: [FeedInterest]? = nil, keepsCommits: Bool = true,
             isNudged: Bool = false
@@ -167,7 +169,7 @@ package final class CommitFeed: Sendable {
             }
         }
 
-        /// An observer of no commit, which only waits to be nudged.
+        /// Creates an observer of no commit, which only waits to be nudged.
         package convenience init(nudgesOf feed: CommitFeed) {
             self.init(feed, [], keepsCommits: false, isNudged: true)
         }
@@ -179,7 +181,7 @@ package final class CommitFeed: Sendable {
             }
         }
 
-        /// Whether a commit may concern the observer.
+        /// Returns whether a commit may concern the observer.
         func includes(_ commit: Commit) throws -> Bool { try interests?.includes(commit) ?? true }
 
         /// Waits until something after `seen` may concern the observer, the feed has ended, or the
@@ -191,10 +193,10 @@ package final class CommitFeed: Sendable {
         }
     }
 
-    /// The next step of an observer that has seen everything up to a revision.
+    /// The next step of an observer that has received everything up to a revision.
     package enum Step {
         case deliver(Commit)
-        /// The next commits are only in the journal, up to this one.
+        /// The next commits are only in the journal, up to this revision.
         case readJournal(through: Revision)
         case wait
         case end
@@ -235,13 +237,13 @@ package final class CommitFeed: Sendable {
 // MARK: - Commits of other processes
 
 extension StoreFile {
-    /// Foreign commits that are read ahead for the observers at most; more are left to each of
-    /// them.
+    /// The greatest number of foreign commits that are read ahead for the observers; each of them
+    /// reads more by itself.
     private static let readAheadLimit = 10_000
 
-    /// Makes known what other processes have committed, up to `last` or to the head.
+    /// Publishes the commits of other processes, up to `last` or to the head.
     ///
-    /// A failure is left to the observers, who meet it when they read the journal.
+    /// A failure is ignored: observers get it when they read the journal.
     func catchUp(through last: Revision? = nil) {
         if let last, feed.head >= last { return }
         do {

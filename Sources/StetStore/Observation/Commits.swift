@@ -1,10 +1,10 @@
 /// The commits of a store, as they are made: every one, in order, once.
 ///
-/// Earlier commits come from the journal and later ones as they are made, by whichever process: one
-/// sequence, without a gap and without a repeat. A slow observer is served
-/// from the journal without noticing. The sequence ends when the store is closed, once the observer
-/// has seen what there was, or when the task that iterates is cancelled. An observer that was so
-/// slow that the rest is only in the journal, which is closed then, gets the error `storeClosed`.
+/// Earlier commits come from the journal, later ones as they are made by any process: one sequence,
+/// without gaps and repetitions. A slow observer is served from the journal without noticing. The
+/// sequence ends when the store is closed, after the observer has received the existing commits, or
+/// when the task that iterates is cancelled. An observer so slow that the remaining commits are
+/// only in the journal, which is then closed, gets the error `.storeClosed`.
 public struct Commits: AsyncSequence, Sendable {
     private let file: StoreFile
     package let start: FeedStart
@@ -14,7 +14,7 @@ public struct Commits: AsyncSequence, Sendable {
         self.start = start
     }
 
-    /// Creates an observer of its own, which begins where the sequence begins.
+    /// Creates an independent iterator, which begins where the sequence begins.
     public func makeAsyncIterator() -> Iterator {
         Iterator(reader: FeedReader(file: file, after: start))
     }
@@ -28,7 +28,7 @@ public struct Commits: AsyncSequence, Sendable {
         /// When it throws, the position has not moved.
         ///
         /// - Throws: `StoreError` when the journal cannot be read: `.historyTrimmed`, with the
-        ///   revision that the journal begins after, when a commit that comes next was trimmed;
+        ///   revision after which the journal begins, when the next commit was trimmed;
         ///   `.noSuchRevision` for a start beyond the last commit; `.noThread`.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws -> Commit? {
             try await reader.next(isolation: actor)

@@ -1,7 +1,7 @@
-/// The changes that an observer wants, as far as the headers of journal entries show them.
+/// The changes that an observer wants, as far as the headers of journal entries determine them.
 ///
-/// A commit that it excludes concerns the observer in no way; one that it includes may still turn
-/// out not to. It is data, so that the thread that commits runs no code of users.
+/// A commit that it excludes does not concern the observer; one that it includes may still turn out
+/// not to. It is data, so that the committing thread runs no users' code.
 package struct FeedInterest: Sendable, Hashable {
     /// One end of a type of links, as a relationship of the objects of interest.
     package struct LinkEnd: Sendable, Hashable {
@@ -17,16 +17,17 @@ package struct FeedInterest: Sendable, Hashable {
 
     /// The entity of the objects.
     package let entity: EntityNumber
-    /// The objects; nil for all of the entity.
+    /// The ids of the objects; nil for all of the entity.
     package var objects: Set<ObjectID>?
-    /// The properties, all of which an insert and a delete change; nil for all of them.
+    /// The slots of the wanted properties; nil for all of them; an insert and a delete change every
+    /// property.
     package var slots: Set<Slot>?
-    /// The relationships between many and many, by their links.
+    /// The wanted many-to-many relationships, by their links.
     package var links: Set<LinkEnd>
     /// The authors of the commits; nil for all of them.
     package var authors: Set<String>?
 
-    /// An interest in everything that happens to the objects of an entity.
+    /// Creates an interest in every change of an entity's objects.
     package init(inEntity entity: EntityNumber, of schema: Schema) {
         self.entity = entity
         links = Set(
@@ -44,7 +45,7 @@ package struct FeedInterest: Sendable, Hashable {
         return commit.author.map(authors.contains) ?? false
     }
 
-    /// True when a change of an object, or of its links, may be one that the observer wants.
+    /// Returns whether a change of an object, or of its links, may be wanted.
     package func includes(_ change: JournalChange, comparesSlots: Bool) throws -> Bool {
         if change.entity == entity, objects?.contains(change.id) ?? true,
             try includesValues(of: change, comparesSlots)
@@ -69,7 +70,7 @@ package struct FeedInterest: Sendable, Hashable {
 }
 
 extension [FeedInterest] {
-    /// True when a commit may change what the observer wants.
+    /// Returns whether a commit may change what the observer wants.
     ///
     /// - Complexity: O(changes of the commit); values are not decoded.
     func includes(_ commit: Commit) throws -> Bool {
@@ -93,6 +94,6 @@ extension [FeedInterest] {
 }
 
 extension Commit {
-    /// True when its changes were written with the schema that the store has now.
+    /// True when its changes were written with the current schema of the store.
     package var isOfPresentSchema: Bool { schema.revision == history.current.revision }
 }

@@ -1,29 +1,29 @@
 import Metrics
 
-/// Where an observer begins.
+/// The start of an observer.
 public enum FeedStart: Hashable, Sendable, ExpressibleByIntegerLiteral {
-    /// After the commit with this number, which need not be in the journal any more; 0 for all
+    /// After the commit with this number, which need not be in the journal any more; 0 means all
     /// commits that were ever made.
     case revision(Revision)
-    /// With the first commit that the journal still has when the observer begins.
+    /// With the first commit that the journal still contains when the observer begins.
     case beginning
     /// After the commit that is the last one when the sequence is made.
     case now
 
-    /// The revision with this number.
+    /// Creates a start after the commit with this number.
     public init(integerLiteral value: UInt64) { self = .revision(Revision(value)) }
 }
 
-/// The position of one observer: the loop by which every feed of commits is read, from the ring or,
-/// where that does not reach back, from the journal.
+/// The position of one observer: the loop that reads every feed of commits from the ring or, where
+/// it does not reach back, from the journal.
 package struct FeedReader: Sendable {
-    /// Journal entries that are looked at in one read.
+    /// The number of journal entries that are examined in one read.
     private static let batchCount = 256
 
     private let file: StoreFile
     private let observer: CommitFeed.Observer
     private let start: FeedStart
-    /// Whether `read` returns now and then without a commit.
+    /// True when `read` may return without a commit.
     private let isNudged: Bool
     /// The revision up to which everything was delivered or does not concern the observer; nil
     /// until the observer begins.
@@ -33,13 +33,14 @@ package struct FeedReader: Sendable {
     package enum Reading: Sendable {
         /// The next commit that may concern the observer.
         case commit(Commit)
-        /// Nothing, but something beside the commits may have changed.
+        /// No commit, but something else may have changed.
         case nudged
         /// The store was closed or the task cancelled.
         case end
     }
 
-    /// A position of an observer of everything, or of what may concern one of some interests.
+    /// Creates the position of an observer of everything, or of commits that may concern one of its
+    /// interests.
     package init(
         file: StoreFile, after start: FeedStart, _ interests: [FeedInterest]? = nil,
         isNudged: Bool = false
@@ -52,8 +53,8 @@ package struct FeedReader: Sendable {
         try? file.writer.attend()
     }
 
-    /// The next commit that may concern the observer; nil when the store was closed or the task
-    /// cancelled.
+    /// Returns the next commit that may concern the observer; nil when the store was closed or the
+    /// task cancelled.
     ///
     /// When it throws, the position has not moved.
     ///
@@ -70,10 +71,10 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// Reads on until there is a commit that may concern the observer, or, when it is nudged, until
-    /// something else may have changed or a long way had no such commit.
+    /// Reads until there is a commit that may concern the observer or, if it is nudged, until
+    /// something else may have changed or many commits did not concern it.
     ///
-    /// - Throws: `StoreError`; the position has not moved then.
+    /// - Throws: `StoreError`; the position has then not moved.
     package mutating func read(
         isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> Reading {
@@ -93,18 +94,18 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// The end of a way through the ring.
+    /// The result of a search in the ring.
     private enum Found {
-        /// A commit that may concern the observer, and has not been passed.
+        /// A commit that may concern the observer; the position has not passed it.
         case commit(Commit)
-        /// The ring does not reach back: the journal has the next commits, up to a revision.
+        /// The ring does not reach back: the journal contains the next commits, up to a revision.
         case journal(through: Revision)
         case nudged
         /// The store was closed or the task cancelled.
         case end
     }
 
-    /// Passes what does not concern the observer, and waits where nothing is left.
+    /// Passes commits that do not concern the observer, and waits when none are left.
     private mutating func seek(isolation actor: isolated (any Actor)?) async throws -> Found {
         var seen = try seen ?? begin()
         defer { self.seen = seen }
@@ -128,7 +129,7 @@ package struct FeedReader: Sendable {
     /// until it begins.
     package var reached: Revision? { seen }
 
-    /// Moves back to where a commit that was delivered comes next.
+    /// Moves the position back so that a delivered commit comes next.
     package mutating func giveBack(_ commit: Commit) { seen = commit.revision.previous }
 
     // MARK: All that there is
@@ -137,7 +138,7 @@ package struct FeedReader: Sendable {
     package struct Backlog {
         /// The commits that may concern the observer, in order.
         package fileprivate(set) var commits: [Commit] = []
-        /// Why commits are left out, in words; nil when all are there.
+        /// The reason why commits are missing, in words; nil when none are.
         package fileprivate(set) var gap: String?
 
         package var isEmpty: Bool { commits.isEmpty && gap == nil }
@@ -159,16 +160,16 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// Takes all commits up to a revision, which is the position from then on.
+    /// Takes all commits up to a revision, which becomes the position.
     ///
-    /// Where there are more than `limit`, or some of them were trimmed, there is a gap instead.
+    /// If there are more than `limit`, or some were trimmed, the result has a gap instead.
     ///
     /// - Parameters:
     ///   - head: a revision that is not below the position.
-    ///   - limit: the most commits that are looked at.
+    ///   - limit: the greatest number of commits that are examined.
     ///   - reader: a read of the store at `head`.
-    /// - Returns: the commits that may concern the observer, or why there is a gap.
-    /// - Throws: `StoreError`; the position has not moved then.
+    /// - Returns: the commits that may concern the observer, or the reason for a gap.
+    /// - Throws: `StoreError`; the position has then not moved.
     package mutating func take(
         through head: Revision, limit: Int, _ reader: borrowing StoreReader
     ) throws -> Backlog {
@@ -190,7 +191,7 @@ package struct FeedReader: Sendable {
         return backlog
     }
 
-    /// A commit from the ring or the journal; nil when it does not concern the observer.
+    /// Returns a commit from the ring or the journal; nil when it does not concern the observer.
     private func concerning(
         _ revision: Revision, _ reader: borrowing StoreReader
     ) throws -> Commit? {
@@ -201,7 +202,7 @@ package struct FeedReader: Sendable {
         return try entry(revision, reader)
     }
 
-    /// An entry of the journal; nil when it does not concern the observer.
+    /// Returns an entry of the journal; nil when it does not concern the observer.
     private func entry(_ revision: Revision, _ reader: borrowing StoreReader) throws -> Commit? {
         file.feed.count { $0.entries += 1 }
         if let interests = observer.interests,
@@ -227,8 +228,8 @@ package struct FeedReader: Sendable {
         }
     }
 
-    /// The next entry of the journal that may concern the observer, and the last that was looked
-    /// at.
+    /// Returns the next entry of the journal that may concern the observer, and the last that was
+    /// examined.
     private func read(through last: Revision) throws -> (commit: Commit?, reached: Revision) {
         var revision = try seen ?? begin()
         return try file.read { reader in

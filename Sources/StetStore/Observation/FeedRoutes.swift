@@ -1,11 +1,11 @@
-/// The observers of a feed, and the way from a commit to those of them that it concerns.
+/// The observers of a feed, with the look-up of those that a commit concerns.
 ///
 /// A commit is looked up by the entities, objects, properties and links that it changes, so that
-/// observers it does not concern cost nothing, however many there are.
+/// observers that it does not concern cost nothing, however many there are.
 struct FeedRoutes {
     typealias Waiter = CheckedContinuation<Revision, Never>
 
-    /// An observer who waits, and the revision up to which nothing concerns it.
+    /// A waiting observer, and the revision up to which nothing concerns it.
     struct Wake {
         let waiter: Waiter
         let seen: Revision
@@ -38,7 +38,7 @@ struct FeedRoutes {
     private var waitingForAny: Set<UInt64> = []
     /// The other waiting observers.
     private var waitingForSome: Set<UInt64> = []
-    /// The observers that are woken now and then without a commit.
+    /// The observers that are also woken without a commit.
     private var nudged: Set<UInt64> = []
     /// The observers that commits are kept for.
     private(set) var keeperCount = 0
@@ -48,7 +48,7 @@ struct FeedRoutes {
 
     // MARK: Observers
 
-    /// Adds an observer; nil stands for an interest in everything.
+    /// Adds an observer; nil means an interest in every change.
     mutating func add(
         _ interests: [FeedInterest]?, keepsCommits: Bool, isNudged: Bool
     ) -> UInt64 {
@@ -69,7 +69,7 @@ struct FeedRoutes {
         for interest in observer.interests ?? [] { route(interest) { $0.remove(number) } }
     }
 
-    /// Changes each set of observers that leads to an interest; sets that are empty go.
+    /// Changes each set of observers that leads to an interest; empty sets are removed.
     private mutating func route(
         _ interest: FeedInterest, _ change: (inout Set<UInt64>) -> Void
     ) {
@@ -105,7 +105,7 @@ struct FeedRoutes {
         }
     }
 
-    /// Takes one waiter out, which waits no more.
+    /// Removes and returns one waiter.
     mutating func takeWaiter(numbered number: UInt64, of observer: UInt64) -> Waiter? {
         guard let waiter = observers[observer]?.waiters.removeValue(forKey: number) else {
             return nil
@@ -117,16 +117,16 @@ struct FeedRoutes {
         return waiter
     }
 
-    /// Takes all waiters out.
+    /// Removes and returns all waiters.
     mutating func takeAll(seen: Revision) -> [Wake] {
         let numbers = waitingForAny.union(waitingForSome)
         return take(numbers, seen: seen)
     }
 
-    /// Takes those out who are woken now and then.
+    /// Removes and returns the waiters that are also woken without a commit.
     mutating func takeNudged(seen: Revision) -> [Wake] { take(nudged, seen: seen) }
 
-    /// Takes those out whom a commit may concern; `seen` is the revision before it.
+    /// Removes and returns the waiters that a commit may concern; `seen` is the revision before it.
     mutating func take(for commit: Commit, seen: Revision) -> [Wake] {
         var wakes = waitingForAny.isEmpty ? [] : take(waitingForAny, seen: seen)
         if !waitingForSome.isEmpty { wakes += take(concerned(by: commit), seen: seen) }
@@ -148,7 +148,7 @@ struct FeedRoutes {
 
     // MARK: Routing
 
-    /// The waiting observers whom a commit may concern.
+    /// Returns the waiting observers that a commit may concern.
     private func concerned(by commit: Commit) -> Set<UInt64> {
         var found: Set<UInt64> = []
         let comparesSlots = commit.isOfPresentSchema

@@ -2,11 +2,11 @@ import DequeModule
 public import FoundationEssentials
 import StetLMDB
 
-/// A save, or an undo, that was refused or rolled back: nothing of it is in the journal.
+/// A save or an undo that was refused or rolled back; the journal contains nothing of it.
 public struct Refusal: Sendable {
-    /// When it was refused, by the store's clock.
+    /// The time of the refusal, by the store's clock.
     public let time: Date
-    /// The author of the save; nil when nobody was named.
+    /// The author of the save; nil when none was named.
     public let author: String?
     /// The part of the author's work.
     public let scope: String?
@@ -16,9 +16,9 @@ public struct Refusal: Sendable {
     public let error: any Error
     /// The violations, if the changes were invalid; empty if another reason refused them.
     public let violations: [Violation]
-    /// The changes that were not saved, as far as they are known; empty otherwise.
+    /// The changes that were not saved, if they are known; otherwise empty.
     public let rejected: ChangeSet
-    /// The refusals before this one that the observer was too slow for, and that it does not get.
+    /// The number of refusals before this one that the observer has missed because it was too slow.
     public internal(set) var missedCount = 0
 
     package init(
@@ -35,18 +35,18 @@ public struct Refusal: Sendable {
     }
 }
 
-/// Tells observers in this process of refusals, which no journal keeps.
+/// Delivers refusals, which the journal does not contain, to observers in this process.
 ///
-/// The last ones are held as long as there are observers; one that is slower misses some, and is
-/// told how many.
+/// The last refusals are kept as long as there are observers; a slower observer misses some, and
+/// gets their number.
 ///
 /// State: the last refusals and the number of observers, guarded by the monitor.
 package final class RefusalFeed: Sendable {
-    /// The refusals that are held at most.
+    /// The greatest number of refusals that are kept.
     package static let limit = 256
 
     private struct State {
-        /// Without gaps, up to number `count`.
+        /// The last refusals up to number `count`, without gaps.
         var last: Deque<Refusal> = []
         var count: UInt64 = 0
         var observerCount = 0
@@ -65,7 +65,7 @@ package final class RefusalFeed: Sendable {
     /// The number of refusals that were published.
     var count: UInt64 { state.withLock { $0.count } }
 
-    /// Makes a refusal known.
+    /// Publishes a refusal.
     package func publish(_ refusal: Refusal) {
         state.withLock { state in
             state.count += 1
@@ -76,7 +76,7 @@ package final class RefusalFeed: Sendable {
         signal.note()
     }
 
-    /// Lets every observer end once it has seen what there is.
+    /// Lets every observer end after it has received the existing refusals.
     func end() { signal.end() }
 
     /// Registers an observer for as long as it lives.
@@ -121,11 +121,12 @@ package final class RefusalFeed: Sendable {
     }
 }
 
-/// The saves and undos of this process that are refused from now on, in order: for an audit, say.
+/// The saves and undos of this process that are refused from now on, in order, for an audit for
+/// instance.
 ///
-/// Only this process hears of them, and only as they happen: no refusal is stored. At most 256 wait
-/// for a slow observer, which then misses the oldest and is told how many. The sequence ends when
-/// the store is closed, or when the task that iterates is cancelled.
+/// They are delivered only in this process, and only as they happen: no refusal is stored. At most
+/// 256 wait for a slow observer, which then misses the oldest and is told how many. The sequence
+/// ends when the store is closed, or when the task that iterates is cancelled.
 public struct Refusals: AsyncSequence, Sendable {
     private let observer: RefusalFeed.Observer
     private let start: UInt64
@@ -135,7 +136,7 @@ public struct Refusals: AsyncSequence, Sendable {
         start = feed.count
     }
 
-    /// Creates a position of its own, which begins with the first refusal after the sequence was
+    /// Creates an independent iterator, which begins with the first refusal after the sequence was
     /// made.
     public func makeAsyncIterator() -> Iterator { Iterator(observer: observer, seen: start) }
 

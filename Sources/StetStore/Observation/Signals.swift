@@ -1,7 +1,7 @@
-/// The revisions that a store moves to, for those who only want to know that it has moved.
+/// The revisions of a store, for observers that only need to know that it has changed.
 ///
-/// Each element is the last commit at the moment; commits that were made since the element before
-/// are one. No commit is read, decoded or kept for it. The sequence ends when the store is closed,
+/// Each element is the last commit at that moment, and stands for all commits since the previous
+/// element. No commit is read, decoded or kept for it. The sequence ends when the store is closed,
 /// or when the task that iterates is cancelled.
 public struct Signals: AsyncSequence, Sendable {
     private let file: StoreFile
@@ -12,8 +12,8 @@ public struct Signals: AsyncSequence, Sendable {
         self.start = start
     }
 
-    /// Creates an observer of its own, which begins after the commit that was the last one when the
-    /// sequence was made.
+    /// Creates an independent iterator, which begins after the commit that was the last one when
+    /// the sequence was made.
     public func makeAsyncIterator() -> Iterator {
         let observer = CommitFeed.Observer(file.feed, keepsCommits: false)
         // The thread begins to look for the commits of other processes.
@@ -27,7 +27,7 @@ public struct Signals: AsyncSequence, Sendable {
         fileprivate let observer: CommitFeed.Observer
         fileprivate var seen: Revision
 
-        /// Returns the last revision once the store has moved, or nil when it was closed or the
+        /// Returns the last revision once the store has changed, or nil when it was closed or the
         /// task cancelled.
         ///
         /// - Throws: `StoreError` (`.noThread`).

@@ -1,15 +1,15 @@
-/// How a list of objects has become another one: what is removed and inserted, with objects that
-/// are in both and have moved among the others.
+/// The difference between two lists of objects: removals and insertions, including objects that are
+/// in both and have moved among the others.
 package struct ListDifference {
     /// An object and its place.
     typealias Place = (offset: Int, id: ObjectID)
 
-    /// In ascending order of the places in the old list.
+    /// The removals, in ascending order of the places in the old list.
     private var removals: [Place]
-    /// In ascending order of the places in the new list.
+    /// The insertions, in ascending order of the places in the new list.
     private var insertions: [Place]
 
-    /// The difference of two lists that are at hand.
+    /// Creates the difference between two lists.
     ///
     /// - Complexity: O(count · log count).
     package init(from old: [ObjectID], to new: [ObjectID]) {
@@ -24,9 +24,9 @@ package struct ListDifference {
             .map { ($0.offset, $0.element) }
     }
 
-    /// The difference of two lists whose other objects have the same order in both.
+    /// Creates the difference between two lists whose other objects have the same order in both.
     ///
-    /// Objects that are removed and inserted again without having moved are left out.
+    /// Objects that are removed and inserted without having moved are left out.
     ///
     /// - Complexity: O(changes · log changes).
     init(removing removals: [Place], inserting insertions: [Place]) {
@@ -48,10 +48,10 @@ package struct ListDifference {
         self.insertions.removeAll { staying.contains($0.id) }
     }
 
-    /// True when both lists are the same.
+    /// True when both lists are equal.
     var isEmpty: Bool { removals.isEmpty && insertions.isEmpty }
 
-    /// The difference as the standard library has it, with moves associated.
+    /// The difference as a type of the standard library, with moves associated.
     package var collectionDifference: CollectionDifference<ObjectID> {
         let removed = Dictionary(uniqueKeysWithValues: removals.map { ($0.id, $0.offset) })
         let inserted = Dictionary(uniqueKeysWithValues: insertions.map { ($0.id, $0.offset) })

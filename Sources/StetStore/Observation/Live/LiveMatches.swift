@@ -1,4 +1,4 @@
-/// The way in which a live result was found.
+/// The way in which a live result was computed.
 package enum LiveQueryWay {
     /// From the changes of commits.
     case changes
@@ -6,11 +6,11 @@ package enum LiveQueryWay {
     case run(String)
 }
 
-/// The objects of a query as commits change them: the sorted result, kept up to date from the
-/// changes of commits where they tell all, and found anew where they do not.
+/// The changing objects of a query: the sorted result, updated from the changes of commits where
+/// these suffice, and computed anew where they do not.
 ///
-/// Beside a page with an end some further objects are kept, so that a few can leave it before the
-/// query has to run again.
+/// For a page with an end, some further objects are kept, so that a few can leave it before the
+/// query must run again.
 ///
 /// State: belongs to one observer; it has no lock.
 package final class LiveMatches<Payload: Equatable & Sendable> {
@@ -23,31 +23,33 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
     private let keys: QuerySortKeys
     private let changes: ResultChanges
     private let decode: (QueryState.Row, QueryState) throws -> Payload
-    /// How many objects are kept beyond the end of a page.
+    /// The number of objects that are kept beyond the end of a page.
     private let spare: Int
 
-    /// The first objects that satisfy the condition: all of them, or as many as are kept.
+    /// The first objects that satisfy the condition: all of them, or the number to be kept.
     private var kept: Entries
     /// The keys of the kept objects.
     private var keptKeys: [ObjectID: [UInt8]] = [:]
-    /// True when there may be objects after those that are kept.
+    /// True when there may be objects after the kept ones.
     private var hasMore = false
-    /// The object that the page comes after, with its key.
+    /// The object after which the page begins, with its key.
     private var after: (id: ObjectID, key: [UInt8])?
-    /// The objects that the observer has seen.
+    /// The objects that the observer has received.
     private var shown: Entries
-    /// Why the query has to run, in words; nil when what is kept is right.
+    /// The reason why the query must run, in words; nil when the kept objects are correct.
     private var reason: String? = "there is no result yet"
-    /// True when the first result was found.
+    /// True when the first result was computed.
     package private(set) var hasShown = false
 
+    /// Creates the result of a query, which is not computed yet.
+    ///
     /// - Parameters:
     ///   - query: the query.
-    ///   - nodes: what `decode` computes of an object beside its own values.
-    ///   - schema: the store's.
-    ///   - spare: how many objects are kept beyond the end of a page; nil for a number that suits
-    ///     it.
-    ///   - decode: makes of an object what is kept of it.
+    ///   - nodes: the nodes that `decode` evaluates for an object beside its own values.
+    ///   - schema: the store's schema.
+    ///   - spare: the number of objects that are kept beyond the end of a page; nil for a suitable
+    ///     number.
+    ///   - decode: returns the payload that is kept for an object.
     package init(
         _ query: StoreQuery, beside nodes: [QueryNode] = [], in schema: Schema, spare: Int? = nil,
         _ decode: @escaping (QueryState.Row, QueryState) throws -> Payload
@@ -67,8 +69,8 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
 
     /// Follows the commits up to the revision of a state.
     ///
-    /// - Returns: the change of the result, or nil when it is as it was; and how it was found.
-    /// - Throws: `StoreError`, and what `decode` throws. The query runs at the next call then.
+    /// - Returns: the change of the result, or nil when it is unchanged; and how it was computed.
+    /// - Throws: `StoreError`, and the error of `decode`. The query then runs at the next call.
     package func follow(
         _ backlog: FeedReader.Backlog, _ state: QueryState
     ) throws -> (update: Update?, way: LiveQueryWay) {
@@ -95,7 +97,7 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         return (isDelivered ? update : nil, way)
     }
 
-    /// True when the query has to run, whatever is committed.
+    /// True when the query must run, whatever is committed.
     package var isDue: Bool { reason != nil }
 
     private enum Step {
@@ -107,7 +109,7 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
     private struct Changes {
         var removals: [ListDifference.Place] = []
         var insertions: [Entries.Entry] = []
-        /// The objects that stay where they are with another payload.
+        /// The objects that keep their place but have another payload.
         var replaced: [ObjectID] = []
         var isKnown = true
 
@@ -183,8 +185,8 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         return .changed(changes)
     }
 
-    /// The object as it is kept; nil when it is not there, does not satisfy the condition, or comes
-    /// after those that are kept.
+    /// Returns the entry to keep for an object; nil when it does not exist, does not satisfy the
+    /// condition, or comes after the kept objects.
     private func entry(
         _ id: ObjectID, _ state: QueryState, noLaterThan bound: Entries.Entry?
     ) throws -> Entries.Entry? {
@@ -197,7 +199,7 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         return Entries.Entry(id: id, key: key, payload: try decode(row, state))
     }
 
-    /// Lets go what is far beyond the end of the page.
+    /// Removes objects far beyond the end of the page.
     private func cut() {
         guard query.limit != nil, kept.count > query.end + 2 * spare else { return }
         hasMore = true
@@ -227,7 +229,7 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         return Update(kept, page, after: before.entries(in: self.page(of: before)))
     }
 
-    /// The elements with another payload, from the changes alone.
+    /// Returns the elements with another payload, from the changes alone.
     private func updated(
         from before: Entries, _ changes: Changes
     ) -> [(id: ObjectID, old: Int, new: Int)] {

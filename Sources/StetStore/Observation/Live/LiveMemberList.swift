@@ -1,4 +1,4 @@
-/// The members of an object in one of its relationships, in their order, as commits change them.
+/// The changing members of an object in one of its relationships, in order.
 ///
 /// State: belongs to one observer; it has no lock.
 package final class LiveMemberList<Payload: Equatable & Sendable> {
@@ -8,15 +8,17 @@ package final class LiveMemberList<Payload: Equatable & Sendable> {
     private let end: MemberEnd
     private let relationship: Int
     private let decode: (QueryState.Row) throws -> Payload
-    /// The members that the observer has seen; nil before the first update.
+    /// The members that the observer has received; nil before the first update.
     private var shown: [ObjectID: (revision: Revision, payload: Payload)]?
     private var order: Entries
 
+    /// Creates the list of an object's members, which is not read yet.
+    ///
     /// - Parameters:
     ///   - owner: the object, which need not exist.
-    ///   - end: the relationship as an end of members.
+    ///   - end: the end that lists the members.
     ///   - relationship: the number of the relationship.
-    ///   - decode: makes of a member what is kept of it.
+    ///   - decode: returns the payload that is kept for a member.
     package init(
         of owner: ObjectID, at end: MemberEnd, relationship: Int,
         _ decode: @escaping (QueryState.Row) throws -> Payload
@@ -28,7 +30,7 @@ package final class LiveMemberList<Payload: Equatable & Sendable> {
         order = Entries(sorted: [], isDescendingByID: false)
     }
 
-    /// The changes that may change the list, or the members in it.
+    /// Returns an interest in the changes that may alter the list or its members.
     package func interests(in schema: Schema) -> [FeedInterest] {
         var owners = FeedInterest(inEntity: end.owner, of: schema)
         owners.objects = [owner]
@@ -40,9 +42,9 @@ package final class LiveMemberList<Payload: Equatable & Sendable> {
 
     /// Follows the commits up to the revision of a state.
     ///
-    /// - Returns: the change of the list; nil when it is as it was.
-    /// - Throws: `StoreError`, and what `decode` throws; nothing has moved then.
-    /// - Complexity: O(members · log members), and a read for each.
+    /// - Returns: the change of the list; nil when it is unchanged.
+    /// - Throws: `StoreError`, and the error of `decode`; the list has then not changed.
+    /// - Complexity: O(members · log members), plus a read for each member.
     package func follow(
         _ backlog: FeedReader.Backlog, _ state: QueryState
     ) throws -> LiveUpdate<Payload>? {

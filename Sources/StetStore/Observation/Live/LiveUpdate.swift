@@ -2,17 +2,17 @@
 package struct LiveUpdate<Payload: Equatable & Sendable> {
     package typealias Entries = SortedEntries<Payload>
 
-    /// The objects, of which those in `page` are the list.
+    /// The entries, of which those in `page` form the list.
     package let entries: Entries
     package let page: Range<Int>
     package let difference: ListDifference
-    /// The objects that are in the list before and after with another payload, with their places in
-    /// both, in the order of the list.
+    /// The objects that are in the list before and after with another payload, with their indexes
+    /// in both, in the order of the list.
     package let updated: [(id: ObjectID, old: Int, new: Int)]
 }
 
 extension LiveUpdate {
-    /// The change from a list that is at hand.
+    /// Creates the change from a previous list.
     ///
     /// - Complexity: O(objects · log objects).
     init(_ entries: Entries, _ page: Range<Int>, after old: [Entries.Entry]) {

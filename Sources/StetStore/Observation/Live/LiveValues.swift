@@ -1,10 +1,9 @@
-/// The values that the objects of a query give for a node, as commits change them: for aggregates,
-/// which keep no object.
+/// The changing values of a node for the objects of a query, for aggregates, which keep no objects.
 package struct LiveValues {
     package enum Step {
-        /// The values before and after, of the objects that commits have changed.
+        /// The values before and after of the objects that commits have changed.
         case changes(removed: [Value], added: [Value])
-        /// All values have to be read, for a reason in words.
+        /// All values must be read, for a reason in words.
         case run(String)
     }
 
@@ -14,10 +13,13 @@ package struct LiveValues {
     private let operand: QueryOperand
     private let changes: ResultChanges
 
+    /// Creates the values of a node for the objects of a query.
+    ///
     /// - Parameters:
     ///   - query: the query.
-    ///   - node: asked of each object; null for objects that are only counted.
-    ///   - schema: the store's.
+    ///   - node: the node that is evaluated for each object; null for objects that are only
+    ///     counted.
+    ///   - schema: the store's schema.
     package init(_ query: StoreQuery, _ node: QueryNode, in schema: Schema) {
         self.schema = schema
         self.query = query
@@ -31,9 +33,9 @@ package struct LiveValues {
     ///
     /// - Parameters:
     ///   - backlog: the commits after a revision.
-    ///   - revision: that revision.
-    ///   - state: the state after them.
-    /// - Returns: the values, or why all have to be read.
+    ///   - revision: the revision before these commits.
+    ///   - state: the state after these commits.
+    /// - Returns: the values, or the reason why all must be read.
     /// - Throws: `StoreError`.
     /// - Complexity: two reads for each changed object, and a few for each of its changes.
     package func step(
@@ -59,7 +61,7 @@ package struct LiveValues {
         }
     }
 
-    /// The value of an object; nil when it is not in the result.
+    /// Returns the value of an object; nil when it is not in the result.
     private func value(of id: ObjectID, _ state: QueryState) throws -> Value? {
         guard let row = try state.row(query.entity, id) else { return nil }
         var frame = QueryFrame(state, row)

@@ -1,21 +1,21 @@
-/// The objects of an entity as they are at a revision, one at a time, and whether they satisfy a
+/// The states of an entity's objects at a revision, one at a time, and whether they satisfy a
 /// condition.
 ///
-/// It is valid as long as the read that it was made in.
+/// It is valid as long as the read in which it was made.
 package struct ObjectStates {
     private let entity: EntityNumber
     private let state: QueryState
     private let condition: QueryCondition
 
-    /// The objects at a revision.
+    /// Creates access to the objects at a revision.
     ///
     /// - Parameters:
     ///   - entity: the entity of the objects.
     ///   - revision: a revision that the journal reaches back to.
-    ///   - reader: reads them.
+    ///   - reader: the read of the store.
     ///   - condition: a condition of the query language.
-    ///   - limit: the most objects that later commits may have changed, where the condition asks
-    ///     for members.
+    ///   - limit: the greatest number of objects that later commits may have changed, if the
+    ///     condition reads members.
     package init(
         ofEntity entity: EntityNumber, asOf revision: Revision, _ reader: borrowing StoreReader,
         satisfying condition: QueryNode, limit: Int
@@ -27,9 +27,10 @@ package struct ObjectStates {
         self.condition = QueryCompiler(schema, root: entity).condition(condition)
     }
 
-    /// Returns true when the object exists and satisfies the condition.
+    /// Returns whether the object exists and satisfies the condition.
     ///
-    /// - Complexity: a read, and a few for each later change of the object; those of the condition.
+    /// - Complexity: a read, plus a few for each later change of the object, and the reads of the
+    ///   condition.
     package func satisfies(_ id: ObjectID) throws -> Bool {
         guard let row = try state.row(entity, id) else { return false }
         var frame = QueryFrame(state, row)

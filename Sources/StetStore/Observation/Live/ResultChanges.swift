@@ -1,12 +1,14 @@
-/// Finds the objects by which commits may change the result of a query.
+/// Finds the objects through which commits may change the result of a query.
 struct ResultChanges {
     private let schema: Schema
     private let entity: EntityNumber
-    /// The properties of an object that decide whether it is in the result, and as what.
+    /// The properties of an object that determine whether it is in the result, and with which
+    /// payload.
     private let slots: Set<Slot>
     private let dependencies: [FeedInterest]
 
-    /// The changes of a query's result, and of nodes that are asked of its objects besides.
+    /// Creates a finder for a query's result, and for nodes that are also evaluated for its
+    /// objects.
     init(_ query: StoreQuery, beside nodes: [QueryNode], in schema: Schema) {
         self.schema = schema
         entity = query.entity
@@ -15,22 +17,22 @@ struct ResultChanges {
         dependencies = reads.dependencies
     }
 
-    /// True when the result depends on properties of its own objects alone.
+    /// True when the result depends only on properties of its own objects.
     var isOfOwnObjects: Bool { dependencies.isEmpty }
 
     enum Found {
-        /// The objects that may come into the result, leave it or change in it.
+        /// The objects that may enter the result, leave it or change in it.
         case objects(Set<ObjectID>)
-        /// The query has to run, for a reason in words.
+        /// The query must run, for a reason in words.
         case run(String)
     }
 
-    /// The objects that commits may bring into the result, take out of it or change.
+    /// Returns the objects that commits may add to the result, remove from it or change.
     ///
     /// - Parameters:
     ///   - commits: the commits, in order.
-    ///   - isWatched: true for objects of which every change counts.
-    /// - Returns: the objects, or why the query has to run.
+    ///   - isWatched: returns true for objects of which every change counts.
+    /// - Returns: the objects, or the reason why the query must run.
     /// - Throws: `DecodingFailure`.
     func objects(of commits: [Commit], isWatched: (ObjectID) -> Bool) throws -> Found {
         var ids: Set<ObjectID> = []
@@ -41,7 +43,7 @@ struct ResultChanges {
         return .objects(ids)
     }
 
-    /// Adds the objects of a commit; returns why the query has to run instead.
+    /// Adds the objects of a commit; returns a reason why the query must run instead.
     private func collect(
         _ commit: Commit, _ ids: inout Set<ObjectID>, _ isWatched: (ObjectID) -> Bool
     ) throws -> String? {

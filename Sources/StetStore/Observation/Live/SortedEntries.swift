@@ -1,8 +1,8 @@
-/// Objects in an order, with the keys that they are sorted by.
+/// Objects in an order, with their sort keys.
 ///
-/// A value: copies share all chunks but those that are changed later.
+/// It is a value: copies share all chunks except those that change later.
 package struct SortedEntries<Payload: Sendable>: Sendable {
-    /// An object with its place in the order, and what is kept of it.
+    /// An object with its sort key and its payload.
     package struct Entry: Sendable {
         package let id: ObjectID
         /// The bytes of the sort key, without the id.
@@ -10,16 +10,16 @@ package struct SortedEntries<Payload: Sendable>: Sendable {
         package internal(set) var payload: Payload
     }
 
-    /// The entries of a chunk at most.
+    /// The greatest number of entries in a chunk.
     private static var chunkLimit: Int { 256 }
 
-    /// None is empty.
+    /// The chunks, none of which is empty.
     private var chunks: [[Entry]]
     package private(set) var count: Int
-    /// True when ids descend among objects with the same key.
+    /// True when ids descend among objects with equal keys.
     let isDescendingByID: Bool
 
-    /// Objects that are in order already.
+    /// Creates the entries of objects that are already in order.
     init(sorted entries: [Entry], isDescendingByID: Bool) {
         chunks = stride(from: 0, to: entries.count, by: Self.chunkLimit / 2).map {
             Array(entries[$0..<min($0 + Self.chunkLimit / 2, entries.count)])
@@ -32,7 +32,7 @@ package struct SortedEntries<Payload: Sendable>: Sendable {
 
     // MARK: Order
 
-    /// True when an object comes before another.
+    /// Returns whether an object comes before another.
     func precedes(
         _ key: borrowing [UInt8], _ id: ObjectID, _ otherKey: borrowing [UInt8], _ other: ObjectID
     ) -> Bool {
@@ -43,8 +43,8 @@ package struct SortedEntries<Payload: Sendable>: Sendable {
         return isDescendingByID ? id > other : id < other
     }
 
-    /// The first place whose object does not come before a key; the end of the last chunk when all
-    /// do.
+    /// Returns the first place whose object does not come before a key; the end of the last chunk
+    /// when all do.
     private func place(_ key: [UInt8], _ id: ObjectID) -> (chunk: Int, offset: Int) {
         let chunk = chunks.partitionPoint { chunk in
             chunk.last.map { precedes($0.key, $0.id, key, id) } ?? true
@@ -53,9 +53,9 @@ package struct SortedEntries<Payload: Sendable>: Sendable {
         return (chunk, chunks[chunk].partitionPoint { precedes($0.key, $0.id, key, id) })
     }
 
-    /// The place of an object among all; nil when it is not here with this key.
+    /// Returns the index of an object among all; nil when it is not present with this key.
     ///
-    /// - Complexity: O(log count), and a step for each chunk before it.
+    /// - Complexity: O(log count), plus a step for each chunk before it.
     func index(of id: ObjectID, key: [UInt8]) -> Int? {
         let place = place(key, id)
         guard chunks.indices.contains(place.chunk),
@@ -98,7 +98,7 @@ package struct SortedEntries<Payload: Sendable>: Sendable {
         return entry
     }
 
-    /// Gives an object another payload; returns false when it is equal to the one that it had.
+    /// Replaces the payload of an object; returns false when it equals the previous one.
     mutating func replace(
         _ id: ObjectID, key: [UInt8], with payload: Payload
     ) -> Bool where Payload: Equatable {
@@ -113,7 +113,7 @@ package struct SortedEntries<Payload: Sendable>: Sendable {
 
     // MARK: Reading
 
-    /// The entries at some places, in order.
+    /// Returns the entries at a range of indexes, in order.
     package func entries(in range: Range<Int>) -> [Entry] {
         var found: [Entry] = []
         found.reserveCapacity(range.count)
@@ -129,7 +129,7 @@ package struct SortedEntries<Payload: Sendable>: Sendable {
         return found
     }
 
-    /// The place at which each chunk begins, for `subscript`.
+    /// The index at which each chunk begins, for `subscript`.
     package var starts: [Int] {
         var start = 0
         return chunks.map { chunk in
@@ -138,7 +138,7 @@ package struct SortedEntries<Payload: Sendable>: Sendable {
         }
     }
 
-    /// The entry at a place.
+    /// Accesses the entry at an index.
     ///
     /// - Complexity: O(log count).
     package subscript(place: Int, starts: [Int]) -> Entry {
