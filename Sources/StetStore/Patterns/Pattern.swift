@@ -1,14 +1,14 @@
 import StetLMDB
 
-/// A regular expression, compiled when it is asked for the first time.
+/// A regular expression, compiled at its first use.
 ///
-/// Not with the schema: a schema that is read from a file may be hostile, and who reads a store
-/// without its models asks no rules.
+/// It is not compiled with the schema: a schema that is read from a file may be hostile, and
+/// reading a store without its models evaluates no rules.
 ///
-/// State: what was compiled, guarded by the monitor. It is never changed afterwards, so that it is
-/// used outside.
+/// State: the compiled program, guarded by the monitor. It never changes afterwards, so it is used
+/// outside the monitor.
 final class Pattern: Sendable {
-    /// Longer text is not matched.
+    /// The greatest number of bytes of a text that is matched.
     static let textByteCount = 4_096
 
     private let text: String
@@ -18,8 +18,8 @@ final class Pattern: Sendable {
         self.text = text
     }
 
-    /// Why the text is no regular expression that can be used, in the middle of a sentence; nil
-    /// when it is one.
+    /// The reason why the text is not a usable regular expression, as part of a sentence; nil when
+    /// it is one.
     var problem: PatternProblem? {
         if case .failure(let problem) = program { problem } else { nil }
     }
@@ -34,7 +34,7 @@ final class Pattern: Sendable {
         }
     }
 
-    /// Whether it matches a text as a whole.
+    /// Returns whether the pattern matches a whole text.
     func matches(_ text: UnsafeRawBufferPointer) -> Bool {
         guard text.count <= Self.textByteCount, case .success(let program) = program else {
             return false
@@ -44,7 +44,7 @@ final class Pattern: Sendable {
 }
 
 extension Schema {
-    /// Makes sure that the patterns of the models are regular expressions.
+    /// Checks that the patterns of the models are usable regular expressions.
     ///
     /// - Throws: `StoreError` (`.invalidSchema`) for the first one that is not.
     package func checkPatterns() throws {

@@ -1,14 +1,13 @@
-/// Characters that a place of a regular expression matches.
+/// A set of characters that a position of a regular expression matches.
 ///
-/// A character is a grapheme cluster, and equal to one that is canonically equivalent, as in
-/// `String`.
+/// A character is a grapheme cluster, and equals a canonically equivalent one, as in `String`.
 indirect enum PatternClass: Sendable {
     case any
     case character(Character)
-    /// Characters of one scalar, once they are composed.
+    /// The characters that consist of one scalar after composition, within a range.
     case range(ClosedRange<Unicode.Scalar>)
     case digit, word, whitespace, horizontalWhitespace, newline
-    /// By the properties of the first scalar.
+    /// The characters whose first scalar has a property.
     case property(@Sendable (Unicode.Scalar.Properties) -> Bool)
     case ascii(ClosedRange<UInt8>)
     case union([PatternClass])
@@ -46,7 +45,7 @@ indirect enum PatternClass: Sendable {
 }
 
 extension Character {
-    /// The scalar of a character that is composed of no other ones.
+    /// The only scalar of a character after composition; nil for a character with several.
     var onlyScalar: Unicode.Scalar? {
         if let first = unicodeScalars.first, unicodeScalars.count == 1 { return first }
         let composed = String(self).inNormalFormC.unicodeScalars
@@ -55,7 +54,7 @@ extension Character {
 }
 
 extension PatternClass {
-    /// A class of POSIX; nil for an unknown name.
+    /// Creates a class with a name of POSIX; nil for an unknown name.
     init?(named name: String) {
         switch name {
         case "alpha": self.init(property: "Alphabetic")
@@ -75,8 +74,8 @@ extension PatternClass {
         }
     }
 
-    /// A general category of Unicode, in short or by name, or one of some properties; nil for an
-    /// unknown name.
+    /// Creates a class with the short or long name of a general category of Unicode, or of some
+    /// properties; nil for an unknown name.
     init?(property name: String) {
         switch name {
         case "Any": self = .any

@@ -3,7 +3,7 @@
 extension PatternParser {
     // MARK: Escapes
 
-    /// Takes a scalar that stands for itself, as it is or escaped; nil for everything else.
+    /// Takes a scalar that stands for itself, plain or escaped; returns nil for anything else.
     mutating func literalScalar() throws(PatternProblem) -> Unicode.Scalar? {
         guard let next else { return nil }
         if next == "\\" { return try escapedScalar() }
@@ -12,7 +12,7 @@ extension PatternParser {
         return next
     }
 
-    /// Takes an escape that stands for one scalar; nil for another one.
+    /// Takes an escape that represents one scalar; returns nil for another escape.
     private mutating func escapedScalar() throws(PatternProblem) -> Unicode.Scalar? {
         guard position + 1 < scalars.count else { throw PatternProblem("it ends too early") }
         let scalar = scalars[position + 1]
@@ -49,7 +49,7 @@ extension PatternParser {
         return scalar
     }
 
-    /// Reads an escape, after its backslash, that is no literal.
+    /// Reads an escape, after its backslash, that is not a literal.
     mutating func escape() throws(PatternProblem) -> PatternNode {
         let scalar = try take()
         switch scalar {
@@ -67,7 +67,7 @@ extension PatternParser {
         }
     }
 
-    /// The class of an escape; nil for other escapes.
+    /// Returns the class of an escape; nil for other escapes.
     private mutating func escapedClass(
         _ scalar: Unicode.Scalar
     ) throws(PatternProblem) -> PatternClass? {
@@ -126,7 +126,8 @@ extension PatternParser {
         return isNegated ? .not(union) : union
     }
 
-    /// Takes a character with the marks after it; nil for an escape that stands for a class.
+    /// Takes a character with the marks after it; returns nil for an escape that represents a
+    /// class.
     private mutating func setCharacter() throws(PatternProblem) -> Character? {
         guard let first = try setScalar() else { return nil }
         var character = Character(first)
@@ -171,7 +172,8 @@ extension PatternParser {
 }
 
 extension Character {
-    /// The character that this one makes with a scalar after it; nil where that begins another.
+    /// Returns the character that this one forms with a scalar after it; nil when the scalar begins
+    /// another one.
     func joined(with scalar: Unicode.Scalar) -> Character? {
         let text = String(self) + String(Character(scalar))
         return text.count == 1 ? text.first : nil

@@ -1,4 +1,4 @@
-/// Reads regular expressions.
+/// Parses regular expressions.
 struct PatternParser {
     private struct Options {
         var ignoresCase = false
@@ -35,7 +35,7 @@ struct PatternParser {
         return next
     }
 
-    /// Takes a text when it comes next.
+    /// Takes a text if it comes next; returns whether it did.
     mutating func take(_ text: String) -> Bool {
         let wanted = Array(text.unicodeScalars)
         guard scalars[position...].starts(with: wanted) else { return false }
@@ -43,7 +43,7 @@ struct PatternParser {
         return true
     }
 
-    /// Takes what comes before a scalar, and the scalar.
+    /// Takes everything up to a scalar, and the scalar; returns the text before it.
     mutating func take(upTo end: Unicode.Scalar) throws(PatternProblem) -> String {
         guard let place = scalars[position...].firstIndex(of: end) else {
             throw PatternProblem("'\(end)' is missing")
@@ -71,7 +71,7 @@ struct PatternParser {
 
     private mutating func sequence() throws(PatternProblem) -> PatternNode {
         var nodes: [PatternNode] = []
-        /// Set when the last node is a character to which marks can still be added.
+        /// The last node if it is a character to which marks can still be added.
         var literal: Character?
         while let next, next != "|", next != ")" {
             let isEscape = next == "\\"
@@ -102,7 +102,7 @@ struct PatternParser {
         .one(options.ignoresCase ? .ignoringCase(kind) : kind)
     }
 
-    /// Something that is no literal; nil for what stands for nothing.
+    /// Reads anything that is not a literal; returns nil for a part that produces no node.
     private mutating func atom() throws(PatternProblem) -> PatternNode? {
         let scalar = try take()
         switch scalar {
@@ -131,7 +131,7 @@ struct PatternParser {
         return node
     }
 
-    /// Reads what follows `(?`; true for options of the rest of a group, which end it.
+    /// Reads the text after `(?`; returns true for options that apply to the rest of a group.
     private mutating func isolatedOptions() throws(PatternProblem) -> Bool {
         for (text, what) in [
             ("=", "a look-ahead"), ("!", "a look-ahead"), ("<=", "a look-behind"),
@@ -171,7 +171,7 @@ struct PatternParser {
         return (try? ahead.quantifier()) ?? nil != nil
     }
 
-    /// Reads a repetition; nil where there is none.
+    /// Reads a repetition; returns nil when there is none.
     private mutating func quantifier() throws(PatternProblem) -> (least: Int, most: Int?)? {
         let range: (least: Int, most: Int?)
         if take("*") {
@@ -190,8 +190,7 @@ struct PatternParser {
         return range
     }
 
-    /// Reads `{n}`, `{n,}`, `{n,m}` or `{,m}`; a brace that begins nothing of the kind is a
-    /// character.
+    /// Reads `{n}`, `{n,}`, `{n,m}` or `{,m}`; any other brace is a character.
     private mutating func countedRange() throws(PatternProblem) -> (Int, Int?)? {
         guard next == "{", let end = scalars[position...].firstIndex(of: "}") else { return nil }
         let text = Self.text(scalars[(position + 1)..<end])

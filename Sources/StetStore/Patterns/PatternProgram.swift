@@ -1,7 +1,7 @@
 /// A regular expression as a machine that is in several states at once: it reads each character of
-/// a text once, and never goes back.
+/// a text once, without backtracking.
 ///
-/// After Thompson's construction. The time for a text is at most its length times the count of the
+/// It uses Thompson's construction. The time for a text is at most its length times the number of
 /// instructions, whatever the expression.
 struct PatternProgram: Sendable {
     private enum Instruction {
@@ -12,7 +12,8 @@ struct PatternProgram: Sendable {
         case end
     }
 
-    /// Repetitions are written out, so that a short expression may need many.
+    /// The greatest number of instructions; repetitions are written out, so a short expression may
+    /// need many.
     static let instructionLimit = 10_000
 
     private var instructions: [Instruction] = []
@@ -65,7 +66,7 @@ struct PatternProgram: Sendable {
         }
     }
 
-    /// Appends an instruction that is written later; its place.
+    /// Appends an instruction that is written later; returns its index.
     private mutating func reserve() throws(PatternProblem) -> Int {
         try emit(.jump(0))
         return instructions.count - 1
@@ -73,9 +74,9 @@ struct PatternProgram: Sendable {
 
     // MARK: Running
 
-    /// The instructions that the machine has reached at one place of the text.
+    /// The instructions that the machine has reached at one position of the text.
     private struct States {
-        /// Those that read a character, or end.
+        /// The reached instructions that read a character, or end.
         var reached: [Int] = []
         private var isSeen: [Bool]
 
@@ -93,7 +94,7 @@ struct PatternProgram: Sendable {
         }
     }
 
-    /// Whether it matches a text as a whole.
+    /// Returns whether the program matches a whole text.
     func matches(_ text: String) -> Bool {
         var states = States(instructions.count)
         var next = States(instructions.count)
@@ -115,7 +116,7 @@ struct PatternProgram: Sendable {
         return after == nil && states.reached.contains(instructions.count - 1)
     }
 
-    /// Goes to an instruction, and on from there without a character.
+    /// Enters an instruction, and all that follow from it without reading a character.
     private func enter(
         _ start: Int, _ states: inout States, _ before: Character?, _ after: Character?
     ) {

@@ -1,22 +1,24 @@
 /// The parts of a regular expression.
 indirect enum PatternNode: Sendable {
-    /// A character of a class.
+    /// One character of a class.
     case one(PatternClass)
     case edge(PatternEdge)
     case sequence([PatternNode])
     case either([PatternNode])
-    /// `most` is nil where there is no end.
+    /// A repetition; `most` is nil for no upper bound.
     case repeated(PatternNode, least: Int, most: Int?)
 }
 
-/// A place between two characters.
+/// A position between two characters.
 enum PatternEdge: Sendable {
     case beginning, end
     case beginningOfLine, endOfLine
-    /// Between a word character and another one, or an end of the text; or anywhere else.
+    /// The position between a word character and another one, or an end of the text; or any other
+    /// position.
     case word(isBoundary: Bool)
 
-    /// Whether the place between two characters is one; nil stands for an end of the text.
+    /// Returns whether the position between two characters matches; nil stands for an end of the
+    /// text.
     func lies(between before: Character?, and after: Character?) -> Bool {
         switch self {
         case .beginning: before == nil
@@ -32,13 +34,13 @@ extension Character? {
     fileprivate var isWord: Bool { self.map(PatternClass.word.contains) ?? false }
 }
 
-/// Why a text is not a regular expression that can be used, in the middle of a sentence.
+/// The reason why a text is not a usable regular expression, as part of a sentence.
 struct PatternProblem: Error, Hashable {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
 
-    /// For what only a search that goes back can match.
+    /// Returns the problem of a construct that only backtracking can match.
     static func backtracking(_ what: String) -> PatternProblem {
         PatternProblem("\(what) cannot be matched in linear time")
     }
