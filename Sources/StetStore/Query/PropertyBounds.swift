@@ -1,22 +1,22 @@
 import FoundationEssentials
 
-/// What a condition says of one property in the way that an index can answer.
+/// The bounds that a condition sets for one property, in a form that an index can use.
 struct PropertyBounds {
-    /// Nil for the object's id.
+    /// The slot of the property; nil for the object's id.
     let slot: Slot?
     let folding: TextFolding
     let type: ValueType
-    /// Its value is one of these.
+    /// The values, one of which the property must have; nil when they are not restricted to a list.
     private(set) var values: [Value]?
     private var lower: IndexRange.Bound?
     private var upper: IndexRange.Bound?
     private var prefix: String?
-    /// False when more objects are within than meet the condition.
+    /// False when more objects are within the bounds than satisfy the condition.
     private(set) var isExact: Bool
-    /// How many conditions have been put together.
+    /// The number of conditions that were combined.
     private(set) var conjunctCount = 1
 
-    /// Nil when the condition is not of the kind.
+    /// Creates the bounds of a condition; nil when the condition has none.
     init?(_ node: QueryNode, _ entity: Entity) {
         switch node {
         case .comparison(let comparison, let left, .constant(let value)):
@@ -43,7 +43,7 @@ struct PropertyBounds {
         }
     }
 
-    /// Without bounds: of a property, or the id, of the object itself.
+    /// Creates empty bounds of a property, or the id, of the queried object.
     private init?(of node: QueryNode, _ entity: Entity) {
         let (node, folding) = node.unfolded
         switch node {
@@ -74,7 +74,7 @@ struct PropertyBounds {
         }
     }
 
-    /// Equal to one value or another.
+    /// Creates bounds for equality with one of several values.
     private init?(either nodes: [QueryNode], _ entity: Entity) {
         guard let first = nodes.first, var bounds = PropertyBounds(first, entity),
             var values = bounds.values
@@ -94,7 +94,7 @@ struct PropertyBounds {
         slot == other.slot && folding == other.folding
     }
 
-    /// Whether the entries of an index with this part can be told by these bounds.
+    /// Returns whether an index with this part can find the objects within the bounds.
     func fits(_ part: EntityIndex.Part) -> Bool {
         guard slot == part.slot else { return false }
         return values == nil && prefix == nil
@@ -121,7 +121,7 @@ struct PropertyBounds {
         return true
     }
 
-    /// What stands behind all numbers.
+    /// Returns the value that comes after all numbers of a type.
     private static func notANumber(_ type: ValueType) -> Value? {
         switch type {
         case .double: .double(.nan)
@@ -131,7 +131,7 @@ struct PropertyBounds {
         }
     }
 
-    /// Takes what both say, or one of them where that cannot be put together.
+    /// Combines both bounds, or uses one of them where they cannot be combined.
     mutating func narrow(by other: PropertyBounds) {
         conjunctCount += other.conjunctCount
         isExact = isExact && other.isExact
@@ -156,12 +156,12 @@ struct PropertyBounds {
         }
     }
 
-    /// The values that an index with this part tells apart.
+    /// Returns the values that an index with this part distinguishes.
     func values(in part: EntityIndex.Part) -> [Value]? {
         values.map { Self.distinct($0, part.folding) }
     }
 
-    /// Each value once, without those that nothing is equal to.
+    /// Returns each value once, without those that equal nothing.
     private func distinct(_ values: [Value]) -> [Value] { Self.distinct(values, folding) }
 
     private static func distinct(_ values: [Value], _ folding: TextFolding) -> [Value] {
@@ -175,7 +175,7 @@ struct PropertyBounds {
 
     // MARK: Ranges
 
-    /// The range of an index behind the values of its first properties.
+    /// Returns the range of an index after the values of its first properties.
     func range(of index: NumberedIndex, behind values: [Value]) throws -> IndexRange {
         if let prefix { return try IndexRange(index, values, prefix: prefix) }
         return try IndexRange(index, values, from: lower, to: upper)

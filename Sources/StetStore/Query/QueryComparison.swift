@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 
 extension QueryNode.Comparison {
-    /// The same with its sides exchanged.
+    /// The comparison with its sides exchanged.
     package var flipped: Self {
         switch self {
         case .equal, .notEqual: self
@@ -25,7 +25,8 @@ extension QueryNode.Comparison {
         }
     }
 
-    /// What it says of two things, the first of which is below (-1), at (0) or above (1) the other.
+    /// Returns the result for two things, the first of which is below (-1), at (0) or above (1) the
+    /// other.
     func holds(_ order: Int) -> Bool { holds(order, 0) }
 
     package func holds(_ left: Value, _ right: Value) -> Bool {
@@ -54,7 +55,7 @@ extension QueryNode.Comparison {
 }
 
 extension Value {
-    /// Whether Swift's `==` says so of the values themselves.
+    /// Returns whether Swift's `==` is true for the values themselves.
     func isEqual(to other: Value) -> Bool {
         switch (self, other) {
         case (.double(let one), .double(let other)): one == other
@@ -71,7 +72,7 @@ extension Value {
         }
     }
 
-    /// True for what is not equal to itself.
+    /// True for a value that does not equal itself.
     package var isNaN: Bool { !isEqual(to: self) }
 
     fileprivate func keyOrder(to other: Value) -> Int {
@@ -84,7 +85,7 @@ extension Value {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether these bytes come before (-1), with (0) or after (1) others.
+    /// Returns whether these bytes come before (-1), with (0) or after (1) others.
     func order(to other: UnsafeRawBufferPointer) -> Int {
         let common = Swift.min(count, other.count)
         if common > 0 {

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// Makes programs that run on the bytes of records from what queries say.
+/// Compiles queries to programs that run on the bytes of records.
 struct QueryCompiler {
     let schema: Schema
-    /// The entity that is asked about.
+    /// The entity of the queried objects.
     let root: EntityNumber
     /// The entities of members, from the outermost condition of members inwards.
     private var members: [(scope: Int, entity: EntityNumber)] = []
@@ -60,7 +60,8 @@ struct QueryCompiler {
         }
     }
 
-    /// The type that numbers of a node have; nil where there is no property, whose type they share.
+    /// Returns the number type of a node; nil when it contains no property, whose type it would
+    /// share.
     private func numberType(_ node: QueryNode) -> ValueType? {
         switch node {
         case .property(let object, let slot): type(place(object).entity, slot)
@@ -140,7 +141,7 @@ struct QueryCompiler {
             comparison, FoldedOperand(operand(one), both), FoldedOperand(operand(other), both))
     }
 
-    /// One that looks at bytes; nil where there is none.
+    /// Returns a comparison that reads bytes; nil where there is none.
     private func byteComparison(
         _ comparison: QueryNode.Comparison, _ slot: Slot, _ value: Value
     ) -> QueryCondition? {
@@ -172,7 +173,7 @@ extension QueryNode {
         return false
     }
 
-    /// What is folded, and how.
+    /// The folded node and the folding.
     var unfolded: (node: QueryNode, folding: TextFolding) {
         guard case .folded(let node, let folding) = self else { return (self, []) }
         let inner = node.unfolded

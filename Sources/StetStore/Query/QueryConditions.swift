@@ -35,7 +35,7 @@ final class NotCondition: QueryCondition {
     }
 }
 
-/// Whether a property has no value.
+/// Tests whether a property has no value, or has one.
 final class NullCondition: QueryCondition {
     let slot: Slot
     let isNull: Bool
@@ -73,7 +73,7 @@ final class NumberCondition<Number: Comparable>: QueryCondition {
     }
 }
 
-/// Compares the id that a property holds with a constant.
+/// Compares the id in a property with a constant.
 final class IdentityCondition: QueryCondition {
     let slot: Slot
     let id: ObjectID
@@ -116,7 +116,7 @@ final class TextCondition: QueryCondition {
     }
 }
 
-/// Looks for a constant in the text of a property.
+/// Searches for a constant in the text of a property.
 final class TextSearchCondition: QueryCondition {
     let slot: Slot
     let pattern: TextPattern
@@ -150,7 +150,7 @@ final class ValueCondition: QueryCondition {
     }
 }
 
-/// Looks for any text in another.
+/// Searches for any text in another.
 final class ValueSearchCondition: QueryCondition {
     let search: QueryNode.TextSearch
     let text: QueryOperand
@@ -170,13 +170,13 @@ final class ValueSearchCondition: QueryCondition {
     }
 }
 
-/// Whether a value is among some.
+/// Tests whether a value is one of several.
 final class MembershipCondition: QueryCondition {
     let operand: QueryOperand
-    /// The keys of the values: equal ones have equal keys.
+    /// The keys of the values; equal values have equal keys.
     private let keys: Set<[UInt8]>
     private let hasNull: Bool
-    /// Those with URLs, which may have equal keys where they are not equal.
+    /// The values with URLs, whose keys may be equal although the values are not.
     private let alike: [Value]
     private var key: [UInt8] = []
 
@@ -210,7 +210,7 @@ extension Value {
     }
 }
 
-/// Whether a value is true.
+/// Tests whether a value is true.
 final class TruthCondition: QueryCondition {
     let operand: QueryOperand
 
@@ -221,7 +221,7 @@ final class TruthCondition: QueryCondition {
     }
 }
 
-/// Whether some or all members meet a condition.
+/// Tests whether any or all members satisfy a condition.
 final class MemberCondition: QueryCondition {
     let members: MemberConditions
     let isAny: Bool
@@ -244,12 +244,12 @@ final class MemberCondition: QueryCondition {
 /// The members of a relationship, and the condition that each is tested with.
 struct MemberConditions {
     let owner: QueryPlace
-    /// Where the members are listed.
+    /// The end that lists the members.
     let end: MemberEnd
     let condition: QueryCondition
 
-    /// Calls `body` with whether each member satisfies the condition, until it answers false; there
-    /// are no members where there is no owner.
+    /// Calls `body` with whether each member satisfies the condition, until it returns false; there
+    /// are no members without an owner.
     func forEach(_ frame: inout QueryFrame, _ body: (Bool) throws -> Bool) throws {
         guard let owner = try owner.row(&frame) else { return }
         let state = frame.state

@@ -1,5 +1,5 @@
 extension QueryRun {
-    /// How the query is answered, in words; one line per step.
+    /// Returns how the query is executed, in words; one line for each step.
     package func explanation() throws -> String {
         let entity = state.entity(query.entity)
         var lines: [String] = []
@@ -58,7 +58,7 @@ extension QueryRun {
 }
 
 extension QueryNode {
-    /// The node as one would write it.
+    /// Returns the node in the syntax of a query.
     func text(_ schema: Schema, _ root: Entity) -> String {
         QueryText(schema: schema, root: root).text(self)
     }

@@ -1,8 +1,8 @@
-/// The object that a query looks at just now, and the members that its conditions look at.
+/// The object that a query currently tests, and the members that its conditions test.
 struct QueryFrame {
     let state: QueryState
     var root: QueryState.Row
-    /// From the outermost condition of members inwards.
+    /// The members, from the outermost condition of members inwards.
     var members: [QueryState.Row] = []
 
     init(_ state: QueryState, _ root: QueryState.Row) {
@@ -10,20 +10,20 @@ struct QueryFrame {
         self.root = root
     }
 
-    /// Without an object yet.
+    /// Creates a frame without an object.
     init(_ state: QueryState) {
         self.init(state, .none)
     }
 }
 
-/// An object that a program reads, found from the one that a query looks at.
+/// A path from the object that a query tests to one that a program reads.
 indirect enum QueryPlace {
     case root
     case member(depth: Int)
-    /// What another refers to; `entity` is the number of the target's.
+    /// The target of another object's reference; `entity` is the number of the target's entity.
     case target(QueryPlace, slot: Slot, entity: EntityNumber)
 
-    /// The object; nil when a reference on the way has no value.
+    /// Returns the object; nil when a reference on the path is nil.
     func row(_ frame: inout QueryFrame) throws -> QueryState.Row? {
         switch self {
         case .root: return frame.root
@@ -35,20 +35,20 @@ indirect enum QueryPlace {
     }
 }
 
-/// Something that is true or false of an object: a part of a compiled query.
+/// A condition for an object: a part of a compiled query.
 class QueryCondition {
     func test(_ frame: inout QueryFrame) throws -> Bool {
         trap("a condition without a test")
     }
 }
 
-/// Something that has a value for an object: a part of a compiled query.
+/// An expression with a value for an object: a part of a compiled query.
 class QueryOperand {
     func value(_ frame: inout QueryFrame) throws -> Value {
         trap("an operand without a value")
     }
 
-    /// Appends bytes by whose order objects are sorted.
+    /// Appends the bytes by whose order objects are sorted.
     func appendKey(_ frame: inout QueryFrame, to bytes: inout [UInt8]) throws {
         guard OrderedKey.append(try value(&frame), to: &bytes) else {
             throw DecodingFailure("a value without an order")
@@ -57,7 +57,7 @@ class QueryOperand {
 }
 
 extension QueryState.Row {
-    /// The stored bytes of a property; nil when it has no value.
+    /// Returns the stored bytes of a property; nil when it has no value.
     func cell(_ slot: Slot, _ type: ValueType) throws(DecodingFailure) -> Cell? {
         var reader = reader
         if reader.isNull(slot: slot) { return nil }

@@ -1,12 +1,12 @@
 extension QueryNode {
-    /// The conditions that must all be met.
+    /// The conditions that must all be satisfied.
     var conjuncts: [QueryNode] {
         if case .all(let nodes) = self { return nodes.flatMap(\.conjuncts) }
         return [self]
     }
 
-    /// Where the node looks only at what the object refers to in one slot, and is false when it
-    /// refers to nothing: the slot, the entity there, and the same as asked of the target.
+    /// The slot, the target's entity and the condition for the target, if the node reads only the
+    /// target of one reference and is false when that is nil; otherwise nil.
     var lookingFromTarget: (slot: Slot, entity: String, node: QueryNode)? {
         var found: (slot: Slot, entity: String)?
         var isOnlyThat = true
@@ -23,7 +23,8 @@ extension QueryNode {
         return (found.slot, found.entity, moved)
     }
 
-    /// Where the node looks only at the member of a condition: the same as asked of that object.
+    /// Returns the condition for the member itself, if the node reads only the member of a
+    /// condition; otherwise nil.
     func lookingFromMember(_ scope: Int) -> QueryNode? {
         var isOnlyThat = true
         let moved = mapObjects { object in
@@ -36,7 +37,7 @@ extension QueryNode {
         return isOnlyThat ? moved : nil
     }
 
-    /// The node with every object replaced; nil when it has conditions of members.
+    /// Returns the node with every object replaced; nil when it has conditions of members.
     private func mapObjects(_ change: (QueryObject) -> QueryObject) -> QueryNode? {
         func map(_ nodes: [QueryNode]) -> [QueryNode]? {
             let mapped = nodes.compactMap { $0.mapObjects(change) }
@@ -70,7 +71,7 @@ extension QueryNode {
         }
     }
 
-    /// Whether the condition is certainly not met where nothing has a value.
+    /// True when the condition is certainly not satisfied where nothing has a value.
     private var isFalseWithoutValues: Bool {
         switch self {
         case .comparison(let comparison, let one, let other):
@@ -108,8 +109,8 @@ extension QueryNode {
 }
 
 extension QueryObject {
-    /// The slot in which the way begins, the entity that it leads to, and the rest of the way; nil
-    /// for the object itself and for members.
+    /// The first slot of the path, the entity that it leads to, and the rest of the path; nil for
+    /// the object itself and for members.
     fileprivate var firstStep: (slot: Slot, entity: String, rest: QueryObject)? {
         guard case .target(let owner, let slot, let entity) = self else { return nil }
         if owner == .root { return (slot, entity, .root) }
@@ -118,7 +119,7 @@ extension QueryObject {
         }
     }
 
-    /// The way from a member; nil when it begins elsewhere.
+    /// Returns the path from a member; nil when it begins elsewhere.
     fileprivate func fromMember(_ scope: Int) -> QueryObject? {
         switch self {
         case .member(scope): .root

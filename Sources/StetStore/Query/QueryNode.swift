@@ -1,9 +1,9 @@
 import Synchronization
 
-/// What a query computes for each object, as data: a tree that knows slots and values, and no model
-/// type.
+/// An expression that a query evaluates for each object, as data: a tree of slots and values,
+/// without model types.
 ///
-/// The closures of `fetch` and the text that the tool reads both build it.
+/// Both the closures of `fetch` and the text that the tool parses build it.
 package indirect enum QueryNode: Hashable, Sendable {
     case constant(Value)
     /// The value of a property.
@@ -11,45 +11,45 @@ package indirect enum QueryNode: Hashable, Sendable {
     /// The object's id.
     case id(QueryObject)
     case comparison(Comparison, QueryNode, QueryNode)
-    /// Whether a value is equal to one of some.
+    /// Whether a value equals one of several.
     case isIn(QueryNode, [Value])
-    /// Whether one text holds another.
+    /// Whether one text contains another.
     case text(TextSearch, QueryNode, QueryNode)
-    /// A text without the differences that a folding takes away.
+    /// A text without the differences that a folding ignores.
     case folded(QueryNode, TextFolding)
     case all([QueryNode])
     case any([QueryNode])
     case not(QueryNode)
     case arithmetic(Arithmetic, QueryNode, QueryNode)
-    /// The first value, or the second where there is none.
+    /// The first value, or the second where the first is nil.
     case coalesced(QueryNode, QueryNode)
-    /// Whether members of a relationship meet a condition, or how many do.
+    /// Whether members of a relationship satisfy a condition, or how many do.
     case members(MemberTest, QueryMembers, QueryNode)
 
-    /// How two values are compared.
+    /// The comparison of two values.
     ///
-    /// As Swift does: nil is equal to nil, and neither above nor below anything; NaN is not equal
-    /// to itself; text is equal when it is canonically equivalent.
+    /// It works as in Swift: nil equals nil, and is neither above nor below anything; NaN does not
+    /// equal itself; canonically equivalent texts are equal.
     package enum Comparison: Hashable, Sendable {
         case equal, notEqual, less, lessOrEqual, greater, greaterOrEqual
     }
 
-    /// Where one text is looked for in another, character by character.
+    /// The place at which one text is searched for in another, character by character.
     package enum TextSearch: Hashable, Sendable { case prefix, suffix, anywhere }
 
     /// An operation of numbers of one type; a result that does not fit the type, and a division of
     /// integers or decimals by 0, have no value.
     package enum Arithmetic: Hashable, Sendable { case add, subtract, multiply, divide, remainder }
 
-    /// What is asked of members.
+    /// The test of members.
     package enum MemberTest: Hashable, Sendable { case any, all, count }
 
-    /// The condition that all objects meet.
+    /// The condition that all objects satisfy.
     package static let everything = QueryNode.all([])
-    /// The condition that none meets.
+    /// The condition that no object satisfies.
     package static let nothing = QueryNode.any([])
 
-    /// Both conditions, in one list.
+    /// Returns the conjunction of two conditions, in one list.
     package static func both(_ one: QueryNode, _ other: QueryNode) -> QueryNode {
         switch (one, other) {
         case (.all(let ones), .all(let others)): .all(ones + others)
@@ -59,7 +59,7 @@ package indirect enum QueryNode: Hashable, Sendable {
         }
     }
 
-    /// Either condition, in one list.
+    /// Returns the disjunction of two conditions, in one list.
     package static func either(_ one: QueryNode, _ other: QueryNode) -> QueryNode {
         switch (one, other) {
         case (.any(let ones), .any(let others)): .any(ones + others)
@@ -70,13 +70,13 @@ package indirect enum QueryNode: Hashable, Sendable {
     }
 }
 
-/// An object that a query looks at.
+/// An object that a query reads.
 package indirect enum QueryObject: Hashable, Sendable {
-    /// The one that is asked about.
+    /// The queried object.
     case root
-    /// The member that a condition of members looks at.
+    /// The member that a condition of members tests.
     case member(scope: Int)
-    /// What another object refers to in a slot.
+    /// The target of another object's reference in a slot.
     case target(QueryObject, slot: Slot, entity: String)
 }
 
@@ -85,9 +85,9 @@ package struct QueryMembers: Hashable, Sendable {
     package let owner: QueryObject
     /// The name of the owner's entity.
     package let entity: String
-    /// The place of the relationship among those of its entity.
+    /// The index of the relationship among those of its entity.
     package let relationship: Int
-    /// What tells the members of this condition from those of others around it.
+    /// The number that distinguishes the members of this condition from those of enclosing ones.
     package let scope: Int
 
     package init(owner: QueryObject, entity: String, relationship: Int, scope: Int) {
@@ -98,7 +98,7 @@ package struct QueryMembers: Hashable, Sendable {
     }
 }
 
-/// Gives every condition of members a number of its own.
+/// Assigns a unique number to every condition of members.
 package enum QueryScopes {
     private static let last = Atomic(0)
 
@@ -107,7 +107,7 @@ package enum QueryScopes {
     }
 }
 
-/// What a result is sorted by.
+/// A sort criterion of a result.
 package struct QueryOrder: Hashable, Sendable {
     package let node: QueryNode
     package let isDescending: Bool
@@ -118,22 +118,22 @@ package struct QueryOrder: Hashable, Sendable {
     }
 }
 
-/// Which objects of an entity are wanted, in which order.
+/// A query of an entity: a condition, an order, and a part of the result.
 package struct StoreQuery: Hashable, Sendable {
     /// The number of the entity.
     package var entity: EntityNumber
     package var condition = QueryNode.everything
-    /// The most important first; objects that are alike come in the order of their ids, in the
-    /// direction of the last of these.
+    /// The sort criteria, the most significant one first; objects with equal values come in the
+    /// order of their ids, in the direction of the last criterion.
     package var order: [QueryOrder] = []
     package var limit: Int?
     package var offset = 0
-    /// Only what comes behind an object that has this body, as the order tells.
+    /// The position after which the results begin, in the order of the query.
     package var after: Position?
 
     package init(entity: EntityNumber) { self.entity = entity }
 
-    /// An object by which a page ends.
+    /// An object with which a page ends.
     package struct Position: Hashable, Sendable {
         package let id: ObjectID
         package let body: [UInt8]
@@ -144,13 +144,13 @@ package struct StoreQuery: Hashable, Sendable {
         }
     }
 
-    /// Where the page ends among all objects; `.max` where it does not.
+    /// The end of the page among all objects; `.max` where it has none.
     var end: Int {
         guard let limit else { return .max }
         let (end, overflows) = limit.addingReportingOverflow(offset)
         return overflows ? .max : end
     }
 
-    /// True when ids descend among objects that are alike.
+    /// True when ids descend among objects with equal values.
     var isDescendingByID: Bool { order.last?.isDescending ?? false }
 }

@@ -71,7 +71,7 @@ final class CoalescedOperand: QueryOperand {
     }
 }
 
-/// A condition whose answer is a value.
+/// A condition whose result is a value.
 final class ConditionOperand: QueryOperand {
     let condition: QueryCondition
 
@@ -82,7 +82,7 @@ final class ConditionOperand: QueryOperand {
     }
 }
 
-/// An operation of numbers of one type; what does not fit the type has no value.
+/// An operation on numbers of one type; a result that does not fit the type is nil.
 final class ArithmeticOperand: QueryOperand {
     let operation: QueryNode.Arithmetic
     let type: ValueType?
@@ -123,7 +123,7 @@ final class ArithmeticOperand: QueryOperand {
         }
     }
 
-    /// Nil when the result does not fit.
+    /// Returns the result; nil when it does not fit.
     private func whole<Operand: FixedWidthInteger, Number: FixedWidthInteger>(
         _ left: Operand, _ right: Operand, as type: Number.Type
     ) -> Number? {
@@ -151,7 +151,7 @@ final class ArithmeticOperand: QueryOperand {
         }
     }
 
-    /// Nil when the result does not fit, which `Decimal` tells as NaN.
+    /// Returns the result; nil when it does not fit, which `Decimal` represents as NaN.
     private func decimal(_ left: Decimal, _ right: Decimal) -> Decimal? {
         if left.isNaN || right.isNaN { return .nan }
         let result: Decimal? =
@@ -167,14 +167,15 @@ final class ArithmeticOperand: QueryOperand {
 }
 
 extension Decimal {
-    /// The product; nil where `*` would trap, as no `Decimal` has the sum of the exponents.
+    /// Returns the product; nil where `*` would trap, because no `Decimal` has the sum of the
+    /// exponents.
     fileprivate func multiplied(by other: Decimal) -> Decimal? {
         if self == 0 || other == 0 { return 0 }
         return Int8(exactly: exponent + other.exponent) == nil ? nil : self * other
     }
 }
 
-/// How many members meet a condition.
+/// The number of members that satisfy a condition.
 final class MemberCountOperand: QueryOperand {
     let members: MemberConditions
 

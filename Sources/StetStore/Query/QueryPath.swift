@@ -1,31 +1,31 @@
-/// A way to objects that may meet a condition, which does not lead past all objects.
+/// A way to find the objects that may satisfy a condition without reading all objects.
 ///
-/// Those that do not meet the condition may be among them, but none is missing.
+/// It may also find objects that do not satisfy the condition, but it misses none.
 indirect enum QueryPath {
-    /// Objects that the condition names.
+    /// The objects that the condition names.
     case ids([ObjectID])
     case index(IndexPath)
     /// The objects that refer to others in a slot.
     case references(slot: Slot, [ObjectID], isExact: Bool)
-    /// The objects that refer in a slot to what another query finds.
+    /// The objects whose reference in a slot points to a result of another query.
     case targets(slot: Slot, StoreQuery)
-    /// The objects that have members which another query finds.
+    /// The objects with members that are results of another query.
     case owners(Relationship, StoreQuery)
     /// The objects of any of these.
     case union([QueryPath])
 
-    /// Ranges of an index, none of which overlap.
+    /// Ranges of an index that do not overlap.
     struct IndexPath {
         let index: NumberedIndex
         let ranges: [IndexRange]
-        /// What the ranges say, in words.
+        /// A description of the ranges in words.
         let text: String
-        /// True when an object is in the ranges exactly if it meets the whole condition.
+        /// True when an object is in the ranges exactly if it satisfies the whole condition.
         var isExact: Bool
     }
 
-    /// Calls `body` with each object, as of the last commit, until it answers false; one may come
-    /// twice.
+    /// Calls `body` with each object, as of the last commit, until it returns false; an object may
+    /// occur twice.
     func forEachID(
         _ state: QueryState, _ entity: EntityNumber, _ body: (ObjectID) throws -> Bool
     ) throws {
@@ -76,7 +76,7 @@ indirect enum QueryPath {
         }
     }
 
-    /// The first objects, each once, and whether these are all.
+    /// Returns the first objects, each once, and whether these are all.
     func ids(
         _ state: QueryState, _ entity: EntityNumber, limit: Int
     ) throws -> (ids: [ObjectID], isComplete: Bool) {
@@ -102,7 +102,7 @@ indirect enum QueryPath {
         }
     }
 
-    /// True when indexes or references are asked, which tell of the last commit only.
+    /// True when the path reads indexes or references, which describe the last commit only.
     var asksLastCommit: Bool {
         switch self {
         case .ids: false
@@ -111,7 +111,7 @@ indirect enum QueryPath {
         }
     }
 
-    /// True when an object that the path leads to certainly meets the whole condition.
+    /// True when every object that the path finds satisfies the whole condition.
     var isExact: Bool {
         switch self {
         case .index(let path): path.isExact

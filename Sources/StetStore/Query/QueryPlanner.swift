@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// Finds the paths to the objects that meet a condition.
+/// Finds the paths to the objects that satisfy a condition.
 struct QueryPlanner {
     let schema: Schema
     let entity: EntityNumber
     private let conjuncts: [QueryNode]
-    /// What the conjuncts say of properties.
+    /// The bounds that the conjuncts set for properties.
     private let bounds: [PropertyBounds]
 
     init(_ schema: Schema, _ entity: EntityNumber, _ condition: QueryNode) {
@@ -26,12 +26,12 @@ struct QueryPlanner {
         self.bounds = bounds
     }
 
-    /// True when no object can meet the condition.
+    /// True when no object can satisfy the condition.
     var isImpossible: Bool {
         conjuncts.contains(.nothing) || bounds.contains { $0.values?.isEmpty ?? false }
     }
 
-    /// All paths, in no particular order.
+    /// Returns all paths, in no particular order.
     func paths() throws -> [QueryPath] {
         var paths: [QueryPath] = []
         for index in schema.indexes where index.entity == entity {
@@ -80,8 +80,8 @@ struct QueryPlanner {
             isExact: isExact && covered == conjuncts.count)
     }
 
-    /// A range of an index in which objects lie in an order, and are all that meet the conditions
-    /// which the range stands for; nil when the index has another order.
+    /// Returns a range of an index whose objects are in an order, and are all that satisfy the
+    /// conditions of the range; nil when the index has another order.
     func orderedRange(_ index: NumberedIndex, _ order: [QueryOrder]) throws -> IndexRange? {
         guard index.entity == entity, Set(order.map(\.isDescending)).count == 1 else { return nil }
         let parts = index.index.parts
@@ -108,8 +108,8 @@ struct QueryPlanner {
 
     // MARK: Joins
 
-    /// The path of a condition of what the objects refer to, or of their members; nil where there
-    /// is none that is better than to look at all objects.
+    /// Returns the path for a condition on the targets of references, or on members; nil when none
+    /// is better than reading all objects.
     private func joinPath(_ conjunct: QueryNode) throws -> QueryPath? {
         if case .any(let nodes) = conjunct, !nodes.isEmpty {
             let paths = try nodes.map { try QueryPlanner(schema, entity, $0).bestGuess() }
@@ -131,7 +131,7 @@ struct QueryPlanner {
         return try query.hasPath(schema) ? .targets(slot: slot, query) : nil
     }
 
-    /// One path, without looking at the store.
+    /// Returns one path, without reading the store.
     private func bestGuess() throws -> QueryPath? {
         let paths = try paths()
         return paths.first(where: \.isSingle) ?? paths.first

@@ -1,9 +1,9 @@
 /// The properties and relationships that the conditions and the order of a query read.
 ///
-/// A change of its own objects moves these alone; a change of others that it reads may move any of
-/// its objects.
+/// A change of one of its own objects affects only that object; a change of another object that it
+/// reads may affect any of its objects.
 struct QueryReads {
-    /// The parts that are read of objects of an entity to which others lead.
+    /// The parts that are read of other objects of an entity.
     private struct Reads {
         var slots: Set<Slot> = []
         /// The links that lead to the objects as members.
@@ -16,7 +16,7 @@ struct QueryReads {
     private(set) var slots: Set<Slot> = []
     private var others: [EntityNumber: Reads] = [:]
 
-    /// The reads of a query, and of nodes that are asked of its objects besides.
+    /// Creates the reads of a query, and of nodes that are also evaluated for its objects.
     init(_ query: StoreQuery, beside nodes: [QueryNode] = [], in schema: Schema) {
         self.schema = schema
         root = query.entity
@@ -25,7 +25,7 @@ struct QueryReads {
         for node in nodes { add(node, [:]) }
     }
 
-    /// The changes of other objects than the one that is asked about which may change the result.
+    /// The changes of other than the queried objects that may change the result.
     var dependencies: [FeedInterest] {
         others.sorted { $0.key < $1.key }.map { entity, reads in
             var interest = FeedInterest(inEntity: entity, of: schema)
@@ -63,7 +63,7 @@ struct QueryReads {
         }
     }
 
-    /// The references on the way to an object, and whether there is one at its end.
+    /// Adds the references on the path to an object, and the existence of its target.
     private mutating func addWay(to object: QueryObject, _ members: [Int: EntityNumber]) {
         guard case .target(let owner, let slot, _) = object else { return }
         add(slot, of: owner, members)
@@ -102,9 +102,9 @@ struct QueryReads {
     }
 }
 
-/// The changes that may change what a query gives, for observers.
+/// The changes that may alter the result of a query, for observers.
 package enum LiveQueryInterests {
-    /// The changes of its objects, with all of their values.
+    /// Returns interests in the changes of the query's objects, with all of their values.
     package static func ofObjects(
         of query: StoreQuery, beside nodes: [QueryNode] = [], in schema: Schema
     ) -> [FeedInterest] {
@@ -113,7 +113,7 @@ package enum LiveQueryInterests {
         return [own] + QueryReads(query, beside: nodes, in: schema).dependencies
     }
 
-    /// The changes of which objects there are, and of what nodes give for them.
+    /// Returns interests in the changes of which objects the query has, and of the values of nodes.
     package static func ofValues(
         _ nodes: [QueryNode], of query: StoreQuery, in schema: Schema
     ) -> [FeedInterest] {
@@ -126,7 +126,7 @@ package enum LiveQueryInterests {
 }
 
 extension FeedInterest {
-    /// The interest in words.
+    /// Returns the interest in words.
     func text(in schema: Schema) -> String {
         let entity = schema.entities[entity]
         var names = (slots ?? []).sorted().map { entity.properties[$0].name }

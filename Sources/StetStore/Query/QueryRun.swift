@@ -1,4 +1,4 @@
-/// A query that is compiled, and asked of what a state shows.
+/// A compiled query that is run on a state.
 package struct QueryRun {
     package typealias Row = QueryState.Row
 
@@ -24,22 +24,23 @@ package struct QueryRun {
 
     // MARK: Choosing a way
 
-    /// How objects are found.
+    /// The way in which objects are found.
     enum Access {
-        /// None can meet the condition.
+        /// No object can satisfy the condition.
         case nothing
-        /// These may meet it; what else may is not as the last commit tells.
+        /// The objects that may satisfy it; further ones may be among those that differ from the
+        /// last commit.
         case ids([ObjectID], QueryPath, others: [QueryPath])
-        /// Those in the ranges of an index meet it, and no others.
+        /// The objects in the ranges of an index satisfy it, and no others.
         case exactly(QueryPath.IndexPath)
-        /// All objects are looked at.
+        /// All objects are read.
         case scan
-        /// Entries of an index in the order that is wanted.
+        /// The entries of an index are in the wanted order.
         case ordered(NumberedIndex, IndexRange)
     }
 
-    /// Walks the paths a few steps each, then more, until one has come to its end: that is the
-    /// shortest, and it has cost little more than its own length.
+    /// Walks each path a few steps, then more, until one ends: that is the shortest, and finding it
+    /// has cost little more than its own length.
     func access(isCount: Bool = false) throws -> Access {
         if planner.isImpossible { return .nothing }
         let recordCount = try state.reader.recordCount(ofEntity: query.entity)
@@ -69,7 +70,7 @@ package struct QueryRun {
         return ordered ?? .scan
     }
 
-    /// Leaves out what another path does not lead to, where reading that path costs less than the
+    /// Removes objects that another path does not find, if reading that path costs less than the
     /// records that it saves.
     private func intersected(
         _ ids: [ObjectID], _ path: QueryPath, _ others: [QueryPath], _ recordCount: Int
@@ -85,7 +86,7 @@ package struct QueryRun {
         return .ids(ids, path, others: [])
     }
 
-    /// The index that has the order that is wanted, where not all objects are.
+    /// Returns the index with the wanted order, if the query needs only a part of the objects.
     private func orderedAccess() throws -> Access? {
         guard !query.order.isEmpty, query.limit != nil else { return nil }
         for index in state.schema.indexes {
@@ -98,8 +99,8 @@ package struct QueryRun {
 
     // MARK: Finding
 
-    /// Calls `body` with each object that meets the condition, in no particular order and without
-    /// regard to limit, offset and the end of a page, until it answers false.
+    /// Calls `body` with each object that satisfies the condition, in no particular order and
+    /// without regard to limit, offset and the end of a page, until it returns false.
     package func forEachMatch(_ body: (Row) throws -> Bool) throws {
         switch try access() {
         case .ids(let ids, let path, _): try forEachMatch(among: ids, of: path, body)
@@ -137,7 +138,7 @@ package struct QueryRun {
         }
     }
 
-    /// The objects of the page, in order.
+    /// Returns the objects of the page, in order.
     package func rows() throws -> [Row] {
         if query.limit == 0 { return [] }
         var page = try QueryPage(sorter, query)
@@ -165,8 +166,8 @@ package struct QueryRun {
         return page.rows()
     }
 
-    /// True when objects are found in the order that is wanted, so that a part of the result costs
-    /// no more than its own length.
+    /// Returns whether objects are found in the wanted order, so that a part of the result costs no
+    /// more than its own length.
     package func isOrderedByAccess() throws -> Bool {
         switch try access() {
         case .nothing, .ordered: true
@@ -175,7 +176,7 @@ package struct QueryRun {
         }
     }
 
-    /// The object with an id, whether it meets the condition or not.
+    /// Returns the object with an id, whether it satisfies the condition or not.
     package func row(_ id: ObjectID) throws -> Row? {
         try state.row(query.entity, id)
     }
@@ -201,7 +202,7 @@ package struct QueryRun {
 
     // MARK: Counting
 
-    /// How many objects the page has.
+    /// Returns the number of objects in the page.
     package func count() throws -> Int {
         let most = query.end
         if most == 0 { return 0 }
@@ -220,7 +221,7 @@ package struct QueryRun {
         return max(min(count, most) - query.offset, 0)
     }
 
-    /// Looks at no record but those that have changed.
+    /// Returns the number of entries; reads only records that have changed.
     private func entryCount(_ path: QueryPath.IndexPath, _ most: Int) throws -> Int {
         let overlay = try state.overlay(query.entity)
         var count = 0
@@ -236,8 +237,8 @@ package struct QueryRun {
 
     // MARK: Values
 
-    /// Calls `body` with what a node gives for each object: those of the page where there is one,
-    /// else all that meet the condition, in no particular order.
+    /// Calls `body` with the value of a node for each object: those of the page if there is one,
+    /// otherwise all that satisfy the condition, in no particular order.
     package func forEachValue(_ node: QueryNode, _ body: (Value) throws -> Bool) throws {
         let operand = QueryCompiler(state.schema, root: query.entity).operand(node)
         func give(_ row: Row) throws -> Bool {
@@ -250,7 +251,7 @@ package struct QueryRun {
         for row in try rows() where try !give(row) { return }
     }
 
-    /// What a node gives for one object.
+    /// Returns the value of a node for one object.
     package func value(_ node: QueryNode, of row: Row) throws -> Value {
         try state.value(node, of: row, query.entity)
     }

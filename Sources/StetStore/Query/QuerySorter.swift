@@ -1,4 +1,4 @@
-/// Makes the keys by which objects are sorted: bytes whose order is that of the objects.
+/// Forms the sort keys of objects: bytes whose order is that of the objects.
 struct QuerySortKeys {
     private let operands: [(operand: QueryOperand, isDescending: Bool)]
     let isDescendingByID: Bool
@@ -20,7 +20,7 @@ struct QuerySortKeys {
 
 }
 
-/// Makes the keys of objects of a state.
+/// Forms the sort keys of the objects of a state.
 struct QuerySorter {
     private let state: QueryState
     private let keys: QuerySortKeys
@@ -48,7 +48,7 @@ struct QueryPage {
     /// An object with its key.
     private struct Entry {
         let row: QueryState.Row
-        /// The first bytes of the key, the highest first.
+        /// The first bytes of the key, the highest one first.
         let start: UInt64
         let key: Range<Int>
     }
@@ -58,7 +58,7 @@ struct QueryPage {
     private let after: (row: QueryState.Row, key: [UInt8])?
     private var entries: [Entry] = []
     private var keys: [UInt8] = []
-    /// How many are kept: those before the page, and the page.
+    /// The number of objects to keep: those before the page, and the page.
     private let most: Int
 
     init(_ sorter: QuerySorter, _ query: StoreQuery) throws {
@@ -73,10 +73,10 @@ struct QueryPage {
         }
     }
 
-    /// True when there are as many as can be in the page.
+    /// True when there are enough objects for the page.
     var isFull: Bool { entries.count >= most }
 
-    /// Adds an object, unless it stands before the page; says whether it does not.
+    /// Adds an object unless it comes before the page; returns whether it was added.
     @discardableResult
     mutating func add(_ row: QueryState.Row) throws -> Bool {
         let start = keys.count
@@ -103,7 +103,7 @@ struct QueryPage {
         return sorter.isDescendingByID ? row.id < after.row.id : row.id > after.row.id
     }
 
-    /// Lets go what will not be in the page.
+    /// Removes objects that cannot be in the page.
     private mutating func cut() {
         sort()
         entries.removeLast(entries.count - most)
@@ -134,13 +134,13 @@ struct QueryPage {
         entries = places.map { entries[$0.place] }
     }
 
-    /// The objects in order.
+    /// Returns the objects in order.
     mutating func rows() -> [QueryState.Row] {
         sort()
         return entries.dropFirst(query.offset).prefix(query.limit ?? .max).map(\.row)
     }
 
-    /// Where a walk through an index goes on behind the page before.
+    /// Returns the position at which a walk through an index continues after the previous page.
     func position(in index: EntityIndex, of entity: Entity) throws -> IndexPosition? {
         guard let after else { return nil }
         let body = try RecordBody(after.row.body, of: entity)
@@ -149,7 +149,7 @@ struct QueryPage {
 }
 
 extension [UInt8] {
-    /// Up to eight bytes as a number that has their order.
+    /// Returns up to eight bytes as a number with their order.
     fileprivate func start(of range: Range<Int>) -> UInt64 {
         var start: UInt64 = 0
         for offset in 0..<8 {

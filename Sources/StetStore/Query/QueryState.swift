@@ -1,12 +1,12 @@
 import StetLMDB
 
-/// The objects that a query sees: those of a revision, with what a context has changed on top.
+/// The objects that a query reads: those of a revision, with the changes of a context on top.
 ///
-/// Lives no longer than the read that it was made in.
+/// It must not outlive the read in which it was made.
 package final class QueryState {
-    /// What lies between the last commit and what a query sees.
+    /// The difference between the last commit and the state that a query reads.
     package struct View {
-        /// The members, and the revision that the query shows.
+        /// The members, and the revision of the query.
         package let state: WorkingState
         /// Returns the pending bodies of an entity; nil stands for a deleted object.
         package let pending: (_ entity: EntityNumber) throws -> [ObjectID: EncodedBody?]
@@ -35,7 +35,7 @@ package final class QueryState {
         case body(EncodedBody)
     }
 
-    /// An object with its body, which stays where it is as long as the state lives.
+    /// An object with its body, whose memory stays valid as long as the state exists.
     package struct Row {
         package let id: ObjectID
         package let revision: Revision
@@ -43,7 +43,7 @@ package final class QueryState {
 
         package var body: UnsafeRawBufferPointer { reader.body }
 
-        /// No object.
+        /// A row without an object.
         static var none: Row {
             Row(id: .none, revision: .zero, reader: RecordReader.empty)
         }
@@ -52,17 +52,17 @@ package final class QueryState {
     let reader: StoreReader
     let view: View
     let schema: Schema
-    /// Bodies that are not in the store as they are.
+    /// The bodies that are not stored in this form.
     private var kept: [UnsafeMutableRawBufferPointer] = []
     private var pendingOverlays: [EntityNumber: Overlay] = [:]
     private var overlays: [EntityNumber: Overlay] = [:]
     private var targets: [EntityNumber: [ObjectID: Row?]] = [:]
 
-    /// The objects of an entity that are not as the last commit tells.
+    /// The objects of an entity that differ from the last commit.
     struct Overlay {
-        /// Those of them that are there.
+        /// The existing ones of these objects.
         var rows: [ObjectID: Row] = [:]
-        /// All of them.
+        /// The ids of all of these objects.
         var ids: Set<ObjectID> = []
     }
 
@@ -76,14 +76,14 @@ package final class QueryState {
         for bytes in kept { bytes.deallocate() }
     }
 
-    /// The revision that the query sees.
+    /// The revision that the query reads.
     package var revision: Revision { view.revision }
 
     func entity(_ number: EntityNumber) -> Entity { schema.entities[number] }
 
     // MARK: Objects
 
-    /// The object with an id; nil when the query does not see one.
+    /// Returns the object with an id; nil when it does not exist for the query.
     package func row(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
         if let change = view.change {
             switch try change(ObjectKey(entity, id)) {
@@ -114,7 +114,8 @@ package final class QueryState {
             .flatMap { try storedRow(index.entity, $0) }
     }
 
-    /// The same for objects that others refer to, which are looked for again and again.
+    /// Returns an object that others refer to; such objects are cached because they are read
+    /// repeatedly.
     func target(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
         if let row = targets[entity]?[id] { return row }
         let row = try row(entity, id)
@@ -123,7 +124,7 @@ package final class QueryState {
         return row
     }
 
-    /// The object as the store has it at the revision.
+    /// Returns the object as stored at the revision.
     func storedRow(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
         guard let (header, stored) = try reader.stored(entity, id) else { return nil }
         return try row(entity, id, header, stored)
@@ -162,7 +163,7 @@ package final class QueryState {
         return UnsafeRawBufferPointer(copy)
     }
 
-    /// The objects with pending changes.
+    /// Returns the objects with pending changes.
     func pending(_ entity: EntityNumber) throws -> Overlay {
         if let overlay = pendingOverlays[entity] { return overlay }
         var overlay = Overlay()
@@ -174,8 +175,8 @@ package final class QueryState {
         return overlay
     }
 
-    /// The objects with pending changes, and those that the revision has otherwise than the last
-    /// commit, of which references and indexes tell.
+    /// Returns the objects with pending changes, and those that differ between the revision and the
+    /// last commit, which references and indexes describe.
     func overlay(_ entity: EntityNumber) throws -> Overlay {
         if let overlay = overlays[entity] { return overlay }
         var overlay = try pending(entity)
@@ -187,11 +188,11 @@ package final class QueryState {
         return overlay
     }
 
-    /// Calls `body` with every object of an entity that meets a condition, in ascending order of
-    /// id, from `first` on, until it answers false.
+    /// Calls `body` with every object of an entity that satisfies a condition, in ascending order
+    /// of id, from `first` on, until it returns false.
     ///
-    /// Checksums of records that meet the condition are compared where the rows are used for more
-    /// than to be counted.
+    /// Checksums of records that satisfy the condition are verified if the rows are used for more
+    /// than counting.
     func forEachRow(
         ofEntity entity: EntityNumber, from first: ObjectID? = nil, where condition: QueryCondition,
         verifies: Bool, _ body: (Row) throws -> Bool
@@ -234,14 +235,14 @@ package final class QueryState {
         }
     }
 
-    /// True when so much may have changed since the revision that it is cheaper to look at all
-    /// records, each of which tells what it was, than to learn which have changed.
+    /// Returns whether so much may have changed since the revision that reading all records, each
+    /// of which shows its earlier state, is cheaper than finding the changed ones.
     func isFarBehind(recordCount: Int) throws -> Bool {
         let head = try reader.head().revision.number
         return head > view.revision.number + UInt64(max(recordCount, 1_000))
     }
 
-    /// What is the same for all records of an entity.
+    /// The data that is common to all records of an entity.
     private struct Layout {
         let entity: EntityNumber
         let propertyCount: Int
@@ -276,12 +277,12 @@ package final class QueryState {
         }
     }
 
-    /// An object that is not in the store as it is, as a row.
+    /// Returns an object that is not stored in this form as a row.
     func row(_ position: StoreQuery.Position, ofEntity entity: EntityNumber) throws -> Row {
         try row(position.id, .zero, keep(position.body), entity)
     }
 
-    /// The value of a node for an object.
+    /// Returns the value of a node for an object.
     package func value(
         _ node: QueryNode, of row: Row, _ entity: EntityNumber
     ) throws -> Value {
@@ -291,12 +292,13 @@ package final class QueryState {
 
     // MARK: Members
 
-    /// The members of an owner at an end, in their order.
+    /// Returns the members of an owner at an end, in order.
     func members(of owner: ObjectID, at end: MemberEnd) throws -> [MemberPlace] {
         try view.state.members(of: owner, at: end, reader)
     }
 
-    /// The members of a relationship of an object, in the order of their ids or in their own.
+    /// Returns the members of a relationship of an object, in the order of the relationship or of
+    /// their ids.
     package func members(
         of owner: ObjectID, entity: EntityNumber, relationship index: Int
     ) throws -> [Row] {
@@ -307,7 +309,7 @@ package final class QueryState {
 }
 
 extension QueryState.Row {
-    /// What the object refers to in a slot.
+    /// Returns the target of the reference in a slot.
     func reference(_ slot: Slot) throws(DecodingFailure) -> ObjectID? {
         var reader = reader
         if reader.isNull(slot: slot) { return nil }

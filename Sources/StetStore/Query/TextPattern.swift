@@ -1,13 +1,13 @@
 import Glibc
 
-/// A text to look for in others, character by character, as `String` compares them.
+/// A text to search for in others, character by character, with the comparison of `String`.
 struct TextPattern {
     private let search: QueryNode.TextSearch
     private let folding: TextFolding
     private let bytes: [UInt8]
     private let characters: [Character]
 
-    /// With a folding it is looked for in folded texts.
+    /// Creates a pattern; with a folding it is searched for in folded texts.
     init(_ search: QueryNode.TextSearch, _ text: String, _ folding: TextFolding = []) {
         self.search = search
         self.folding = folding
@@ -20,10 +20,10 @@ struct TextPattern {
         matches(characters: text.folded(folding))
     }
 
-    /// Looks at the bytes of a text.
+    /// Returns whether a text contains the pattern.
     ///
-    /// In normal form C equal characters have equal bytes; where a match does not certainly begin
-    /// and end with a character, the characters are compared.
+    /// In normal form C, equal characters have equal bytes; if a match may not begin and end at
+    /// character boundaries, the characters are compared.
     func matches(_ text: UnsafeRawBufferPointer, isNormalized: Bool) -> Bool {
         if !folding.isEmpty { return matchesFolded(text) }
         guard isNormalized else { return matches(String(decoding: text, as: UTF8.self)) }
@@ -31,14 +31,14 @@ struct TextPattern {
             ?? matches(characters: String(decoding: text, as: UTF8.self))
     }
 
-    /// Nil when it takes the characters to tell.
+    /// Returns whether a text in normal form C matches; nil when its characters must be compared.
     private func matchesNormalized(_ text: UnsafeRawBufferPointer) -> Bool? {
         if bytes.isEmpty { return true }
         guard let start = find(in: text) else { return false }
         return text.isBoundary(start) && text.isBoundary(start + bytes.count) ? true : nil
     }
 
-    /// Of ASCII a folding leaves the small letters.
+    /// Returns whether a folded text matches; folding ASCII only converts to lowercase.
     private func matchesFolded(_ text: UnsafeRawBufferPointer) -> Bool {
         let isCaseFolded = folding.contains(.caseInsensitive)
         let answer: Bool?? = withUnsafeTemporaryAllocation(
@@ -55,7 +55,7 @@ struct TextPattern {
         return matches(String(decoding: text, as: UTF8.self))
     }
 
-    /// Where the bytes stand for the first time.
+    /// Returns the first offset of the bytes; nil when there is none.
     private func find(in text: UnsafeRawBufferPointer) -> Int? {
         guard text.count >= bytes.count, let base = text.baseAddress else { return nil }
         return bytes.withUnsafeBytes { bytes -> Int? in
@@ -70,8 +70,8 @@ struct TextPattern {
         }
     }
 
-    /// Looks for the first and the last byte at their distance, sixteen places at once, and then at
-    /// those between.
+    /// Searches for the first and the last byte at their distance, at sixteen offsets at once, and
+    /// then for those between.
     private func findAnywhere(
         in text: UnsafeRawBufferPointer, _ base: UnsafeRawPointer, _ bytes: UnsafeRawBufferPointer
     ) -> Int? {
@@ -128,7 +128,8 @@ extension SIMD16<UInt8> {
 }
 
 extension UnsafeRawBufferPointer {
-    /// True when a character of a text certainly begins here: between ASCII, but within no CR LF.
+    /// Returns whether a character of a text certainly begins here: between ASCII bytes, but not
+    /// within CR LF.
     fileprivate func isBoundary(_ offset: Int) -> Bool {
         if offset == 0 || offset == count { return true }
         let (before, after) = (self[offset - 1], self[offset])
@@ -137,7 +138,7 @@ extension UnsafeRawBufferPointer {
 }
 
 extension String {
-    /// The text that stands for all that a folding does not tell apart.
+    /// Returns the common form of all texts that a folding does not distinguish.
     package func folded(_ folding: TextFolding) -> String {
         guard !folding.isEmpty, case .string(let text) = Value.string(self).folded(folding) else {
             return self
