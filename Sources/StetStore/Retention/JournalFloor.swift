@@ -1,21 +1,21 @@
 import StetLMDB
 
-/// Where a journal begins that was trimmed: what is left of the commits up to a revision.
+/// The beginning of a trimmed journal: a summary of the commits up to a revision.
 ///
-/// The state at that revision can still be read, and what came after it; with the hash the chain of
-/// the entries goes on, and with the digest `verify` proves that the state follows from them.
+/// The state at that revision and all later ones can still be read. The hash continues the chain of
+/// the entries, and with the digest `verify` proves that the state follows from them.
 package struct JournalFloor: Hashable, Sendable {
     /// The last commit that was trimmed.
     package var revision = Revision.zero
-    /// Its hash.
+    /// The hash of that commit.
     package var hash = Digest.zero
-    /// Its time, in seconds since 2001.
+    /// The time of that commit, in seconds since 2001.
     package var time = -Double.infinity
-    /// The schema that it was written with.
+    /// The revision of the schema with which that commit was written.
     package var schemaRevision: UInt32
-    /// That of the state after it, as the store's present schema tells it.
+    /// The digest of the state after that commit, in the store's current schema.
     package var digest = StateDigest()
-    /// Why it was trimmed.
+    /// The retention for which the journal was trimmed.
     package var retention = Retention.forever
 
     private static let key: StaticString = "floor"
@@ -23,7 +23,7 @@ package struct JournalFloor: Hashable, Sendable {
 
     init(schemaRevision: UInt32) { self.schemaRevision = schemaRevision }
 
-    /// The floor of a store; nil when its journal is whole.
+    /// Returns the floor of a store; nil when its journal is complete.
     static func read(in transaction: borrowing ReadTransaction) throws -> JournalFloor? {
         guard let value = try transaction.get(key, in: .unnamed) else { return nil }
         return try JournalFloor(decoding: value)
@@ -86,7 +86,7 @@ package struct JournalFloor: Hashable, Sendable {
 }
 
 extension StoreReader {
-    /// The last commit that was trimmed; 0 when the journal is whole.
+    /// Returns the last commit that was trimmed; 0 when the journal is complete.
     package func floor() throws -> Revision {
         try JournalFloor.read(in: transaction)?.revision ?? .zero
     }

@@ -1,21 +1,21 @@
 /// The commits that a store need not keep.
 struct OutdatedCommits {
-    /// The last of them; the floor when there are none.
+    /// The last of these commits; the floor when there are none.
     var last: Revision
     /// False when there may be more.
     var isComplete = true
-    /// The commit after a pause in the dates that does not count, where commits stay only for that.
+    /// The commit after an uncounted pause in the dates, if commits are kept only because of it.
     var uncountedPause: Revision?
 
     private init(last: Revision) { self.last = last }
 }
 
 extension OutdatedCommits {
-    /// The commits that need not be kept, as far as one transaction trims them.
+    /// Finds the commits that need not be kept, as far as one transaction trims them.
     ///
-    /// The age of a commit is counted from date to date. A long pause, up to now or between two
-    /// commits, does not count, as it may be a clock that has jumped ahead; commits that are dated
-    /// in the future go with the one after them.
+    /// The age of a commit is the sum of the times between the dates. A long pause, up to now or
+    /// between two commits, does not count, because a clock may have jumped ahead; commits that are
+    /// dated in the future are trimmed with the next one.
     init(_ retention: Retention, now: Double, _ reader: borrowing StoreReader) throws {
         try self.init(unheld: retention, now: now, reader)
         let held = try SubscriptionTable.historyLimit(in: reader.transaction)?.last
@@ -25,7 +25,7 @@ extension OutdatedCommits {
         }
     }
 
-    /// The commits that need not be kept for the retention.
+    /// Finds the commits that the retention does not keep.
     private init(
         unheld retention: Retention, now: Double, _ reader: borrowing StoreReader
     ) throws {
@@ -67,11 +67,11 @@ extension OutdatedCommits {
         }
     }
 
-    /// The times between commits, and since the last one, that are longer than others can be, in
+    /// Returns the pauses between commits, and since the last one, that exceed a limit, in
     /// ascending order, each with the commit that ends it.
     ///
-    /// - Complexity: O(log commits) reads for each; up to the last commit that is dated before its
-    ///   predecessor, O(commits).
+    /// - Complexity: O(log commits) reads for each pause; O(commits) up to the last commit that is
+    ///   dated before its predecessor.
     private static func pauses(
         longerThan limit: Double, until now: Double, _ head: Head,
         _ reader: borrowing StoreReader
@@ -80,7 +80,7 @@ extension OutdatedCommits {
         func time(_ revision: Revision) throws -> Double {
             try reader.file.journal.envelope(revision, in: reader.transaction).time
         }
-        /// Dates ascend from the first to the last.
+        /// Searches between two commits, from the first to the last of which dates ascend.
         func search(_ first: Revision, _ start: Double, _ last: Revision, _ end: Double) throws {
             if end - start <= limit { return }
             guard first.next < last else { return pauses.append((last, end - start)) }

@@ -1,7 +1,7 @@
-/// One property's part of a change, as the present schema tells it.
+/// The change of one property in the current schema.
 struct PresentCell {
     let slot: Slot
-    /// nil for no value, and for one that was taken out.
+    /// The value before; nil for no value and for a redacted one.
     let before: Cell?
     let after: Cell?
     var isBeforeRedacted = false
@@ -9,10 +9,12 @@ struct PresentCell {
 }
 
 extension SchemaHistory {
-    /// Calls `body` with each property's part of a change, in ascending order of the slots: for an
-    /// insert and a delete all of them, with the values on one side.
+    /// Calls `body` with the change of each property, in ascending order of the slots; an insert or
+    /// a delete has all properties, with values on one side.
     ///
-    /// Values of the parts are valid for `body` only. The entity is one that is not removed.
+    /// The values are valid for `body` only.
+    ///
+    /// - Precondition: the entity is not removed.
     func forEachCell(
         of change: JournalChange, from revision: Int, _ body: (PresentCell) throws -> Void
     ) throws {

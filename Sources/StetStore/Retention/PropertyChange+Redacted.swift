@@ -1,11 +1,11 @@
-/// Which of the two values of a property's change are redacted.
+/// The sides of a property's change whose values are redacted.
 public struct RedactedSides: Sendable, Hashable, Codable {
-    /// True when the value before is gone.
+    /// True when the value before is redacted.
     public var old = false
-    /// True when the value after is gone.
+    /// True when the value after is redacted.
     public var new = false
 
-    /// Neither of them.
+    /// Creates a value with neither side redacted.
     public init() {}
 }
 
@@ -22,9 +22,9 @@ extension PropertyChange {
         if kind == .insert { redacted.new = true } else { redacted.old = true }
     }
 
-    /// The value before as text; for one that is gone, that it is.
+    /// The value before as text, or a word that says that it is redacted.
     package var oldText: String { redacted.old ? Self.redactedText : "\(old)" }
-    /// The value after as text.
+    /// The value after as text, or a word that says that it is redacted.
     package var newText: String { redacted.new ? Self.redactedText : "\(new)" }
 
     private static let redactedText = "(redacted)"
@@ -33,7 +33,7 @@ extension PropertyChange {
 extension PropertyChange {
     private enum CodingKeys: String, CodingKey { case name, old, new, redacted }
 
-    /// Reads what was encoded, by earlier versions, too.
+    /// Decodes a change, also one that an earlier version has encoded.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -43,7 +43,7 @@ extension PropertyChange {
         redacted = try container.decodeIfPresent(RedactedSides.self, forKey: .redacted) ?? redacted
     }
 
-    /// Encodes the change; that values are redacted only where some are.
+    /// Encodes the change, with the redacted sides only if there are any.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)

@@ -1,16 +1,16 @@
-/// What is left of a change that values were taken out of: the digest that it had, so that the
-/// journal's chain of hashes stays valid, and which values are gone.
+/// The record of the values that were redacted in a change, with the digest that the change had
+/// before, so that the journal's hash chain stays valid.
 ///
-/// Such a change has a checksum where the others have their salt, which is taken out, too: with it
-/// and the digest a short value could be guessed.
+/// Such a change has a checksum in place of its salt, which is removed, too: with the salt and the
+/// digest, a short value could be guessed.
 package struct Redaction: Hashable, Sendable {
-    /// That of the change as it was written.
+    /// The digest of the change as it was written.
     package let digest: Digest
-    /// The properties of an insert or a delete whose values are gone, ascending; empty for an
-    /// update, whose cells say it themselves.
+    /// The redacted properties of an insert or a delete, ascending; empty for an update, whose
+    /// cells record it themselves.
     package let slots: [Slot]
 
-    /// Reads what stands between the header and the payload of a change, and compares the checksum
+    /// Decodes the part between the header and the payload of a change, and compares the checksum
     /// of the whole block.
     init(
         decoding reader: inout ByteReader, of block: UnsafeRawBufferPointer, _ kind: ChangeKind
@@ -42,19 +42,19 @@ package struct Redaction: Hashable, Sendable {
 }
 
 extension JournalChange {
-    /// The slots of an insert or a delete whose values are gone.
+    /// The redacted slots of an insert or a delete.
     var redactedSlots: [Slot] { redaction?.slots ?? [] }
 
-    /// The slots that have lost a value.
+    /// Returns the slots that have lost a value.
     func slotsWithoutValues() throws -> [Slot] {
         guard redaction != nil, kind == .update else { return redactedSlots }
         return try changedCells().filter { $0.isBeforeRedacted || $0.isAfterRedacted }.map(\.slot)
     }
 
-    /// The change without the values that are to go; nil when it has none of them.
+    /// Returns the change without the values to redact; nil when it has none of them.
     ///
-    /// `isTaken` says whether a value goes: it gets the slot in `entity`, that the change was
-    /// written with, whether the value is that of before, and its bytes.
+    /// `isTaken` returns whether to redact a value. It receives the slot in `entity`, with which
+    /// the change was written, whether it is the value before, and its bytes.
     func redacted(
         of entity: Entity, _ isTaken: (_ slot: Slot, _ isBefore: Bool, Cell) throws -> Bool
     ) throws -> ByteStorage? {

@@ -1,25 +1,24 @@
-/// Which commits a store keeps in its journal.
+/// The rule for the commits that a store keeps in its journal.
 ///
-/// The state is kept in any case; what goes is the history before the oldest kept commit, and with
-/// it the undo of those commits. The store trims by itself, between commits, on the thread that
+/// The state is always kept; the history before the oldest kept commit is removed, and with it the
+/// undo of those commits. The store trims automatically, between commits, on the thread that
 /// commits: about every 30 seconds while it is saved to or observed, a few commits at a time, and
-/// only while nobody waits to save. So no save waits for it, and more than what is to be kept may
-/// be there for a while.
+/// only while no save waits. So no save waits for a trim, and the journal may contain more than the
+/// rule requires for a while.
 ///
-/// An age is counted from the date of one commit to that of the next. A pause that is longer than
-/// a quarter of the age, and than a week, does not count: a clock that has jumped ahead would empty
-/// the journal. Commits that are older by their dates alone stay, which the log tells once, until
-/// `requestTrim` removes them, or the age has passed since.
+/// An age is the sum of the times between the dates of consecutive commits. A pause that is longer
+/// than a quarter of the age, and than a week, does not count: a clock that has jumped ahead would
+/// empty the journal. Commits that are outdated only if such a pause counts are kept, which is
+/// logged once, until `requestTrim` removes them, or the age has passed since the pause.
 ///
-/// Each process trims by what it was told, so of several the shortest decides. Within a process it
-/// is that of the one who opened the store first; who opens it with another one is warned in the
-/// log.
+/// Each process trims by its own rule, so the shortest one decides. Within a process the rule of
+/// the first to open the store applies; opening it with another rule logs a warning.
 public enum Retention: Hashable, Sendable {
-    /// All of them.
+    /// Keeps all commits.
     case forever
-    /// Those that are no older than this.
+    /// Keeps the commits that are not older than a duration.
     case age(Duration)
-    /// The last ones, this many.
+    /// Keeps a number of commits, the last ones.
     case count(Int)
 
     /// The longest time between two dates that counts for an age, in seconds.
@@ -28,7 +27,7 @@ public enum Retention: Hashable, Sendable {
         return if case .age(let age) = self { max(age.seconds / 4, week) } else { week }
     }
 
-    /// A number for the case, and its value in 8 bytes.
+    /// The number of the case, and its value in 8 bytes.
     var encoded: (kind: UInt8, word: UInt64) {
         switch self {
         case .forever: (0, 0)

@@ -1,13 +1,13 @@
 import StetLMDB
 
-/// Stands for the state of a store at a revision: the sum of 128 bits of hash for each value, each
+/// A digest of the state of a store at a revision: the sum of a 128-bit hash for each value, each
 /// object and the revision of each object's last change.
 ///
-/// A sum can be carried forward and back by changes alone, in any order and without the rest of the
-/// state, so that neither trimming nor verifying needs memory for it: the digest of the last state,
-/// less the effects of the entries since, is that of the state where the journal begins. It finds
-/// accidents, not attacks, like the checksums of records. Values that were taken out count as
-/// nothing on both sides.
+/// A sum can be updated forwards and backwards by changes alone, in any order and without the rest
+/// of the state, so that neither trimming nor verification needs memory for it: the digest of the
+/// last state, minus the effects of the entries since, is that of the state at the beginning of the
+/// journal. It detects accidents, not attacks, like the checksums of records. Redacted values count
+/// as nothing on both sides.
 package struct StateDigest: Hashable, Sendable {
     package private(set) var first: UInt64
     package private(set) var second: UInt64
@@ -39,7 +39,7 @@ package struct StateDigest: Hashable, Sendable {
         Checksum.combine(UInt64(number) << 16 | UInt64(slot.index), id.high, id.low)
     }
 
-    /// That of one value of an object.
+    /// Returns the digest of one value of an object.
     static func value(_ cell: Cell, _ slot: Slot, ofEntity entity: EntityNumber, _ id: ObjectID)
         -> StateDigest
     {
@@ -57,12 +57,12 @@ package struct StateDigest: Hashable, Sendable {
             first: Checksum.combine(seed, word, 1), second: Checksum.combine(seed, word, 2))
     }
 
-    /// That of an object's being there.
+    /// Returns the digest of an object's existence.
     static func existence(ofEntity entity: EntityNumber, _ id: ObjectID) -> StateDigest {
         number(1, seed(entity.rawValue, id, existence))
     }
 
-    /// That of the revision of an object's last change; nothing when it has none.
+    /// Returns the digest of the revision of an object's last change; zero when it has none.
     static func lastChange(
         _ revision: Revision, ofEntity entity: EntityNumber, _ id: ObjectID
     ) -> StateDigest {
@@ -70,7 +70,7 @@ package struct StateDigest: Hashable, Sendable {
             ? StateDigest() : number(revision.number, seed(entity.rawValue, id, lastChange))
     }
 
-    /// The digest of a link; nothing for one that is absent, whose last change a trim forgets.
+    /// Returns the digest of a link; zero for an absent one, whose last change a trim forgets.
     static func link(
         _ key: LinkKey, _ membership: Membership, _ revision: Revision
     ) -> StateDigest {
@@ -83,8 +83,8 @@ package struct StateDigest: Hashable, Sendable {
 
     // MARK: Effects
 
-    /// What a change adds to the digest of the state, as the present schema tells it: nothing for
-    /// an object of an entity that was removed.
+    /// Returns the contribution of a change to the digest of the state, in the current schema; zero
+    /// for an object of a removed entity.
     static func effect(
         of change: JournalChange, at revision: Revision, _ history: SchemaHistory,
         from schemaRevision: Int
@@ -113,7 +113,7 @@ package struct StateDigest: Hashable, Sendable {
         return effect
     }
 
-    /// The effects of all changes of a commit.
+    /// Returns the contributions of all changes of a commit.
     static func effect(of commit: Commit, _ history: SchemaHistory) throws -> StateDigest {
         var effect = StateDigest()
         try commit.forEachChange { change in
@@ -123,9 +123,9 @@ package struct StateDigest: Hashable, Sendable {
         return effect
     }
 
-    /// That of an object which has a body at the moment.
+    /// Returns the digest of an existing object with its body.
     ///
-    /// `unknown` are slots whose values were taken out.
+    /// `unknown` contains the slots whose values were redacted.
     static func object(
         ofEntity entity: EntityNumber, _ id: ObjectID, _ body: RecordBody, unknown: Set<Slot> = []
     ) throws -> StateDigest {
@@ -138,7 +138,7 @@ package struct StateDigest: Hashable, Sendable {
 }
 
 extension SchemaHistory {
-    /// That of an object as its record shows it.
+    /// Returns the digest of an object according to its record.
     func digest(
         ofEntity entity: EntityNumber, _ id: ObjectID, _ record: UnsafeRawBufferPointer
     ) throws -> StateDigest {

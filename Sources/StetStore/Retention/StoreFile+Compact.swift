@@ -2,14 +2,14 @@ import Glibc
 import StetLMDB
 
 extension StoreFile {
-    /// Puts a copy, as `copy(to:)` makes it, in the place of the store itself, and closes it.
+    /// Replaces the store with a copy as `copy(to:)` makes it, and closes the store.
     ///
-    /// Saves of all processes wait meanwhile; reads go on, in the file that was there before. A
-    /// process that has that file open can only read it: its next save throws `.storeMoved`, until
-    /// it closes the store and opens it again.
+    /// Saves of all processes wait until it is done; reads continue in the previous file. A process
+    /// that has that file open can only read it: its next save throws `.storeMoved`, until it
+    /// closes the store and opens it again.
     ///
-    /// - Returns: What the verification of the copy found, and its size.
-    /// - Throws: `StoreError`, as `copy`: the store is as it was.
+    /// - Returns: The verification report of the copy, and its size.
+    /// - Throws: `StoreError`, as `copy`; the store is then unchanged.
     /// - Complexity: as `copy(to:)`.
     package func compactInPlace(
         progress: (StoreCopy.Progress) -> Void = { _ in }
@@ -29,7 +29,7 @@ extension StoreFile {
 extension StoreCopier {
     private typealias Bytes = UnsafeRawBufferPointer
 
-    /// Bytes that one transaction of a compaction writes, about.
+    /// The approximate number of bytes that one transaction of a compaction writes.
     private static let compactionStep = 16 << 20
 
     /// Calls `body` with a store that has the contents of this one, beside `path`.
@@ -86,7 +86,7 @@ extension StoreCopier {
         }
     }
 
-    /// The form in which a copy takes over an entry.
+    /// The form in which a copy contains an entry.
     enum Copied {
         case asItIs
         case changed([UInt8])
@@ -122,7 +122,7 @@ extension StoreCopier {
 }
 
 extension WriteTransaction {
-    /// Adds an entry after the last one of a table.
+    /// Appends an entry after the last one of a table.
     fileprivate func append(
         _ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, to table: Table
     ) throws {
@@ -136,7 +136,7 @@ extension WriteTransaction {
     }
 }
 
-/// Decides which entries of the unnamed table a copy takes over: not the tables, which the copy
+/// Decides which entries of the unnamed table a copy contains: not the tables, which the copy
 /// creates itself, nor the progress of an index build, nor the stacks of authors whose commits are
 /// all trimmed.
 private struct UnnamedEntries {
@@ -158,7 +158,7 @@ private struct UnnamedEntries {
 }
 
 extension SchemaHistory {
-    /// Returns a record in the present schema, without the values that it no longer has.
+    /// Returns a record in the current schema, without the values that it no longer has.
     fileprivate func presentRecord(
         ofEntity entity: EntityNumber, _ key: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer

@@ -1,10 +1,10 @@
 import StetLMDB
 
-/// Which values are to go from the journal, whatever commit has them.
+/// The values to redact in the journal, in whichever commits they are.
 package struct RedactionRequest: Hashable, Sendable {
     package let entity: EntityNumber
     package let object: ObjectID
-    /// Slots of the present schema, ascending.
+    /// The slots in the current schema, ascending.
     package let slots: [Slot]
 
     package init(entity: EntityNumber, object: ObjectID, slots: [Slot]) {
@@ -14,15 +14,15 @@ package struct RedactionRequest: Hashable, Sendable {
     }
 }
 
-/// What a redaction would take away.
+/// The effect of a redaction.
 package struct RedactionPlan: Hashable, Sendable {
-    /// The commits with values that would be gone, the last one first; they could not be undone.
+    /// The commits whose values would be redacted, the last one first; they could not be undone.
     package let revisions: [Revision]
     package let valueCount: Int
 }
 
 extension StoreFile {
-    /// What a redaction would take away.
+    /// Returns the effect that a redaction would have.
     ///
     /// - Throws: as `redact`.
     package func redactionPlan(_ request: RedactionRequest) throws -> RedactionPlan {
@@ -33,11 +33,11 @@ extension StoreFile {
         }
     }
 
-    /// Takes all values of some properties of an object out of the journal, before- and
-    /// after-images, but for the present ones, in one transaction.
+    /// Redacts all values of some properties of an object in the journal, before- and after-images,
+    /// except the current ones, in one transaction.
     ///
     /// - Throws: `StoreError`: `.notFound` when there never was such an object; `.valueInUse` when
-    ///   a present value is one of those that would go, or the only one. Nothing was changed.
+    ///   a current value is one of those to redact, or the only one. Nothing was changed.
     /// - Complexity: O(bytes of the entries that change the object), in time and on the disk.
     @discardableResult
     package func redact(_ request: RedactionRequest) throws -> RedactionPlan {
@@ -64,21 +64,21 @@ extension StoreFile {
     }
 }
 
-/// A redaction on its way back along the changes of its object.
+/// Walks back along the changes of an object and redacts them.
 private struct RedactionWork: ~Copyable {
     private let request: RedactionRequest
     private let file: StoreFile
     private let transaction: ReadTransaction
-    /// The body of the object in the present schema; nil when it is deleted.
+    /// The body of the object in the current schema; nil when it is deleted.
     private let present: [UInt8]?
-    /// The slots whose present values have not been met yet in the change that has set them.
+    /// The slots whose current values have not been found yet in the change that has set them.
     private var ahead: Set<Slot>
     private var revision: Revision
     private var revisions: [Revision] = []
     private var valueCount = 0
-    /// The slots that had a value to go, or one that has gone before.
+    /// The slots that had a value to redact, or a redacted one.
     private var found: Set<Slot> = []
-    /// The effects of the changes as they were, less those that they have now.
+    /// The contributions of the changes as they were, minus those that they have now.
     private(set) var lostEffect = StateDigest()
 
     var plan: RedactionPlan { RedactionPlan(revisions: revisions, valueCount: valueCount) }
@@ -103,7 +103,7 @@ private struct RedactionWork: ~Copyable {
         ahead = present == nil ? [] : Set(request.slots)
     }
 
-    /// Hands out each entry without the values, from the last one on.
+    /// Passes each entry without the values to `replace`, from the last one on.
     mutating func run(
         _ replace: (Envelope, Journal.Content) throws -> Void
     ) throws {
@@ -129,7 +129,7 @@ private struct RedactionWork: ~Copyable {
         if revision == .zero { try refuseUntouched() }
     }
 
-    /// The body of a commit without the values, and the revision of the change before.
+    /// Returns the body of a commit without the values, and the revision of the previous change.
     private mutating func redact(
         _ commit: Commit
     ) throws -> (content: Journal.Content?, previous: Revision) {
@@ -199,7 +199,7 @@ private struct RedactionWork: ~Copyable {
         return block
     }
 
-    /// The slots to which a change has given a value, or nil.
+    /// Returns the slots that a change has set to a value or nil.
     private func written(by change: JournalChange, _ targets: [Slot: Slot]) throws -> Set<Slot> {
         guard change.kind == .update else { return Set(targets.values) }
         return Set(try change.changedCells().compactMap { targets[$0.slot] })
@@ -227,14 +227,15 @@ private struct RedactionWork: ~Copyable {
         }
     }
 
-    /// Refuses to take a value out that the object has now.
+    /// Refuses to redact the current value of the object.
     private func refuseUsed(_ cell: Cell, _ slot: Slot) throws {
         try presentCell(slot) { now in
             if let now, now == cell { throw inUse(slot) }
         }
     }
 
-    /// Refuses to do nothing about a value that is only in use: who asked believes it gone.
+    /// Refuses to do nothing when a value is only current, because the caller would believe it
+    /// redacted.
     private func refuseUntouched() throws {
         for slot in request.slots where !found.contains(slot) {
             try presentCell(slot) { now in if now != nil { throw inUse(slot) } }

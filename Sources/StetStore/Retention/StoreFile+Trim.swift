@@ -6,20 +6,20 @@ import Synchronization
 // that begins a little later. So nothing has to be remembered of a trim that is interrupted.
 
 extension StoreFile {
-    /// Commits and bytes of journal that one transaction takes away at most: the writer is held for
-    /// about as long as by a commit.
+    /// The greatest numbers of commits and of bytes that one transaction trims: it occupies the
+    /// writer for about as long as a commit.
     static let trimStep = (commitCount: 1_000, byteCount: 4 << 20)
 
-    /// Removes the commits up to a revision from the journal, in transactions of their own, and
-    /// returns when they are gone; those that are gone already do not matter.
+    /// Removes the commits up to a revision from the journal, in separate transactions, and returns
+    /// after that; commits that were trimmed before are ignored.
     ///
     /// - Parameters:
-    ///   - last: of the commits to be removed; at most the last one.
-    ///   - retention: why; noted in the store.
-    ///   - progress: is told after each transaction where the journal begins; answers false to end.
-    /// - Throws: `StoreError`: `.damaged` when an entry is not the one that the chain of hashes
-    ///   goes on with; what was removed before stays so.
-    /// - Complexity: O(bytes of the commits), in memory for one of them.
+    ///   - last: the last commit to remove, at most the head.
+    ///   - retention: the reason, which the store records.
+    ///   - progress: receives the new floor after each transaction; returns false to stop.
+    /// - Throws: `StoreError`: `.damaged` when an entry does not continue the hash chain; commits
+    ///   that were removed before that stay removed.
+    /// - Complexity: O(bytes of the commits) in time, O(bytes of one commit) in memory.
     package func trim(
         through last: Revision, for retention: Retention = .forever,
         progress: (Revision) throws -> Bool = { _ in true }
@@ -35,8 +35,8 @@ extension StoreFile {
         }
     }
 
-    /// Removes some of the commits that need not be kept; true when none are left, or when that
-    /// fails, which the log tells.
+    /// Removes some of the commits that need not be kept; returns true when none are left, or when
+    /// it fails, which is logged.
     package func trimOutdated() -> Bool {
         do {
             let now = time()
@@ -55,7 +55,7 @@ extension StoreFile {
         }
     }
 
-    /// Tells the log once of each pause that commits stay for.
+    /// Logs each pause because of which commits are kept, once.
     private func warn(ofPauseBefore end: Revision) {
         let last = lastUncountedPause.exchange(end.number, ordering: .relaxed)
         if last == end.number { return }
@@ -77,7 +77,7 @@ private struct JournalTrimmer {
     private var storeID: ObjectID { file.storeID }
     private var path: String { file.path }
 
-    /// Does one transaction's part; where the journal begins now, and whether nothing is left.
+    /// Performs the part of one transaction; returns the new floor, and whether nothing is left.
     func step(
         through last: Revision, _ retention: Retention, in transaction: borrowing WriteTransaction
     ) throws -> (floor: Revision, isDone: Bool) {
@@ -102,7 +102,7 @@ private struct JournalTrimmer {
         return (floor.revision, floor.revision == last)
     }
 
-    /// Removes the first entry behind a floor, which moves on to it; the bytes of the entry.
+    /// Removes the first entry after a floor, which advances to it; returns the bytes of the entry.
     private func removeFirst(
         _ floor: inout JournalFloor, in transaction: borrowing WriteTransaction
     ) throws -> Int {
@@ -134,7 +134,7 @@ private struct JournalTrimmer {
         return body.count
     }
 
-    /// Removes the entries of links that a commit has removed, unless they were changed since: they
+    /// Removes the entries of links that a commit has removed, unless they have changed since: they
     /// were kept for reads of states before it.
     private func removeBuriedLinks(
         of commit: Commit, in transaction: borrowing WriteTransaction

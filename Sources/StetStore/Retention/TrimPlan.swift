@@ -2,7 +2,7 @@ import StetLMDB
 
 /// The effect of a trim.
 package struct TrimPlan: Hashable, Sendable {
-    /// Steps on the stacks of an author that could not be undone or redone any more.
+    /// The steps on the stacks of an author that could not be undone or redone any more.
     package struct LostSteps: Hashable, Sendable {
         package let author: String
         package let scope: String?
@@ -17,21 +17,21 @@ package struct TrimPlan: Hashable, Sendable {
         }
     }
 
-    /// The last commit that would be gone.
+    /// The last commit that would be removed.
     package let floor: Revision
     package let commitCount: Int
-    /// Bytes of their entries.
+    /// The number of bytes of their entries.
     package let byteCount: Int
-    /// By author and scope.
+    /// The lost steps, by author and scope.
     package let lostSteps: [LostSteps]
-    /// The durable subscriptions that hold commits which were to go, in ascending order.
+    /// The durable subscriptions that keep commits from being removed, in ascending order.
     package let heldBy: [String]
 }
 
 extension TrimPlan {
     /// Computes the effect of removing the commits up to a revision.
     ///
-    /// - Complexity: O(entries to be removed + commits on stacks) reads, none of them of values.
+    /// - Complexity: O(entries to be removed + commits on stacks) reads; no values are read.
     package init(through last: Revision, _ reader: borrowing StoreReader) throws {
         let floor = try reader.floor()
         let wanted = max(min(last, try reader.head().revision), floor)
@@ -57,8 +57,8 @@ extension TrimPlan {
             heldBy: last < wanted ? held?.names ?? [] : [])
     }
 
-    /// The steps of a stack that have commits up to a revision, and behind where the journal begins
-    /// now.
+    /// Returns the number of a stack's steps with commits up to a revision and after the current
+    /// floor.
     private static func stepCount(
         from top: Revision, of owner: UndoOwner, through last: Revision,
         _ reader: borrowing StoreReader

@@ -38,7 +38,7 @@ extension Verification {
         }
     }
 
-    /// Compares what records and links have led back to with what the trim has found.
+    /// Compares the state that is reached by walking back with the digest of the floor.
     mutating func compareDigest(of floor: JournalFloor) {
         if reachedDigest != floor.digest {
             note("The state that the journal begins with is not the one that it was trimmed to.")
@@ -46,18 +46,18 @@ extension Verification {
     }
 }
 
-/// An object on the way back from its record to where the journal begins.
+/// An object that is walked back from its record to the beginning of the journal.
 private struct RecordWalk {
     private let file: StoreFile
     private let number: EntityNumber
     private let id: ObjectID
     private let entity: Entity
     private let header: RecordHeader
-    /// The revision of the change that is walked back over next.
+    /// The revision of the next change to walk back over.
     private(set) var revision: Revision
-    /// In the present schema.
+    /// The body in the current schema; nil when the object does not exist.
     private(set) var state: [UInt8]?
-    /// The slots whose values were taken out of the changes that have set them.
+    /// The slots whose values were redacted in the changes that have set them.
     private var unknown: Set<Slot> = []
     private(set) var changeCount = 0
 
@@ -84,7 +84,7 @@ private struct RecordWalk {
         else { throw DecodingFailure("its record is not laid out as it should be") }
     }
 
-    /// Goes back over all changes behind `floor`; what is wrong with one of them.
+    /// Walks back over all changes after `floor`; returns a problem with one of them.
     mutating func run(to floor: Revision, in transaction: borrowing ReadTransaction) throws
         -> String?
     {
@@ -144,7 +144,7 @@ private struct RecordWalk {
         return nil
     }
 
-    /// What the object adds to the digest of the state that was reached.
+    /// Returns the contribution of the object to the digest of the state that was reached.
     func digest() throws -> StateDigest {
         let last = StateDigest.lastChange(revision, ofEntity: number, id)
         guard let state else { return last }
