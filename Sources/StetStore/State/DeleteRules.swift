@@ -1,28 +1,28 @@
-/// The objects and memberships that delete rules look at and change: those of a context with its
+/// The objects and memberships that delete rules read and change: those of a context with its
 /// pending changes, or those of an undo that is being prepared.
 package protocol DeletionGraph: ~Copyable {
     var schema: Schema { get }
-    /// True for an object that is deleted, or that does not exist.
+    /// Returns whether an object is deleted, or does not exist.
     func isDeleted(_ object: ObjectKey) throws -> Bool
-    /// The members of an owner at an end that are not deleted.
+    /// Returns the members of an owner at an end that are not deleted.
     func members(of owner: ObjectKey, at end: MemberEnd) throws -> [ObjectID]
-    /// The object that a reference refers to.
+    /// Returns the object that a reference refers to; nil when it is nil.
     func target(of object: ObjectKey, slot: Slot) throws -> ObjectID?
 
-    /// Deletes an object that the rule of a relationship, `path`, deletes along with another one.
+    /// Deletes an object along with another one, by the rule of the relationship `path`.
     mutating func delete(_ object: ObjectKey, path: String) throws
     /// Removes a member from the list of a deleted owner.
     mutating func remove(_ membership: MembershipKey, path: String?) throws
 }
 
-/// What becomes of the objects around deleted ones.
+/// Applies the delete rules to the objects related to deleted ones.
 package enum DeleteRules {
-    /// Carries out the delete rules of deleted objects, and of those that are deleted by them.
+    /// Applies the delete rules of deleted objects, and of objects that the rules delete.
     ///
-    /// What a rule forbids is left as it is: `denials` finds it.
+    /// Deletions that a rule forbids are not prevented: `denials` finds them.
     ///
-    /// - Throws: what the graph throws.
-    /// - Complexity: O(members of deleted objects), a look at each list of theirs.
+    /// - Throws: the error of the graph.
+    /// - Complexity: O(members of deleted objects), with a read of each of their lists.
     package static func propagate(
         _ deleted: [ObjectKey], in graph: inout some DeletionGraph & ~Copyable
     ) throws {
@@ -38,7 +38,7 @@ package enum DeleteRules {
         }
     }
 
-    /// The rules of an object's own references.
+    /// Applies the rules of an object's own references.
     private static func cascadeReferences(
         of object: ObjectKey, _ queue: inout [ObjectKey],
         in graph: inout some DeletionGraph & ~Copyable
@@ -93,20 +93,20 @@ package enum DeleteRules {
     /// A deletion that a rule forbids.
     package struct Denial: Sendable, Hashable {
         package let object: ObjectKey
-        /// The relationship whose rule it is: that of an own reference, or one to many.
+        /// The property with the rule: a reference of the object, or a to-many relationship.
         package let property: String
-        /// Its place among the properties, for the order of violations.
+        /// The position of the property, for the order of violations.
         package let slot: Slot
-        /// The objects on account of which it is forbidden; at most 100.
+        /// The objects because of which the deletion is forbidden; at most 100.
         package let blocking: [ObjectID]
-        /// True where the rule is that of an own reference.
+        /// True when the rule belongs to a reference of the object.
         package let isOfReference: Bool
     }
 
-    /// The objects that a denial names, at most.
+    /// The greatest number of objects that a denial names.
     private static let blockingLimit = 100
 
-    /// The deletions that a rule forbids, judged by what the changes come to in the end.
+    /// Returns the deletions that a rule forbids, judged by the final state of the changes.
     package static func denials(
         of deleted: some Sequence<ObjectKey>, in graph: borrowing some DeletionGraph & ~Copyable
     ) throws -> [Denial] {
@@ -142,12 +142,13 @@ package enum DeleteRules {
 }
 
 extension Schema {
-    /// The relationship whose members are listed at an end; nil when the owners declare none.
+    /// Returns the relationship whose members are listed at an end; nil when the owners declare
+    /// none.
     package func relationship(at end: MemberEnd) -> Relationship? {
         relationshipsByEnd[end.number]
     }
 
-    /// The slots of an entity's references with a delete rule of their own.
+    /// Returns the slots of an entity's references that have a delete rule.
     package func ruledSlots(ofEntity entity: EntityNumber) -> [Slot] {
         entities[entity].ruledSlots
     }

@@ -1,4 +1,4 @@
-/// The values of one object as stored bytes: what a record holds, and what decisions are made on.
+/// The values of one object as stored bytes, as records contain them and decisions use them.
 package struct EncodedBody: Hashable, Sendable {
     package let bytes: [UInt8]
 
@@ -10,7 +10,8 @@ package struct EncodedBody: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// A body with the values that a closure writes; references in `placedSlots` have positions.
+    /// Creates a body with the values that a closure writes; references in `placedSlots` have
+    /// positions.
     ///
     /// - Throws: `EncodingFailure` for a value that has no stored form.
     package init(
@@ -23,16 +24,17 @@ package struct EncodedBody: Hashable, Sendable {
         bytes = Array(writer.buffer.bytes)
     }
 
-    /// A body with these values, in the order of slots; references in `placedSlots` have positions.
+    /// Creates a body with values in the order of slots; references in `placedSlots` have
+    /// positions.
     ///
     /// - Throws: `EncodingFailure` for a value that has no stored form.
     package init(_ values: [Value], placedSlots: [Slot] = []) throws(EncodingFailure) {
         try self.init(propertyCount: values.count, placedSlots: placedSlots) { $0.write(values) }
     }
 
-    /// Calls `body` with the bytes, taken apart as those of an entity.
+    /// Calls `body` with the bytes decoded as a body of an entity.
     ///
-    /// - Throws: `DecodingFailure` when they are not, and what `body` throws.
+    /// - Throws: `DecodingFailure` when they are not one, and the error of `body`.
     package func read<Result>(
         as entity: Entity, _ body: (RecordBody) throws -> Result
     ) throws -> Result {
@@ -44,7 +46,7 @@ package struct EncodedBody: Hashable, Sendable {
         try read(as: entity) { try $0.values() }
     }
 
-    /// The body with other cells in some slots.
+    /// Returns the body with other cells in some slots.
     func replacing(_ cells: [Slot: Cell?], of entity: Entity) throws -> EncodedBody {
         try read(as: entity) { body in
             var all = try body.cells()
@@ -53,7 +55,7 @@ package struct EncodedBody: Hashable, Sendable {
         }
     }
 
-    /// The body of `theirs` with what `mine` has changed in this one.
+    /// Returns the body of `theirs` with the changes of `mine` from this one.
     package func merged(
         mine: EncodedBody, theirs: EncodedBody, as entity: Entity
     ) throws -> EncodedBody {
@@ -74,7 +76,7 @@ package struct EncodedBody: Hashable, Sendable {
         }
     }
 
-    /// The body with a value in a slot.
+    /// Returns the body with a value in a slot.
     ///
     /// - Throws: `EncodingFailure` for a value that has no stored form.
     package func replacing(

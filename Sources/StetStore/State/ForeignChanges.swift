@@ -1,16 +1,17 @@
-/// What commits after a revision have changed: a context or view that shows the revision must not
-/// take these objects and links from the last commit.
+/// The objects and links that commits after a revision have changed: a context or view of the
+/// revision must not read these from the last commit.
 package struct ForeignChanges: Sendable {
     /// The revision that is shown.
     package let base: Revision
-    /// The last commit that was looked at.
+    /// The last commit that was examined.
     package private(set) var end: Revision
     private var objects: [EntityNumber: Set<ObjectID>] = [:]
     private var count = 0
-    /// For each end of references that was asked for, what these objects referred to at `base`.
+    /// The memberships at `base` of the changed objects, for each end of references that was
+    /// requested.
     private var references: [EndNumber: [ObjectID: MembershipAtBase]] = [:]
 
-    /// The list that an object was in.
+    /// The list that contained an object.
     struct MembershipAtBase: Sendable {
         let owner: ObjectID?
         let position: ListPosition?
@@ -21,11 +22,12 @@ package struct ForeignChanges: Sendable {
         end = base
     }
 
-    /// The objects of an entity whose records were changed, when not more than `limit` objects
-    /// were.
+    /// Returns the objects of an entity whose records have changed, if at most `limit` objects
+    /// have.
     ///
-    /// - Returns: nothing for an entity without a change.
-    /// - Throws: `SnapshotTooOldError` when more were, or commits since `base` were trimmed.
+    /// - Returns: the objects; none for an entity without changes.
+    /// - Throws: `SnapshotTooOldError` when more have changed, or commits since `base` were
+    ///   trimmed.
     /// - Complexity: O(changes since the last call).
     package mutating func objects(
         ofEntity entity: EntityNumber, _ reader: borrowing StoreReader, limit: Int
@@ -34,7 +36,7 @@ package struct ForeignChanges: Sendable {
         return objects[entity] ?? []
     }
 
-    /// What the changed objects of an end of references referred to at `base`.
+    /// Returns the memberships at `base` of the changed objects at an end of references.
     mutating func references(
         at end: MemberEnd, _ reader: borrowing StoreReader, limit: Int
     ) throws -> [ObjectID: MembershipAtBase] {

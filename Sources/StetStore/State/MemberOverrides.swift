@@ -1,4 +1,5 @@
-/// Memberships that are others than those stored: what a change set makes of the lists of members.
+/// Memberships that differ from the stored ones: the effect of a change set on the lists of
+/// members.
 package struct MemberOverrides: Sendable {
     private struct List: Hashable {
         let end: EndNumber
@@ -11,20 +12,20 @@ package struct MemberOverrides: Sendable {
         let membership: Membership?
     }
 
-    /// Not entered into `lists` yet: nobody may ask for them.
+    /// The overrides that are not in `lists` yet, because they may never be needed.
     private var log: [Entry] = []
-    /// The most entries of the log.
+    /// The greatest number of entries in the log.
     private static let logLimit = 1 << 18
     private var lists: [List: [ObjectID: Membership]] = [:]
-    /// A position that no present member of an ordered list is after, among those set here.
+    /// A position that no present member of an ordered list comes after, among those set here.
     private var lastPositions: [List: ListPosition] = [:]
 
     package init() {}
 
-    /// True when there is none.
+    /// True when there are no overrides.
     package var isEmpty: Bool { log.isEmpty && lists.isEmpty }
 
-    /// Overrides a membership; nil takes the override away.
+    /// Overrides a membership; nil removes the override.
     package mutating func set(
         _ membership: Membership?, of member: ObjectID, in owner: ObjectID, at end: MemberEnd
     ) {
@@ -36,15 +37,15 @@ package struct MemberOverrides: Sendable {
         lastPositions[list] = position
     }
 
-    /// The overrides of a list; empty when there are none.
+    /// Returns the overrides of a list; empty when there are none.
     ///
-    /// - Complexity: O(1), after all that was set was entered once.
+    /// - Complexity: O(1), plus O(logged entries) at the first call after changes.
     package mutating func list(of owner: ObjectID, at end: MemberEnd) -> [ObjectID: Membership] {
         enter()
         return lists[List(end: end.number, owner: owner)] ?? [:]
     }
 
-    /// The override of one membership; nil when there is none.
+    /// Returns the override of one membership; nil when there is none.
     package mutating func membership(
         of member: ObjectID, in owner: ObjectID, at end: MemberEnd
     ) -> Membership? {
@@ -52,12 +53,13 @@ package struct MemberOverrides: Sendable {
         return lists[List(end: end.number, owner: owner)]?[member]
     }
 
-    /// A position that no member whose position was set here is after; nil when there is none.
+    /// Returns a position that no member whose position was set here comes after; nil when there is
+    /// none.
     package func lastPosition(of owner: ObjectID, at end: MemberEnd) -> ListPosition? {
         lastPositions[List(end: end.number, owner: owner)]
     }
 
-    /// The owners whose lists have overrides.
+    /// Returns the owners whose lists have overrides.
     package mutating func owners(at end: MemberEnd) -> [ObjectID] {
         enter()
         return lists.keys.filter { $0.end == end.number }.map(\.owner)
@@ -79,7 +81,7 @@ package struct MemberOverrides: Sendable {
 }
 
 extension [MemberPlace] {
-    /// The members of a list with overrides, in its order.
+    /// Returns the members of a list with overrides, in its order.
     ///
     /// - Complexity: O(members + overrides · log overrides).
     func with(_ overrides: [ObjectID: Membership], isOrdered: Bool) -> [MemberPlace] {

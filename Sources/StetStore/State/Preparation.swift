@@ -1,26 +1,26 @@
 /// Work that becomes a commit: a save, an undo, an import.
 ///
-/// It is prepared on the caller's side at a revision; the writer checks data only, and refuses what
-/// no longer fits, so that it is prepared again.
+/// The caller prepares it at a revision; the writer checks only data, and refuses what no longer
+/// matches the store, so that it is prepared again.
 package protocol CommitWork {
-    /// True when the commit may be in the journal already.
+    /// True when the journal may already contain the commit.
     var isRetry: Bool { get }
-    /// Prepares the change set; nil when there is nothing to write.
+    /// Prepares the change set; returns nil when there is nothing to write.
     ///
-    /// Called once for each attempt, the first one included.
+    /// It is called once for each attempt, including the first.
     mutating func prepare() throws -> EncodedChangeSet?
-    /// Follows a store that has moved, so that the work can be prepared again.
+    /// Follows a store that has changed, so that the work can be prepared again.
     ///
-    /// - Throws: what ends the work: a conflict, say.
+    /// - Throws: an error that ends the work, such as a conflict.
     mutating func follow(_ refusal: CommitRefusal) throws
-    /// The error of work that the store has overtaken each time.
+    /// The error of work that was overtaken by other commits in every attempt.
     var contention: any Error { get }
 }
 
-/// Prepares work, submits it, and prepares it again while the store moves: the one loop by which
-/// anything is committed.
+/// Prepares work, submits it, and prepares it again while the store keeps changing: the one loop
+/// that commits.
 package struct Preparation {
-    /// How often work is prepared.
+    /// The greatest number of attempts.
     package static let limit = 8
 
     private let file: StoreFile
@@ -33,9 +33,10 @@ package struct Preparation {
     /// True when the work can be prepared once more.
     package var mayContinue: Bool { count < Self.limit }
 
-    /// Prepares the work and puts it into the writer's queue; nil when there is nothing to write.
+    /// Prepares the work and adds it to the writer's queue; returns nil when there is nothing to
+    /// write.
     ///
-    /// - Throws: what the work throws; `contention` after the last attempt.
+    /// - Throws: the error of the work; `contention` after the last attempt.
     package mutating func submit(_ work: inout some CommitWork) throws -> Submission? {
         guard mayContinue else { throw work.contention }
         count += 1
@@ -43,9 +44,9 @@ package struct Preparation {
         return try file.submit(set, isRetry: work.isRetry)
     }
 
-    /// The commit of a decided submission; nil when the work is to be prepared again.
+    /// Returns the commit of a decided submission; nil when the work must be prepared again.
     ///
-    /// - Throws: what the submission failed with; what the work throws when it follows.
+    /// - Throws: the error of the submission; the error of the work when it follows the store.
     package func finish(
         _ submission: Submission, _ work: inout some CommitWork
     ) throws -> Commit? {
@@ -70,7 +71,7 @@ package struct Preparation {
 
     /// Commits the work; only waiting for the disk suspends the task.
     ///
-    /// - Throws: what the blocking form throws; `CancellationError`.
+    /// - Throws: the errors of the blocking form; `CancellationError`.
     package nonisolated(nonsending) mutating func run(
         _ work: inout some CommitWork
     ) async throws -> Commit? {

@@ -1,7 +1,8 @@
-/// Others have changed so much since a context's revision that it cannot be read any more, or what
-/// they have changed was trimmed.
+/// The error of a read at a revision since which others have changed too much, or whose changes
+/// were trimmed.
 ///
-/// Nothing is lost: `refresh()` moves the context, and a save needs none of what was not read.
+/// Nothing is lost: `refresh()` moves the context, and a save does not need the data that could not
+/// be read.
 public struct SnapshotTooOldError: Error, Sendable, Hashable {
     /// The revision of the context.
     public let revision: Revision
@@ -15,7 +16,7 @@ public struct SnapshotTooOldError: Error, Sendable, Hashable {
 }
 
 extension SnapshotTooOldError: CustomStringConvertible {
-    /// What to do.
+    /// A sentence about what to do.
     public var description: String {
         "The context shows revision \(revision), and too much has changed up to revision \(head): "
             + "refresh it, or raise maximumLag."

@@ -1,19 +1,18 @@
-/// The rule by which two sides that have changed the same thing are brought together: what one side
-/// has changed is taken, and what both have changed to different values is contested.
+/// The rule by which the changes of two sides are merged: a change of one side is taken, and a
+/// value that both have changed differently is contested.
 ///
-/// Merges, later edits, change sets that are applied, undo, redo and revert all decide by it. An
-/// undo asks it with what the commit left as the base, and what was there before as the wanted
-/// value.
+/// Merges, later edits, applied change sets, undo, redo and revert all use it. For an undo, the
+/// base is the value after the commit, and the wanted value is the one before it.
 package enum ThreeWay: Hashable, Sendable {
-    /// The present value stays: nothing else is wanted, or it is there already.
+    /// The present value stays: no other is wanted, or it already is the wanted one.
     case theirs
     /// The wanted value is taken.
     case mine
-    /// Both sides have changed it, to different values.
+    /// Both sides have changed the value, differently.
     case contested
 
-    /// Decides about a value that both sides may have changed: `base` is what they began with,
-    /// `mine` what is wanted, `theirs` what is there now.
+    /// Decides about a value that both sides may have changed: `base` is the common base, `mine`
+    /// the wanted value, `theirs` the present one.
     package static func decide<T>(
         base: T, mine: T, theirs: T, _ areEqual: (T, T) -> Bool
     ) -> ThreeWay {
@@ -23,8 +22,8 @@ package enum ThreeWay: Hashable, Sendable {
 
     /// Decides about a cell of a body, as `decide` does.
     ///
-    /// The position of a reference is never contested: where both sides have moved the object
-    /// within the list of the same owner, `favorsMine` says whose position it gets.
+    /// The position of a reference is never contested: when both sides have moved the object within
+    /// the list of the same owner, `favorsMine` decides whose position it gets.
     package static func decide(
         base: Cell?, mine: Cell?, theirs: Cell?, hasPosition: Bool, favorsMine: Bool
     ) -> ThreeWay {
@@ -60,7 +59,7 @@ package enum ThreeWay: Hashable, Sendable {
 }
 
 extension Cell {
-    /// The object that a reference refers to.
+    /// The id that a reference refers to; nil for other cells.
     package var target: ObjectID? {
         guard case .bytes(let bytes) = self, bytes.count >= 16 else { return nil }
         return ObjectID(bytes: bytes)

@@ -1,33 +1,32 @@
 import Synchronization
 
-/// What a store shows at a revision, with changes on top that are not saved: the one place that is
-/// asked for members, links and existence.
+/// The state of a store at a revision, with unsaved changes on top: the one source of members,
+/// links and existence.
 ///
-/// A context has one for its pending changes, and so has an undo that is being prepared, a query
-/// and a view. Reads are made with a reader of the last commit; what differs at the revision is
-/// corrected.
+/// A context has one for its pending changes, and so does an undo that is being prepared, a query
+/// and a view. It reads the last commit, and corrects what differs at the revision.
 ///
-/// State: belongs to whoever owns it; it has no lock.
+/// State: belongs to its owner; it has no lock.
 package final class WorkingState {
     /// The changes of one change set.
     package struct Layer: Sendable {
         package var members = MemberOverrides()
-        /// The objects that it deletes.
+        /// The objects that the change set deletes.
         package var deleted: Set<ObjectKey> = []
 
         package init() {}
     }
 
     package let schema: Schema
-    /// The revision that is below the changes.
+    /// The revision below the changes.
     package private(set) var revision: Revision
-    /// The most objects that others may have changed since.
+    /// The greatest number of objects that others may have changed since.
     private let limit: Int
-    /// What later commits have changed, as far as it was asked.
+    /// The changes of later commits, as far as reads have needed them.
     package private(set) var foreign: ForeignChanges
-    /// The changes of a save that the writer has.
+    /// The changes of a submitted save.
     package var sent: Layer? { didSet { generation &+= 1 } }
-    /// The changes on top of those that are sent, which callers modify in place.
+    /// The changes on top of the submitted ones, which callers modify in place.
     package var pending: Layer {
         get { layer }
         _modify {
@@ -36,17 +35,17 @@ package final class WorkingState {
         }
     }
     private var layer = Layer()
-    /// Counts what may change the members of an object.
+    /// A number that changes whenever the members of an object may change.
     ///
-    /// Another number in every state of the process.
+    /// It is unique among all states of the process.
     package private(set) var generation = WorkingState.origins.add(1 << 40, ordering: .relaxed)
         .newValue
     private static let origins = Atomic<UInt64>(0)
-    /// The last positions of stored lists that were asked for.
+    /// The last positions of stored lists that were read.
     private var lastStored: [EndNumber: [ObjectID: ListPosition?]] = [:]
 
-    /// The state of a revision; members are not read once later commits have changed more than
-    /// `limit` objects.
+    /// Creates the state of a revision; members cannot be read after later commits have changed
+    /// more than `limit` objects.
     package init(_ schema: Schema, at revision: Revision, limit: Int = .max) {
         self.schema = schema
         self.revision = revision
@@ -54,13 +53,13 @@ package final class WorkingState {
         foreign = ForeignChanges(since: revision)
     }
 
-    /// The state of the revision of changes that are known already.
+    /// Creates the state of the revision of changes that are already known.
     package convenience init(_ schema: Schema, since changes: ForeignChanges) {
         self.init(schema, at: changes.base)
         foreign = changes
     }
 
-    /// The state of a revision with changes on top.
+    /// Creates the state of a revision with changes on top.
     package convenience init(
         _ schema: Schema, at revision: Revision, with changes: borrowing NetChanges
     ) throws {
@@ -76,7 +75,7 @@ package final class WorkingState {
         }
     }
 
-    /// Shows another revision below the changes.
+    /// Moves to another revision below the changes.
     package func move(to revision: Revision) {
         if revision == self.revision { return }
         self.revision = revision
@@ -87,12 +86,12 @@ package final class WorkingState {
 
     // MARK: Objects
 
-    /// True for an object that the changes delete.
+    /// Returns whether the changes delete an object.
     package func isDeleted(_ object: ObjectKey) -> Bool {
         pending.deleted.contains(object) || sent?.deleted.contains(object) ?? false
     }
 
-    /// The objects of an entity that commits after the revision have changed.
+    /// Returns the objects of an entity that commits after the revision have changed.
     package func foreignObjects(
         ofEntity entity: EntityNumber, _ reader: borrowing StoreReader
     ) throws -> Set<ObjectID> {
@@ -101,10 +100,9 @@ package final class WorkingState {
 
     // MARK: Members
 
-    /// The members of an owner, in their order; those that the changes delete left out, unless they
-    /// are asked for.
+    /// Returns the members of an owner, in order, by default without those that the changes delete.
     ///
-    /// - Complexity: O(members), and once for each end and revision O(changes since the revision).
+    /// - Complexity: O(members), plus O(changes since the revision) once for each end and revision.
     package func members(
         of owner: ObjectID, at end: MemberEnd, hidesDeleted: Bool = true,
         _ reader: borrowing StoreReader
@@ -122,7 +120,7 @@ package final class WorkingState {
         return members
     }
 
-    /// The members at the revision, without the changes.
+    /// Returns the members at the revision, without the changes.
     private func storedMembers(
         of owner: ObjectID, at end: MemberEnd, _ reader: borrowing StoreReader
     ) throws -> [MemberPlace] {
@@ -147,9 +145,9 @@ package final class WorkingState {
         return members.with(overrides, isOrdered: end.layout.isOrdered)
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     ///
-    /// - Complexity: O(chunks of the list) where nothing differs from what is stored, else as
+    /// - Complexity: O(chunks of the list) when nothing differs from the stored list, otherwise as
     ///   `members`.
     package func memberCount(
         of owner: ObjectID, at end: MemberEnd, _ reader: borrowing StoreReader
@@ -163,7 +161,8 @@ package final class WorkingState {
             : try members(of: owner, at: end, reader).count
     }
 
-    /// Whether the changes say of an object that it is a member or not; nil when they say nothing.
+    /// Returns the membership of an object according to the changes; nil when they do not change
+    /// it.
     package func changedMembership(
         of member: ObjectID, in owner: ObjectID, at end: MemberEnd
     ) -> Membership? {
@@ -171,10 +170,11 @@ package final class WorkingState {
             ?? sent?.members.membership(of: member, in: owner, at: end)
     }
 
-    /// A position that no member of an ordered list is after; nil for a list without members.
+    /// Returns a position that no member of an ordered list comes after; nil for a list without
+    /// members.
     ///
-    /// - Complexity: a few cursor moves at the first call for a list and a revision, O(members)
-    ///   where others have committed since; then O(1).
+    /// - Complexity: a few cursor moves at the first call for a list and a revision, or O(members)
+    ///   when others have committed since; then O(1).
     package func lastPosition(
         of owner: ObjectID, at end: MemberEnd, _ reader: borrowing StoreReader
     ) throws -> ListPosition? {
@@ -183,7 +183,8 @@ package final class WorkingState {
         return stored.map { max($0, changed) } ?? changed
     }
 
-    /// The same without what is stored.
+    /// Returns a position that no changed member of an ordered list comes after; nil when there is
+    /// none.
     package func lastChangedPosition(of owner: ObjectID, at end: MemberEnd) -> ListPosition? {
         let sent = sent?.members.lastPosition(of: owner, at: end)
         guard let pending = pending.members.lastPosition(of: owner, at: end) else { return sent }
