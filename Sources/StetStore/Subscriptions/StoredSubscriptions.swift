@@ -6,21 +6,21 @@ public struct SubscriptionState: Hashable, Sendable {
     public let name: String
     /// Whether it delivers.
     public let status: SubscriptionStatus
-    /// The last commit that was dealt with or parked, or does not concern the subscription.
+    /// The last commit that was handled or parked, or does not concern the subscription.
     public let position: Revision
     /// The number of commits after the position, some of which may not concern the subscription.
     public let lag: Int
     /// The number of parked deliveries.
     public let parkedCount: Int
-    /// The failures of the delivery that comes next; nil when it has not failed.
+    /// The failures of the next delivery; nil when it has not failed.
     public let failure: SubscriptionFailure?
-    /// Whether commits that it has not dealt with stay in the journal.
+    /// Whether commits that it has not handled stay in the journal.
     public let holdsHistory: Bool
-    /// Whether a process that lives owns it, and delivers unless it is paused or stopped.
+    /// Whether a live process owns it, and delivers unless it is paused or stopped.
     public let isOwned: Bool
 }
 
-/// The right to be the owner of a subscription, until it goes or its process ends.
+/// The right to own a subscription, until it is released or its process ends.
 package final class SubscriptionLease: Sendable {
     private let lease: FileLease
 
@@ -31,7 +31,7 @@ package final class SubscriptionLease: Sendable {
 package struct StoredSubscriptions: Sendable {
     let file: StoreFile
 
-    /// Changes a subscription; blocks the thread until the disk has the change.
+    /// Changes a subscription; blocks the thread until the change is on the disk.
     ///
     /// - Throws: `SubscriptionError`, `StoreError`: nothing was changed.
     @discardableResult
@@ -41,7 +41,7 @@ package struct StoredSubscriptions: Sendable {
 
     /// Changes a subscription; only waiting for the disk suspends the task.
     ///
-    /// A task that is cancelled meanwhile comes too late: the change is made, or refused.
+    /// Cancelling the task has no effect: the change is made or refused.
     @discardableResult
     package nonisolated(nonsending) func update(
         _ update: SubscriptionUpdate
@@ -57,7 +57,7 @@ package struct StoredSubscriptions: Sendable {
         return submission
     }
 
-    /// The stored state of a subscription; nil when there is none.
+    /// Returns the stored state of a subscription; nil when there is none.
     package func record(named name: String) throws -> SubscriptionRecord? {
         try file.read { try SubscriptionTable.record(named: name, in: $0.transaction) }
     }
@@ -85,17 +85,18 @@ package struct StoredSubscriptions: Sendable {
 
     // MARK: Lease
 
-    /// Takes the right to be the owner of a subscription; nil while another has it, in this process
-    /// or another.
+    /// Acquires the right to own a subscription; returns nil while another owner has it, in this
+    /// process or another.
     ///
-    /// It ends with the process that holds it.
+    /// It ends with the process that has it.
     package func lease(of name: String) throws -> SubscriptionLease? {
         try StoreError.wrapping(path: file.path) {
             try file.environment.lease(Self.leaseNumber(of: name)).map { SubscriptionLease($0) }
         }
     }
 
-    /// A number below 2^48: two names that share one, which is unlikely, exclude each other.
+    /// Returns a number below 2^48; names that share a number, which is unlikely, exclude each
+    /// other.
     private static func leaseNumber(of name: String) -> Int {
         let digest = Array(name.utf8).withUnsafeBytes { Digest(of: $0) }
         return Int(digest.words.0 >> 16)

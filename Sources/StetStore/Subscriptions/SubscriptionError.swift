@@ -1,13 +1,14 @@
-/// A durable subscription could not deliver, or could not be managed: what failed, and what to do.
+/// The error of a durable subscription that could not deliver, or could not be managed: what
+/// failed, and what to do.
 public struct SubscriptionError: Error, Hashable, Sendable {
-    /// What went wrong.
+    /// The kind of an error.
     ///
-    /// More codes may be added; compare with those you handle.
+    /// Later versions may add codes; compare with the codes that you handle.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The name of the code.
         public let rawValue: String
 
-        /// A code with this name.
+        /// Creates a code with a name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The name of the code.
@@ -15,31 +16,31 @@ public struct SubscriptionError: Error, Hashable, Sendable {
 
         /// There is no subscription with this name: it was never made, or was removed.
         public static let notFound = Code(rawValue: "notFound")
-        /// Another owner has taken the subscription over, or it was moved, paused or removed
-        /// meanwhile: nothing was written.
+        /// Another owner has taken over the subscription, or it was moved, paused or removed in
+        /// between; nothing was written.
         ///
-        /// An owner that is still alive goes on from where the subscription stands; only an
-        /// acknowledgement that comes too late throws this.
+        /// An owner that is still alive continues from the stored position; only a late
+        /// acknowledgement throws this error.
         public static let lost = Code(rawValue: "lost")
-        /// A delivery has failed as often as the policy allows.
+        /// All attempts of a delivery that the policy allows have failed.
         ///
-        /// The subscription stands before it until it is resumed.
+        /// The subscription stays before that delivery until it is resumed.
         public static let stopped = Code(rawValue: "stopped")
-        /// The name is empty, has a zero character, or has more than 255 bytes.
+        /// The name is empty, contains a zero character, or has more than 255 bytes.
         public static let invalidName = Code(rawValue: "invalidName")
-        /// A delivery was acknowledged or failed a second time.
+        /// A delivery was acknowledged or reported as failed a second time.
         public static let alreadyDecided = Code(rawValue: "alreadyDecided")
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     public let code: Code
     /// The name of the subscription.
     public let name: String
     /// The failures that have stopped the subscription; nil for other codes.
     public let failure: SubscriptionFailure?
-    /// What failed, as a sentence.
+    /// A sentence that says what failed.
     public let message: String
-    /// What to do about it, as a sentence.
+    /// A sentence that says what to do about it.
     public let advice: String
 
     private init(
@@ -93,6 +94,6 @@ extension SubscriptionError {
 }
 
 extension SubscriptionError: CustomStringConvertible {
-    /// Message and advice.
+    /// The message and the advice.
     public var description: String { "\(message) \(advice)" }
 }

@@ -4,13 +4,13 @@ import FoundationEssentials
 private enum SubscriptionFormat {
     static let number: UInt8 = 1
 
-    /// The bytes with their checksum.
+    /// Returns the bytes with their checksum.
     static func sealed(_ buffer: inout ByteBuffer) -> [UInt8] {
         buffer.append(Checksum.hash(buffer.bytes, seed: 0))
         return Array(buffer.bytes)
     }
 
-    /// A reader of the fields, when format and checksum are right.
+    /// Returns a reader of the fields, after checking format and checksum.
     static func reader(
         of value: UnsafeRawBufferPointer, _ subject: String
     ) throws(DecodingFailure) -> ByteReader {

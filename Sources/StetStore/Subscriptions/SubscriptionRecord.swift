@@ -1,25 +1,25 @@
 public import FoundationEssentials
 
-/// Whether a durable subscription delivers.
+/// The status of a durable subscription.
 public enum SubscriptionStatus: UInt8, Hashable, Sendable, CaseIterable {
-    /// It delivers to whoever owns it.
+    /// It delivers to its owner.
     case active
     /// It was paused, and waits to be resumed.
     case paused
-    /// A delivery has failed as often as the policy allows; it waits to be resumed.
+    /// All attempts of a delivery that the policy allows have failed; it waits to be resumed.
     case stopped
 }
 
 /// The failures of one delivery of a durable subscription.
 public struct SubscriptionFailure: Hashable, Sendable {
-    /// The longest message that is kept, in UTF-8 bytes.
+    /// The greatest length of a stored message, in UTF-8 bytes.
     static let messageByteCount = 1_024
 
     /// The commit that was delivered.
     public let revision: Revision
-    /// The number of failed attempts, one after the other.
+    /// The number of consecutive failed attempts.
     public let count: Int
-    /// When the last attempt failed, by the clock of the process that made it.
+    /// The time of the last failed attempt, by the clock of the process that made it.
     public let time: Date
     /// The error of the last attempt, as text; at most 1,024 bytes of it.
     public let message: String
@@ -36,16 +36,16 @@ public struct SubscriptionFailure: Hashable, Sendable {
     }
 }
 
-/// A delivery of a durable subscription that was set aside.
+/// A delivery of a durable subscription that was parked.
 public struct ParkedDelivery: Hashable, Sendable, Identifiable {
-    /// The commit that was to be delivered.
+    /// The commit to be delivered.
     public let revision: Revision
     /// The objects that it concerns, in ascending order: later deliveries that concern one of them
-    /// wait behind it.
+    /// wait for it.
     public let objects: [ObjectID]
-    /// The failures that it was parked for; nil when it only waits behind another delivery.
+    /// The failures because of which it was parked; nil when it only waits for another delivery.
     public internal(set) var failure: SubscriptionFailure?
-    /// Whether it is delivered as soon as none before it concerns its objects.
+    /// Whether it is delivered as soon as no earlier one concerns its objects.
     public internal(set) var isDue: Bool
 
     /// The number of the commit.
@@ -64,16 +64,18 @@ public struct ParkedDelivery: Hashable, Sendable, Identifiable {
 /// The stored state of a durable subscription.
 package struct SubscriptionRecord: Hashable, Sendable {
     package let name: String
-    /// The last commit that was dealt with or parked, or does not concern the subscription.
+    /// The last commit that was handled or parked, or does not concern the subscription.
     package internal(set) var position: Revision
-    /// A number that only the present owner knows: an owner with a lower one moves nothing.
+    /// A number that only the current owner knows: an owner with a lower number cannot change
+    /// anything.
     package internal(set) var fence: UInt64
-    /// Counts what those who manage the subscription have changed, so that its owner sees it.
+    /// The number of changes by the management of the subscription, by which its owner notices
+    /// them.
     package internal(set) var version: UInt64
     package internal(set) var status: SubscriptionStatus
-    /// Whether commits that the subscription has not dealt with stay in the journal.
+    /// Whether commits that the subscription has not handled stay in the journal.
     package internal(set) var holdsHistory: Bool
-    /// The failures of the delivery that comes next.
+    /// The failures of the next delivery.
     package internal(set) var failure: SubscriptionFailure?
 
     package init(

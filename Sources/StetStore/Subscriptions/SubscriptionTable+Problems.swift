@@ -1,10 +1,10 @@
 import StetLMDB
 
 extension SubscriptionTable {
-    /// Compares the positions of durable subscriptions, which the journal does not tell, with its
-    /// extent.
+    /// Compares the positions of durable subscriptions, which do not follow from the journal, with
+    /// its extent.
     ///
-    /// - Returns: what is wrong, in sentences.
+    /// - Returns: the problems, in sentences.
     static func problems(
         after floor: Revision, upTo head: Revision, in transaction: borrowing ReadTransaction
     ) throws -> [String] {

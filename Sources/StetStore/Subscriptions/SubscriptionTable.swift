@@ -64,8 +64,8 @@ enum SubscriptionTable {
         }
     }
 
-    /// The last commit that the subscriptions do not need any more, with the names of those that
-    /// need the one after it; nil when none holds any.
+    /// Returns the last commit that no subscription needs any more, with the names of those that
+    /// need the next one; nil when none keeps any.
     static func historyLimit(
         in transaction: borrowing ReadTransaction
     ) throws -> (last: Revision, names: [String])? {

@@ -1,20 +1,20 @@
 import StetLMDB
 
-/// A change of a durable subscription's stored state, made by the writer: on its own, or with the
+/// A change of a durable subscription's stored state, made by the writer: by itself, or with the
 /// commit that is the effect of a delivery.
 package struct SubscriptionUpdate: Hashable, Sendable {
     package enum Action: Hashable, Sendable {
         // Management.
 
-        /// Makes it when it is not there.
+        /// Creates the subscription if it does not exist.
         case create(after: Revision, holdsHistory: Bool)
         case pause
         case resume
-        /// Moves the position; parked deliveries of later commits are delivered anew.
+        /// Moves the position; parked deliveries of later commits are delivered again.
         case rewind(to: Revision)
         /// Makes parked deliveries due; nil for all of them.
         case retryParked(Revision?)
-        /// Gives parked deliveries up; nil for all of them.
+        /// Drops parked deliveries; nil for all of them.
         case dropParked(Revision?)
         case remove
 
@@ -22,15 +22,16 @@ package struct SubscriptionUpdate: Hashable, Sendable {
 
         /// Makes the holder of the lease the owner.
         case acquire
-        /// Moves the position past a delivery, and what does not concern the subscription.
+        /// Moves the position past a delivery, and past commits that do not concern the
+        /// subscription.
         case advance(from: Revision, to: Revision)
-        /// Notes a failure of the delivery that comes next; the last one stops the subscription.
+        /// Records a failure of the next delivery; the last one stops the subscription.
         case fail(SubscriptionFailure, isLast: Bool)
-        /// Sets a delivery aside, and moves the position past it.
+        /// Parks a delivery, and moves the position past it.
         case park(ParkedDelivery, from: Revision)
-        /// Takes a parked delivery out of the lot, which was dealt with.
+        /// Removes a parked delivery that was handled.
         case finishParked(Revision)
-        /// Notes a failure of a parked delivery, which is not due any more.
+        /// Records a failure of a parked delivery, which is then not due any more.
         case failParked(Revision, SubscriptionFailure)
     }
 
@@ -78,9 +79,9 @@ extension SubscriptionUpdate {
         }
     }
 
-    /// Makes the update, which `refusal(after:in:)` has passed.
+    /// Makes the update, which `refusal(after:in:)` must have accepted.
     ///
-    /// - Returns: the state after it.
+    /// - Returns: the state after the update.
     func apply(in transaction: borrowing WriteTransaction) throws -> SubscriptionRecord {
         let known = try SubscriptionTable.record(named: name, in: transaction.reading)
         var record = known ?? SubscriptionRecord(name: name, position: .zero, holdsHistory: true)
