@@ -1,13 +1,13 @@
-/// What takes commits back: how it went; the changes are in a `NetChanges`.
+/// The result of inverting commits; the changes themselves are in a `NetChanges`.
 package struct Inverse: Sendable {
     /// The revision at which it was prepared.
     package let base: Revision
-    /// The commits that are taken back, the last one first.
+    /// The commits that are undone or reverted, the last one first.
     package let subjects: [Revision]
     /// The label of the last one.
     package let label: String?
-    /// Conflicts; with any, nothing may be written.
+    /// The conflicts; with any, nothing may be written.
     package let conflicts: [UndoConflict]
-    /// Conflicts whose cells the policy leaves as they are.
+    /// The conflicts whose cells the policy leaves unchanged.
     package let skipped: [UndoConflict]
 }

@@ -1,7 +1,7 @@
 // The three-way rule for each cell of a commit that is taken back.
 
 extension Inversion {
-    /// Takes a commit back, cell by cell.
+    /// Inverts a commit, cell by cell.
     mutating func invert(_ commit: Commit) throws {
         subjects.append(commit.revision)
         state.reserve(commit.changeCount)
@@ -26,7 +26,7 @@ extension Inversion {
         }
     }
 
-    /// Reports the values that would come back if the models still had a place for them.
+    /// Reports the values that would be restored if the models still had a property for them.
     private mutating func noteRemovedProperties(
         of change: JournalChange, _ commit: Commit
     ) throws {
@@ -44,7 +44,7 @@ extension Inversion {
         }
     }
 
-    /// True for a cell that every writer changes: it follows where it can, and is never in
+    /// Returns whether every writer changes a cell: it is restored where possible, and never in
     /// conflict.
     private func isStamped(_ slot: Slot, of entity: Entity) -> Bool {
         entity.properties[slot].stamp != nil
@@ -98,7 +98,7 @@ extension Inversion {
         for (slot, value) in values { try state.set(value, slot, of: key) }
     }
 
-    /// True for an update of nothing but the positions of references.
+    /// Returns whether an update changes nothing but the positions of references.
     private func isMove(_ change: JournalChange, _ commit: Commit) throws -> Bool {
         var isMove = true
         let entity = schema.entities[change.entity]
@@ -175,7 +175,8 @@ extension Inversion {
 
     // MARK: Links
 
-    /// A membership is never in conflict: it is as the commit left it, or as it was before.
+    /// Inverts the changes of links; a membership is never in conflict, because it is either as the
+    /// commit left it or as it was before.
     private mutating func takeBackLinks(of change: JournalChange) throws {
         for change in try change.links() {
             guard let type = schema.link(numbered: change.key.link),
@@ -190,7 +191,7 @@ extension Inversion {
 }
 
 extension CellArena {
-    /// The cell with bytes that stay.
+    /// Returns the cell with bytes that stay valid.
     func keep(_ cell: Cell) -> Cell {
         switch cell {
         case .word: cell

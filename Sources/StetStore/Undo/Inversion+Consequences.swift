@@ -2,10 +2,10 @@
 // links point to, and whose unique values others have taken.
 
 extension Inversion {
-    /// The objects that a conflict names, at most.
+    /// The greatest number of objects that a conflict names.
     private static let namedLimit = 100
 
-    /// Brings what was taken back into a state that can be written, as far as the policy lets it.
+    /// Brings the inverted state into one that can be written, as far as the policy allows it.
     mutating func settle() throws {
         repeat {
             state.hasMoved = false
@@ -20,7 +20,7 @@ extension Inversion {
         if conflicts.failed.isEmpty { try settlePositions() }
     }
 
-    /// The objects that exist in the store, and will not.
+    /// The stored objects that will not exist.
     private var deleted: [ObjectKey] {
         state.objects.filter { $0.value.isStored && $0.value.body == nil }.keys.sorted()
     }
@@ -42,7 +42,7 @@ extension Inversion {
         }
     }
 
-    /// The objects that are members of an object that is deleted, at any end.
+    /// Returns the objects that are members of a deleted object, at any end.
     private func members(of key: ObjectKey) throws -> [ObjectID] {
         var members: [ObjectID] = []
         for end in schema.ends(ofOwner: key.entity) {
@@ -52,13 +52,13 @@ extension Inversion {
         return members
     }
 
-    /// Lets an object stay that was to be deleted, with the links that it has.
+    /// Keeps an object that was to be deleted, with its links.
     private mutating func keep(_ key: ObjectKey) throws {
         kept.insert(key)
         try state.set(state.storedBody(key), of: key)
     }
 
-    /// Removes the links between objects that are all deleted, which concern no rule.
+    /// Removes the links between deleted objects, which concern no rule.
     private mutating func removeLinksOfDeleted() throws {
         for key in deleted {
             for end in schema.ends(ofOwner: key.entity) where !end.isReference {
@@ -77,7 +77,7 @@ extension Inversion {
         }
     }
 
-    /// A rule that forbids a deletion is stronger than the policy.
+    /// Adds the deletions that a rule forbids as conflicts, which the policy cannot resolve.
     private mutating func settleDenials() throws {
         for denial in try DeleteRules.denials(of: deleted, in: self) {
             _ = try decide(
@@ -107,7 +107,7 @@ extension Inversion {
         }
     }
 
-    /// Decides what becomes of an object whose reference would point to nothing.
+    /// Decides about an object whose reference would refer to a missing object.
     private mutating func settle(
         _ key: ObjectKey, _ slot: Slot, missing target: ObjectKey
     ) throws {

@@ -7,13 +7,13 @@ extension Inversion {
         let owner: ObjectID
     }
 
-    /// Gives restored members their positions: the one that they had or, where the order has
-    /// changed since, after the nearest left neighbour that is still there.
+    /// Gives restored members their earlier positions or, if the order has changed since, positions
+    /// after their nearest left neighbour that still exists.
     mutating func settlePositions() throws {
         for list in try restoredLists() { try settlePositions(in: list) }
     }
 
-    /// The ordered lists that get members back, or other positions for members.
+    /// Returns the ordered lists in which members are restored or moved.
     private func restoredLists() throws -> [List] {
         var lists: Set<List> = []
         for (key, object) in state.objects where object.isTouched {
@@ -74,7 +74,7 @@ extension Inversion {
         }
     }
 
-    /// Whether the membership, or the position, is one that the undo brings back.
+    /// Returns whether the undo restores the membership, or the position.
     private func isRestored(_ member: MemberPlace, in list: List) throws -> Bool {
         if let link = list.end.linkKey(list.owner, member.id) {
             return state.links[link].map { $0.membership != $0.stored } ?? false
@@ -89,7 +89,7 @@ extension Inversion {
         } ?? true
     }
 
-    /// The position of a member before what is taken back; nil when it was not one.
+    /// Returns the position of a member before the inverted commits; nil when it was not one.
     private func formerPosition(of member: ObjectID, in list: List) throws -> ListPosition? {
         guard let before = subjects.last?.previous else { return nil }
         if let link = list.end.linkKey(list.owner, member) {

@@ -1,19 +1,19 @@
 import StetLMDB
 
-/// Takes commits back one after the other, on encoded bodies in memory, by the three-way rule.
+/// Inverts commits one after another, on encoded bodies in memory, by the three-way rule.
 ///
-/// A cell that is as the commit left it gets the value of before; one that has that value already
+/// A cell that is as the commit left it gets its earlier value; one that already has that value
 /// stays; anything else is a conflict, which the policy decides.
 struct Inversion: ~Copyable {
     let file: StoreFile
-    /// The commits that are taken back, the last one first.
+    /// The inverted commits, the last one first.
     var subjects: [Revision] = []
-    /// The store with the commits taken back so far.
+    /// The state of the store with the commits inverted so far.
     var state: UndoneState
     var conflicts: UndoConflicts
-    /// Objects whose insertion the policy keeps.
+    /// The objects whose insertion the policy keeps.
     var kept: Set<ObjectKey> = []
-    /// Objects that were to be restored, and are not.
+    /// The objects that should have been restored, and are not.
     var leftOut: Set<ObjectKey> = []
 
     var reader: StoreReader { state.reader }
@@ -44,8 +44,8 @@ struct Inversion: ~Copyable {
             allows: allowed, subject: subject)
     }
 
-    /// The last commit after a subject that has written to a property of an object, or to the
-    /// object.
+    /// Returns the last commit after a subject that has written to an object, or to a property of
+    /// it.
     private func later(
         _ key: ObjectKey, _ property: String?, _ subject: Revision
     ) throws -> UndoConflict.Later? {
@@ -71,7 +71,7 @@ struct Inversion: ~Copyable {
 }
 
 extension RecordBody {
-    /// The owner in whose list a reference puts the object, and its position there.
+    /// Returns the owner in whose list a reference puts the object, and its position there.
     func place(
         _ slot: Slot
     ) throws(DecodingFailure) -> (owner: ObjectID, position: ListPosition?)? {
@@ -81,6 +81,6 @@ extension RecordBody {
 }
 
 extension Property {
-    /// True when nil is not a value of it.
+    /// True when its value must not be nil.
     var isRequired: Bool { !isOptional || rules.contains(.required) }
 }

@@ -1,38 +1,38 @@
-/// What stands in the way of taking a change back: something that was written later.
+/// A later change that prevents a change from being undone.
 public struct UndoConflict: Sendable, Hashable, Codable {
-    /// What kind of thing stands in the way.
+    /// The kind of a conflict.
     public struct Kind: RawRepresentable, Hashable, Sendable, Codable {
         /// The name of the kind.
         public let rawValue: String
 
-        /// A kind with this name.
+        /// Creates a kind with a name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The property has got another value since.
+        /// The value of the property has changed since.
         public static let changed = Kind(rawValue: "changed")
         /// The object was deleted since.
         public static let gone = Kind(rawValue: "gone")
-        /// The object, which would be deleted, has been changed since.
+        /// The object, which would be deleted, has changed since.
         public static let modified = Kind(rawValue: "modified")
         /// Other objects refer to the object, which would be deleted.
         public static let collateral = Kind(rawValue: "collateral")
-        /// A delete rule forbids that the object be deleted.
+        /// A delete rule forbids the deletion of the object.
         public static let denied = Kind(rawValue: "denied")
-        /// The object that a reference would point to again is not there.
+        /// The object that a restored reference would refer to does not exist.
         public static let targetGone = Kind(rawValue: "targetGone")
-        /// Another object has got the value, which must be unique.
+        /// Another object has the value of a unique property.
         public static let notUnique = Kind(rawValue: "notUnique")
-        /// The models have no entity for the object any more, or no property for the value.
+        /// The models no longer have an entity for the object, or a property for the value.
         public static let schema = Kind(rawValue: "schema")
     }
 
-    /// The commit that has written later.
+    /// The commit that has made the later change.
     public struct Later: Sendable, Hashable, Codable {
-        /// Its number.
+        /// The number of the commit.
         public let revision: Revision
-        /// Who made it.
+        /// The author of the commit.
         public let author: String?
-        /// What it was called.
+        /// The label of the commit.
         public let label: String?
 
         package init(revision: Revision, author: String?, label: String?) {
@@ -42,24 +42,24 @@ public struct UndoConflict: Sendable, Hashable, Codable {
         }
     }
 
-    /// What kind of thing stands in the way.
+    /// The kind of the conflict.
     public let kind: Kind
     /// The entity of the object.
     public let entity: String
-    /// The object.
+    /// The id of the object.
     public let object: ObjectID
-    /// The property; nil when the object as a whole is meant.
+    /// The name of the property; nil when the conflict concerns the object as a whole.
     public let property: String?
-    /// The value before the commit that is taken back.
+    /// The value before the commit that should be undone.
     public let before: Value
-    /// The value that the commit has given.
+    /// The value after that commit.
     public let after: Value
-    /// The value now.
+    /// The current value.
     public let current: Value
     /// The last commit that has written to it.
     public let later: Later?
-    /// The other objects: those that refer to this one, at most 100, the one that has the value, or
-    /// the one that is gone.
+    /// The other objects involved: those that refer to this one, at most 100, the one that has the
+    /// value, or the one that is missing.
     public let others: [ObjectID]
 
     package init(
@@ -123,30 +123,29 @@ extension UndoConflict: CustomStringConvertible, CustomDebugStringConvertible {
     }
 }
 
-/// What becomes of one conflict.
+/// The decision about one conflict.
 public enum UndoResolution: Sendable, Hashable {
     /// Nothing is written at all.
     case fail
-    /// What is there now stays.
+    /// Keeps the current value.
     case keep
-    /// The value of before is set, whatever is there now.
+    /// Restores the earlier value, whatever the current one is.
     ///
-    /// Where there is nothing that it could be set to, this is `.fail`.
+    /// If that is impossible, it means `.fail`.
     case restore
-    /// The properties with these names get these values.
+    /// Sets the properties with these names to these values.
     case set([String: Value])
 }
 
-/// What becomes of conflicts when a commit is undone, redone or reverted.
+/// The treatment of conflicts when a commit is undone, redone or reverted.
 public enum UndoPolicy {
-    /// Nothing is written; `UndoConflictError` lists them.
+    /// Writes nothing; `UndoConflictError` lists the conflicts.
     case fail
-    /// What is in conflict stays as it is, everything else is taken back.
+    /// Leaves contested values unchanged, and undoes everything else.
     case skip
-    /// What was before is set over what others have written since; where that is impossible,
-    /// nothing is written.
+    /// Restores earlier values over later changes; if that is impossible, nothing is written.
     case overwrite
-    /// Each is answered by a closure, once.
+    /// Decides about each conflict by a closure, once.
     case resolve((UndoConflict) -> UndoResolution)
 
     package func answer(_ conflict: UndoConflict) -> UndoResolution {

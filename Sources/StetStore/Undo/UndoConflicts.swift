@@ -4,7 +4,7 @@ struct UndoConflicts {
     private let schema: Schema
     private(set) var failed: [UndoConflict] = []
     private(set) var skipped: [UndoConflict] = []
-    /// The conflicts that the policy was asked about.
+    /// The conflicts about which the policy has decided.
     private var answers: [Question: Decision] = [:]
 
     /// The decision about a conflict.
@@ -13,7 +13,7 @@ struct UndoConflicts {
         case set([Slot: Value])
     }
 
-    /// An answer to a conflict beside `.fail`.
+    /// An answer to a conflict other than `.fail`.
     enum Answer { case keep, restore, set }
 
     private struct Question: Hashable {
@@ -29,7 +29,7 @@ struct UndoConflicts {
         self.schema = schema
     }
 
-    /// Asks the policy about a conflict that it was not asked about before.
+    /// Returns the policy's decision about a conflict; each conflict is decided once.
     mutating func decide(
         _ conflict: UndoConflict, allows allowed: Set<Answer>, subject: Revision
     ) -> Decision {
@@ -54,15 +54,15 @@ struct UndoConflicts {
         return decision
     }
 
-    /// Notes that an answer has not helped.
+    /// Records that an answer has not resolved a conflict.
     mutating func fail(_ conflict: UndoConflict) {
         if !failed.contains(conflict) { failed.append(conflict) }
     }
 
-    /// Reports a value that the present schema has no place for.
+    /// Reports a value for which the current schema has no property.
     mutating func skip(_ conflict: UndoConflict) { skipped.append(conflict) }
 
-    /// Values by slot; nil when one does not fit its property.
+    /// Returns values by slot; nil when one does not suit its property.
     private func slots(_ values: [String: Value], _ name: String) -> [Slot: Value]? {
         guard let entity = schema.entity(named: name) else { return nil }
         var slots: [Slot: Value] = [:]

@@ -3,7 +3,7 @@ import StetLMDB
 // Where the stacks of undo and redo begin: two revisions per author and scope, in a key of the
 // unnamed table. The entries themselves name what is below them.
 
-/// Whose stack it is.
+/// The owner of two stacks: an author in a scope.
 package struct UndoOwner: Hashable, Sendable {
     package let author: String
     package let scope: String?
@@ -13,7 +13,8 @@ package struct UndoOwner: Hashable, Sendable {
         self.scope = scope
     }
 
-    /// nil for commits without an author, which are on no stack.
+    /// Creates the owner for the attributes of a commit; nil for commits without an author, which
+    /// are on no stack.
     package init?(_ attributes: CommitAttributes) {
         guard let author = attributes.author else { return nil }
         self.init(author: author, scope: attributes.scope)
@@ -27,7 +28,7 @@ package struct UndoOwner: Hashable, Sendable {
         if let scope { buffer.append(shortString: scope) }
     }
 
-    /// Names may be longer than a key.
+    /// The key of the entry: a digest, because names may be longer than a key.
     private var key: [UInt8] {
         var buffer = ByteBuffer()
         append(to: &buffer)
@@ -36,7 +37,7 @@ package struct UndoOwner: Hashable, Sendable {
         return Self.prefix + Array(key.bytes)
     }
 
-    /// The tops of the owner's stacks.
+    /// Returns the tops of the owner's stacks.
     ///
     /// - Complexity: one read.
     func heads(in transaction: borrowing ReadTransaction) throws -> UndoHeads {
@@ -69,14 +70,15 @@ package struct UndoOwner: Hashable, Sendable {
         return (UndoOwner(author: author, scope: scope), UndoHeads(undo: undo, redo: redo))
     }
 
-    /// The tops of stacks that an entry of the unnamed table has; nil for an entry of another kind.
+    /// Returns the tops of the stacks in an entry of the unnamed table; nil for an entry of another
+    /// kind.
     static func heads(
         ofEntry key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
     ) throws -> UndoHeads? {
         key.starts(with: prefix) ? try decode(value).1 : nil
     }
 
-    /// All stacks of a store that are not empty.
+    /// Returns all stacks of a store that are not empty.
     static func all(
         in transaction: borrowing ReadTransaction
     ) throws -> [UndoOwner: UndoHeads] {
@@ -100,9 +102,9 @@ package struct UndoHeads: Hashable, Sendable {
         self.redo = redo
     }
 
-    /// What a commit of the owner does to the stacks; the entry that is below it on its own.
+    /// Applies a commit of the owner to the stacks; returns the entry below it on its stack.
     ///
-    /// - Returns: 0 for what is on no stack.
+    /// - Returns: the entry; 0 for a commit that is on no stack.
     mutating func move(for purpose: CommitPurpose, _ revision: Revision) -> Revision {
         switch purpose.cause {
         case .edit, .revert:
@@ -127,7 +129,7 @@ package struct UndoHeads: Hashable, Sendable {
 }
 
 extension CommitWriter {
-    /// Lets the stacks of a change set's author follow it, and notes the entry below its own.
+    /// Updates the stacks of a change set's author, and sets the entry below it in the envelope.
     func moveStacks(
         _ set: EncodedChangeSet, _ envelope: inout Envelope,
         in transaction: borrowing WriteTransaction
@@ -143,7 +145,7 @@ extension CommitWriter {
             set.attributes.group, envelope.below, in: transaction.reading)
     }
 
-    /// True when an entry of a stack is of a group; false where it was trimmed.
+    /// Returns whether an entry of a stack belongs to a group; false when it was trimmed.
     private func isOf(
         _ group: UndoGroup?, _ revision: Revision, in transaction: borrowing ReadTransaction
     ) throws -> Bool {

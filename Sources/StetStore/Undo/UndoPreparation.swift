@@ -2,16 +2,17 @@
 package struct UndoPreparation: ~Copyable {
     private let reader: StoreReader
 
-    /// A preparation on the view of a reader.
+    /// Creates a preparation on the view of a reader.
     package init(_ reader: borrowing StoreReader) {
         self.reader = StoreReader(reader.transaction, reader.file)
     }
 
-    /// Prepares what takes commits back; nil when the stack is empty.
+    /// Prepares the inverse of the requested commits; returns nil when the stack is empty.
     ///
-    /// - Throws: `StoreError`: `.notFound` for a revision that there is not, `.historyTrimmed` for
-    ///   one that was trimmed, `.erased` when values of it were redacted.
-    /// - Complexity: O(changes of the commits), and reads of what refers to what is deleted.
+    /// - Throws: `StoreError`: `.notFound` for a revision that does not exist, `.historyTrimmed`
+    ///   for one that was trimmed, `.erased` when values of it were redacted.
+    /// - Complexity: O(changes of the commits), plus reads of the objects that refer to deleted
+    ///   ones.
     package func prepare(
         _ request: UndoRequest, _ policy: UndoPolicy, into net: inout NetChanges
     ) throws -> PreparedUndo? {
@@ -46,8 +47,8 @@ package struct UndoPreparation: ~Copyable {
         try step.revisions.first { try reader.description(of: $0).envelope.isRedacted }
     }
 
-    /// Prepares a discard of the step on top of an owner's stack, which takes nothing back; nil
-    /// when the stack is empty; with `onlyErased` also when the step can still be taken back.
+    /// Prepares a discard of the step on top of an owner's stack, which undoes nothing; returns nil
+    /// when the stack is empty and, with `onlyErased`, when the step can still be undone.
     package func prepareDiscard(
         _ request: UndoRequest, onlyErased: Bool = false
     ) throws -> PreparedUndo? {
@@ -64,7 +65,8 @@ package struct UndoPreparation: ~Copyable {
             rest: step.rest)
     }
 
-    /// The step on top; all that is on the stack when commits of the step were trimmed.
+    /// Returns the step on top, or all steps of the stack when commits of the top step were
+    /// trimmed.
     private func stepToDiscard(_ request: UndoRequest) throws -> UndoStep? {
         let top: Revision
         let owner: UndoOwner
@@ -80,10 +82,10 @@ package struct UndoPreparation: ~Copyable {
         }
     }
 
-    /// Prepares the inverse of commits, of which the last one comes first, and appends its changes.
+    /// Prepares the inverse of commits, ordered with the last one first, and appends its changes.
     ///
-    /// - Throws: `StoreError`; what the policy's closure throws.
-    /// - Complexity: O(changes of the commits + what refers to what they delete).
+    /// - Throws: `StoreError`; the error of the policy's closure.
+    /// - Complexity: O(changes of the commits + objects that refer to deleted ones).
     private func inverse(
         of subjects: [Revision], _ policy: UndoPolicy, into net: inout NetChanges
     ) throws -> Inverse {

@@ -1,4 +1,4 @@
-/// A request to take commits back.
+/// A request to undo, redo or revert commits.
 package enum UndoRequest: Sendable, Hashable {
     /// The last step of an author in a scope.
     case undo(UndoOwner)
@@ -7,7 +7,7 @@ package enum UndoRequest: Sendable, Hashable {
     /// One commit, whoever made it.
     case revert(Revision)
 
-    /// Whether a commit with a cause may have been made for the request.
+    /// Returns whether a commit with a cause may have been made for the request.
     func isMade(as cause: Cause) -> Bool {
         switch (self, cause) {
         case (.undo, .undo), (.redo, .redo), (.undo, .discard), (.redo, .discard): true
@@ -21,10 +21,10 @@ package enum UndoRequest: Sendable, Hashable {
 package struct PreparedUndo: Sendable {
     package let request: UndoRequest
     package let inverse: Inverse
-    /// The top of the stack afterwards.
+    /// The top of the stack after the commit.
     package let rest: Revision
 
-    /// The name under which a commit tells what it has left as it was.
+    /// The metadata key under which a commit lists the values that it has left unchanged.
     package static let skippedKey = "stet.skipped"
     private static let skippedByteLimit = 1_024
 
@@ -42,7 +42,7 @@ package struct PreparedUndo: Sendable {
         return attributes
     }
 
-    /// As many of what was skipped as have room, and how many there are.
+    /// The number of skipped conflicts, followed by as many of them as fit.
     private var skippedText: String {
         var text = "\(inverse.skipped.count)"
         for conflict in inverse.skipped {
@@ -57,7 +57,7 @@ package struct PreparedUndo: Sendable {
 
     /// Returns the purpose of the commit, or nil when there is nothing to write.
     ///
-    /// Where nothing is left to be taken back the step is discarded, so that the next can follow.
+    /// If nothing is left to undo, the step is discarded, so that the next one can be undone.
     package func purpose(isEmpty: Bool) -> CommitPurpose? {
         guard let top = inverse.subjects.first else { return nil }
         switch request {

@@ -2,18 +2,18 @@ import StetLMDB
 
 // What stands on a stack: read from the top down, along the entries' own pointers.
 
-/// One step of a stack: the commits that are undone, or redone, together.
+/// One step of a stack: commits that are undone or redone together.
 package struct UndoStep: Sendable, Hashable {
-    /// The last one first; more than one are a group.
+    /// The commits of the step, the last one first; more than one are a group.
     package let revisions: [Revision]
-    /// What is on top of the stack without it; 0 when nothing is.
+    /// The top of the stack without the step; 0 when there is nothing below it.
     package let rest: Revision
 
     package var top: Revision { revisions[0] }
 }
 
 extension Journal {
-    /// What an entry says of itself.
+    /// Returns the envelope and the attributes of an entry.
     ///
     /// - Complexity: one read.
     func description(
@@ -22,11 +22,11 @@ extension Journal {
         try chunks(of: revision, in: transaction).description()
     }
 
-    /// The step on top of an owner's stack.
+    /// Returns the step on top of an owner's stack.
     ///
-    /// - Throws: `DecodingFailure` when the stack holds what is not the owner's; `StoreError`
+    /// - Throws: `DecodingFailure` when the stack contains a commit of another owner; `StoreError`
     ///   (`.historyTrimmed`) when commits of it were trimmed.
-    /// - Complexity: a read for each commit of the step, and one more.
+    /// - Complexity: a read for each commit of the step, plus one.
     func step(
         at top: Revision, of owner: UndoOwner, in transaction: borrowing ReadTransaction
     ) throws -> UndoStep {
@@ -47,7 +47,7 @@ extension Journal {
 }
 
 extension EntryChunks {
-    /// The envelope, and what the entry says of itself.
+    /// Returns the envelope and the attributes of the entry.
     ///
     /// - Complexity: one chunk.
     func description() throws -> (envelope: Envelope, attributes: CommitAttributes) {
@@ -59,17 +59,17 @@ extension EntryChunks {
 }
 
 extension StoreReader {
-    /// The tops of an owner's stacks.
+    /// Returns the tops of an owner's stacks.
     package func heads(of owner: UndoOwner) throws -> UndoHeads {
         try owner.heads(in: transaction)
     }
 
-    /// The step on top of an owner's stack; nil when the stack is empty.
+    /// Returns the step on top of an owner's stack; nil when the stack is empty.
     package func step(at top: Revision, of owner: UndoOwner) throws -> UndoStep? {
         top == .zero ? nil : try file.journal.step(at: top, of: owner, in: transaction)
     }
 
-    /// The commit with this number without its changes being read.
+    /// Returns the envelope and the attributes of a commit, without reading its changes.
     ///
     /// - Complexity: one read.
     package func description(

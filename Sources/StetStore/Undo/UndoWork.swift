@@ -1,15 +1,15 @@
-/// An undo, redo, revert or discard that is to be committed.
+/// An undo, redo, revert or discard to be committed.
 package struct UndoWork: CommitWork {
-    /// Why an undo cannot be written.
+    /// The reason why an undo cannot be written.
     package enum Refusal: Error {
         case conflicts([UndoConflict], commits: [Revision])
         case violations([Violation], rejected: ChangeSet)
-        /// The store kept moving.
+        /// The store kept changing.
         case contention
     }
 
-    /// What is wrong with changes that were prepared at a revision; notes what was looked up in
-    /// them.
+    /// Returns the violations of changes that were prepared at a revision; records look-ups in the
+    /// changes.
     package typealias Validation = (inout NetChanges, Revision) throws -> [Violation]
 
     private let file: StoreFile
@@ -18,16 +18,16 @@ package struct UndoWork: CommitWork {
     let id: CommitID?
     private let time: () -> Double
     private let violations: Validation
-    /// Those of a revert.
+    /// The author of a revert.
     package var author: String?
     package var scope: String?
-    /// What the commit says of itself beside what the undo says.
+    /// Further metadata of the commit.
     package var metadata: [String: String] = [:]
-    /// Takes the step off its stack instead of undoing it.
+    /// True when the step is removed from its stack instead of being undone.
     package var isDiscard = false
-    /// Discards the step only if values of it were redacted.
+    /// True when the step is discarded only if values of it were redacted.
     private var isOfErased = false
-    /// The commits that are undone, once it is prepared.
+    /// The commits that are undone, after the preparation.
     package private(set) var subjects: [Revision] = []
     /// The commit that an earlier attempt has made.
     package private(set) var repeated: Commit?
@@ -79,11 +79,11 @@ package struct UndoWork: CommitWork {
         }
     }
 
-    /// It is prepared from the store alone.
+    /// Does nothing: the work is prepared from the store alone.
     package func follow(_ refusal: CommitRefusal) throws {}
 
-    /// The work that takes the step off its stack, after an error that says it can never be undone;
-    /// nil for another error.
+    /// Returns the work that discards the step after an error that means that it can never be
+    /// undone; nil for another error.
     package func discard(after error: any Error) -> UndoWork? {
         guard let error = error as? StoreError, error.code == .erased, !isDiscard else {
             return nil
@@ -99,7 +99,7 @@ package struct UndoWork: CommitWork {
 extension StoreFile {
     /// Undoes, redoes, reverts or discards; blocks the thread until it is durable.
     ///
-    /// - Returns: the commit; nil when there was nothing on the stack, or nothing was left to undo.
+    /// - Returns: the commit; nil when the stack was empty, or nothing was left to undo.
     /// - Throws: `UndoWork.Refusal`, `StoreError`, `UnknownOutcomeError`.
     package func commit(_ work: inout UndoWork) throws -> Commit? {
         let id = work.id
@@ -133,7 +133,7 @@ extension StoreFile {
         }
     }
 
-    /// What the rules of the schema say of changes: for callers without models.
+    /// Returns the violations of the schema's rules by changes, for callers without models.
     package func violationsOfSchema(_ net: inout NetChanges) throws -> [Violation] {
         let miscounts = try read { try $0.miscounts(of: net) }
         let violations =
@@ -150,7 +150,7 @@ extension StoreFile {
 }
 
 extension Commit {
-    /// True for a commit that takes a step off its stack and undoes nothing.
+    /// True for a commit that removes a step from its stack and undoes nothing.
     fileprivate var isDiscard: Bool {
         if case .discard = cause { true } else { false }
     }

@@ -1,6 +1,6 @@
 import StetLMDB
 
-/// The store as it will be when commits have been taken back: objects, links and lists of members.
+/// The store as it will be after commits were inverted: objects, links and lists of members.
 struct UndoneState: ~Copyable {
     let file: StoreFile
     let transaction: ReadTransaction
@@ -8,25 +8,25 @@ struct UndoneState: ~Copyable {
     private(set) var links: [LinkKey: Link] = [:]
     /// The lists of members as they will be.
     let members: WorkingState
-    /// True when something has changed since its consequences were looked at.
+    /// True when something has changed since its consequences were examined.
     var hasMoved = false
 
     var reader: StoreReader { StoreReader(transaction, file) }
     private var schema: Schema { file.schema }
 
-    /// An object while commits are taken back.
+    /// An object during the inversion of commits.
     struct Object {
         /// The revision of its record, or of its tombstone.
         let revision: Revision
         /// Whether it exists in the store.
         let isStored: Bool
-        /// Its values as they will be; nil when it will not exist.
+        /// Its future values; nil when it will not exist.
         var body: EncodedBody?
-        /// False while it is as it is stored.
+        /// False while it equals the stored object.
         var isTouched = false
     }
 
-    /// A link while commits are taken back.
+    /// A link during the inversion of commits.
     struct Link {
         let revision: Revision
         let stored: Membership
@@ -41,12 +41,12 @@ struct UndoneState: ~Copyable {
 
     private func entity(_ key: ObjectKey) -> Entity { schema.entities[key.entity] }
 
-    /// Makes room for so many more objects.
+    /// Reserves room for a number of further objects.
     mutating func reserve(_ count: Int) { objects.reserveCapacity(objects.count + count) }
 
     // MARK: Objects
 
-    /// An object with its body, from the store where nothing has changed it yet.
+    /// Returns an object with its body, from the store unless it has changed already.
     mutating func object(_ key: ObjectKey) throws -> Object {
         if let object = objects[key] { return object }
         let object = try read(key)
@@ -65,10 +65,10 @@ struct UndoneState: ~Copyable {
         return Object(revision: header.revision, isStored: true, body: body)
     }
 
-    /// The body of an object in the store; nil when it does not exist there.
+    /// Returns the body of an object in the store; nil when it does not exist there.
     func storedBody(_ key: ObjectKey) throws -> EncodedBody? { try read(key).body }
 
-    /// The body that an object will have; nil when it will not exist.
+    /// Returns the future body of an object; nil when it will not exist.
     func body(_ key: ObjectKey) throws -> EncodedBody? {
         if let object = objects[key] { return object.body }
         return try read(key).body
@@ -79,7 +79,7 @@ struct UndoneState: ~Copyable {
         return try reader.stored(key.entity, key.id).map { !$0.0.isTombstone } ?? false
     }
 
-    /// Gives an object a body, or none, and lets the lists of members follow.
+    /// Sets the body of an object, or removes it, and updates the lists of members.
     mutating func set(_ body: EncodedBody?, of key: ObjectKey) throws {
         let present = try object(key).body
         if present == body { return }
@@ -94,7 +94,7 @@ struct UndoneState: ~Copyable {
         hasMoved = true
     }
 
-    /// Gives a property of an object a value; a reference without a position puts it last.
+    /// Sets a property of an object; a reference without a position becomes the last member.
     mutating func set(_ value: Value, _ slot: Slot, of key: ObjectKey) throws {
         guard let body = try object(key).body else { return }
         var value = value
@@ -107,7 +107,7 @@ struct UndoneState: ~Copyable {
         try set(try body.replacing(value, slot: slot, of: entity(key)), of: key)
     }
 
-    /// Lets the lists of members follow the references of an object.
+    /// Updates the lists of members after a change of an object's references.
     private mutating func moveReferences(
         of key: ObjectKey, from old: EncodedBody?, to new: EncodedBody?
     ) throws {
@@ -149,7 +149,7 @@ struct UndoneState: ~Copyable {
 
     // MARK: Result
 
-    /// Appends the objects that will be others than they are stored, in order.
+    /// Appends the objects that will differ from the stored ones, in order.
     func appendObjects(to net: inout NetChanges) throws {
         for (key, object) in objects.sorted(by: { $0.key < $1.key }) where object.isTouched {
             let stored = try storedBody(key)
@@ -164,7 +164,7 @@ struct UndoneState: ~Copyable {
         }
     }
 
-    /// Appends the links that will be others than they are stored.
+    /// Appends the links that will differ from the stored ones.
     func appendLinks(to net: inout NetChanges) {
         for (key, link) in links where link.membership != link.stored {
             net.append(

@@ -1,7 +1,7 @@
 // The stacks as the journal makes them, and their comparison with those that are stored.
 
 extension Verification {
-    /// Lets the stacks of a commit's author follow it.
+    /// Applies a commit to the stacks of its author.
     mutating func foldStacks(_ commit: Commit) throws {
         let envelope = commit.envelope
         guard let author = commit.author else {
@@ -31,7 +31,7 @@ extension Verification {
         try foldGroup(commit)
     }
 
-    /// Compares what an entry says of the group of the one below it, where that is there.
+    /// Compares the group flag of an entry with the entry below it, if that still exists.
     private mutating func foldGroup(_ commit: Commit) throws {
         let envelope = commit.envelope
         var isOfGroup = false
@@ -45,8 +45,7 @@ extension Verification {
         }
     }
 
-    /// What a stack names, as far as the journal tells: where it reaches down to what was trimmed
-    /// it ends.
+    /// Returns a revision on a stack, or 0 when the journal does not contain it any more.
     private func known(_ revision: Revision) -> Revision {
         revision <= floor?.revision ?? .zero ? .zero : revision
     }
