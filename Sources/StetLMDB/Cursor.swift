@@ -1,6 +1,6 @@
 import CLMDB
 
-/// A position in a table that moves both ways.
+/// A position in a table that can move in both directions.
 ///
 /// Its buffers are valid as long as those of its transaction.
 package struct Cursor: ~Copyable {
@@ -15,30 +15,30 @@ package struct Cursor: ~Copyable {
 
     deinit { mdb_cursor_close(handle) }
 
-    /// Moves to the first entry; nil when the table is empty.
+    /// Moves to the first entry; returns nil when the table is empty.
     package func first() throws(LMDBError) -> Entry? { try move(MDB_FIRST) }
 
-    /// Moves to the last entry; nil when the table is empty.
+    /// Moves to the last entry; returns nil when the table is empty.
     package func last() throws(LMDBError) -> Entry? { try move(MDB_LAST) }
 
-    /// Moves on; nil at the end.
+    /// Moves to the next entry; returns nil at the end.
     ///
-    /// On a fresh cursor the same as `first()`.
+    /// On a new cursor it equals `first()`.
     package func next() throws(LMDBError) -> Entry? { try move(MDB_NEXT) }
 
-    /// Moves back; nil at the beginning.
+    /// Moves to the previous entry; returns nil at the beginning.
     ///
-    /// On a fresh cursor the same as `last()`.
+    /// On a new cursor it equals `last()`.
     package func previous() throws(LMDBError) -> Entry? { try move(MDB_PREV) }
 
-    /// Moves to the first entry whose key is at least `key`; nil when there is none.
+    /// Moves to the first entry whose key is at least `key`; returns nil when there is none.
     package func seek(_ key: UnsafeRawBufferPointer) throws(LMDBError) -> Entry? {
         // LMDB answers an empty key with an error; every key is at least that.
         if key.isEmpty { return try first() }
         return try move(MDB_SET_RANGE, MDB_val(key))
     }
 
-    /// The same for a key in an array.
+    /// Moves to the first entry whose key is at least `key`; returns nil when there is none.
     package func seek(_ key: [UInt8]) throws(LMDBError) -> Entry? {
         if key.isEmpty { return try first() }
         noteMove()
@@ -73,7 +73,7 @@ package struct Cursor: ~Copyable {
     }
 }
 
-/// The keys from `lower` up to but not including `upper`; nil means without end.
+/// The keys from `lower` up to but not including `upper`; nil means no upper bound.
 package struct KeyRange: Sendable, Hashable {
     package var lower: [UInt8]
     package var upper: [UInt8]?
@@ -86,7 +86,7 @@ package struct KeyRange: Sendable, Hashable {
     /// Every key.
     package static let all = KeyRange()
 
-    /// The keys that begin with `prefix`.
+    /// Creates the range of the keys that begin with `prefix`.
     package init(prefix: [UInt8]) {
         lower = prefix
         // The successor of a prefix: its last byte that can be raised, raised; the rest dropped.
@@ -103,7 +103,7 @@ package struct KeyRange: Sendable, Hashable {
 }
 
 extension ReadTransaction {
-    /// Calls `body` for each entry of `range` in ascending order until it answers false.
+    /// Calls `body` for each entry of `range` in ascending order until it returns false.
     package func scan(
         _ table: Table, _ range: KeyRange = .all,
         _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
@@ -117,7 +117,7 @@ extension ReadTransaction {
         }
     }
 
-    /// Calls `body` for each entry of `range` in descending order until it answers false.
+    /// Calls `body` for each entry of `range` in descending order until it returns false.
     package func scanBackwards(
         _ table: Table, _ range: KeyRange = .all,
         _ body: (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool
@@ -138,7 +138,8 @@ extension ReadTransaction {
 }
 
 extension UnsafeRawBufferPointer {
-    /// LMDB's order of keys: bytes unsigned, a prefix before what it begins.
+    /// Returns whether this key comes before another in LMDB's order: bytes are unsigned, and a
+    /// prefix comes before longer keys.
     func precedes(_ other: [UInt8]) -> Bool {
         lexicographicallyPrecedes(other)
     }

@@ -1,15 +1,16 @@
 import CLMDB
 import Glibc
 
-/// A failure of LMDB or of the file system below it: what was attempted, the code, and where.
+/// A failure of LMDB or of the file system below it: the operation, the code, and the path.
 package struct LMDBError: Error, Hashable, Sendable {
-    /// What was being attempted.
+    /// The operation that failed.
     package enum Operation: String, Hashable, Sendable, CaseIterable {
         case openEnvironment, openTable, begin, get, put, delete, cursor, commit, setMapSize
         case environmentStatistics, checkReaders, copy, create, inspect
-        /// A commit that was carried out, and then reported as failed: for injected failures only.
+        /// A commit that succeeded and was then reported as failed: for injected failures only.
         case reportOfCommit
-        /// The system's notice of writes, which nobody misses for long: for injected failures only.
+        /// A notification of the system about writes, whose loss has little effect: for injected
+        /// failures only.
         case watch
     }
 
@@ -18,9 +19,9 @@ package struct LMDBError: Error, Hashable, Sendable {
     package let code: Int32
     /// The path of the environment's data file.
     package let path: String
-    /// True when a commit failed in a way that leaves open whether its data are on the disk.
+    /// True when a commit failed in a way that leaves it unknown whether its data are on the disk.
     package var isOutcomeOpen = false
-    /// What was found, where the code alone does not say it.
+    /// A description of the cause, if the code alone is not enough.
     private let detail: String?
 
     package init(_ operation: Operation, code: Int32, path: String, detail: String? = nil) {
@@ -30,14 +31,14 @@ package struct LMDBError: Error, Hashable, Sendable {
         self.detail = detail
     }
 
-    /// The lock file beside `path` is that of processes that have another data file open.
+    /// Creates the error for a lock file beside `path` that processes with another data file use.
     init(movedAwayFrom path: String) {
         self.init(
             .openEnvironment, code: Self.moved, path: path,
             detail: "other processes still have the file open that was here before")
     }
 
-    /// Another process has the right to write, and does not let go of it.
+    /// Creates the error for another process that has the right to write and does not release it.
     init(writing holder: Int32?, for duration: Duration, path: String) {
         self.init(
             .commit, code: Self.busy, path: path,
@@ -45,7 +46,7 @@ package struct LMDBError: Error, Hashable, Sendable {
                 + "\(duration.components.seconds) seconds")
     }
 
-    /// What could not be done, in the words of a user of the store: "can't be …".
+    /// The operation that failed, in the words of a user of the store: "can't be …".
     package var attempt: String {
         switch operation {
         case .openEnvironment, .openTable, .inspect: "opened"
@@ -59,7 +60,7 @@ package struct LMDBError: Error, Hashable, Sendable {
         }
     }
 
-    /// What was found; else LMDB's or the system's text for `code`.
+    /// The cause; by default LMDB's or the system's text for `code`.
     package var reason: String {
         if let detail { return detail }
         return code == Self.otherNamespace
@@ -80,17 +81,17 @@ extension LMDBError {
     package static let badValueSize = MDB_BAD_VALSIZE
     package static let keyExists = MDB_KEYEXIST
     package static let notFound = MDB_NOTFOUND
-    /// Used by this package when an environment has been closed.
+    /// The code for an environment that has been closed.
     package static let closed = EBADF
-    /// Used by this package in a child process that was forked after the environment was opened.
+    /// The code for a child process that was forked after the environment was opened.
     package static let forked = ECHILD
-    /// Used by this package when a path no longer names the file that is open.
+    /// The code for a path that no longer names the open file.
     package static let moved = ESTALE
-    /// Used by this package when processes of two PID namespaces would share a file.
+    /// The code for processes of two PID namespaces that would share a file.
     package static let otherNamespace = EREMOTE
-    /// Used by this package when another process does not let go of a lock.
+    /// The code for another process that does not release a lock.
     package static let busy = ETIMEDOUT
-    /// Used by this package when a task was cancelled that waited for a lock.
+    /// The code for a cancelled task that waited for a lock.
     package static let cancelled = ECANCELED
     package static let noSpace = ENOSPC
     package static let quotaExceeded = EDQUOT
@@ -105,7 +106,7 @@ extension LMDBError {
     package static let isALink = ELOOP
     package static let inputOutput = EIO
 
-    /// What the person who runs the process can do about it.
+    /// Advice to the person who runs the process.
     package var advice: String {
         switch code {
         case MDB_MAP_FULL: "Raise the map size in the configuration, or free space by trimming."

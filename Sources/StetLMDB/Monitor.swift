@@ -1,10 +1,10 @@
 import CLMDB
 import Glibc
 
-/// A value that one thread at a time can reach, and a way to wait until it changes.
+/// A value that one thread at a time can access, and whose changes threads can wait for.
 ///
-/// A POSIX mutex with a condition variable: `Synchronization.Mutex` cannot be waited on, and thread
-/// sanitizer does not know it on Linux.
+/// It is a POSIX mutex with a condition variable: `Synchronization.Mutex` offers no waiting, and
+/// thread sanitizer does not support it on Linux.
 ///
 /// State: `value`, guarded by `mutex`.
 @usableFromInline
@@ -13,7 +13,7 @@ package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     @exclusivity(unchecked) @usableFromInline var value: Value
 
-    /// A monitor of a value that nobody else holds.
+    /// Creates a monitor of a value.
     package init(_ value: sending Value) {
         self.value = value
         // Neither allocates memory, so neither can fail.
@@ -34,7 +34,7 @@ package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached
 
     /// Runs `body` while no other thread is inside.
     ///
-    /// It must not come back to the same monitor.
+    /// `body` must not use the same monitor.
     @inlinable
     package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
@@ -50,7 +50,7 @@ package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached
     @usableFromInline
     func unlock() { pthread_mutex_unlock(mutex) }
 
-    /// Runs `body`, and again after each `notify()`, until it answers something.
+    /// Runs `body`, and again after each `notify()`, until it returns a result.
     package func wait<Result>(until body: (inout Value) -> Result?) -> Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
@@ -60,7 +60,7 @@ package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached
         }
     }
 
-    /// Waits for `notify()`, at most for some time, at a moment when nobody is inside.
+    /// Waits for `notify()`, at most for a time, while no thread is inside.
     package func wait(atMost limit: Duration) {
         var end = timespec()
         clock_gettime(CLOCK_MONOTONIC, &end)
@@ -73,7 +73,7 @@ package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached
         pthread_cond_timedwait(condition, mutex, &end)
     }
 
-    /// Lets everybody who waits look again.
+    /// Wakes all waiting threads, which then check again.
     package func notify() {
         pthread_cond_broadcast(condition)
     }

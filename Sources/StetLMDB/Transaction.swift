@@ -3,9 +3,9 @@ import Glibc
 
 /// A consistent view of an environment for the length of a closure.
 ///
-/// Every buffer that it hands out points into the memory map and is valid until the closure ends
-/// (in a write transaction: until the next change). Copy what must live longer. It can't be copied,
-/// so that nothing of it leaves the closure unnoticed.
+/// Every buffer that it returns points into the memory map and is valid until the closure ends (in
+/// a write transaction, until the next change). Copy data that must live longer. The value is not
+/// copyable, so that it cannot leave the closure unnoticed.
 package struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
     package let environment: Environment
@@ -15,12 +15,12 @@ package struct ReadTransaction: ~Copyable {
         self.environment = environment
     }
 
-    /// Returns the same view, for a value that works on it and ends before the closure does.
+    /// Returns the same view, for a value that uses it and ends before the closure does.
     package borrowing func shared() -> ReadTransaction {
         ReadTransaction(handle: handle, environment: environment)
     }
 
-    /// The value of `key`, or nil.
+    /// Returns the value of `key`; nil when there is none.
     package func get(
         _ key: UnsafeRawBufferPointer, in table: Table
     ) throws(LMDBError) -> UnsafeRawBufferPointer? {
@@ -35,10 +35,10 @@ package struct ReadTransaction: ~Copyable {
         return UnsafeRawBufferPointer(value)
     }
 
-    /// LMDB's number of the commit that it sees.
+    /// LMDB's number of the commit that it reads.
     package var number: Int { Int(mdb_txn_id(handle)) }
 
-    /// The number of entries of `table`.
+    /// Returns the number of entries of `table`.
     ///
     /// - Complexity: O(1).
     package func count(of table: Table) throws(LMDBError) -> Int {
@@ -47,7 +47,7 @@ package struct ReadTransaction: ~Copyable {
         return statistics.ms_entries
     }
 
-    /// The pages that hold `table`.
+    /// Returns the number of pages of `table`.
     ///
     /// - Complexity: O(1).
     package func pageCount(of table: Table) throws(LMDBError) -> Int {
@@ -56,7 +56,7 @@ package struct ReadTransaction: ~Copyable {
         return statistics.ms_branch_pages + statistics.ms_leaf_pages + statistics.ms_overflow_pages
     }
 
-    /// A cursor over `table`, not positioned yet.
+    /// Returns a cursor over `table`, which has no position yet.
     package func cursor(in table: Table) throws(LMDBError) -> Cursor {
         #if STET_FAULTS
             try check(environment.faults.code(for: .cursor), .cursor, environment.path)
@@ -75,7 +75,7 @@ package struct ReadTransaction: ~Copyable {
 ///
 /// It reads its own changes.
 package struct WriteTransaction: ~Copyable {
-    /// The same transaction, for everything that only reads.
+    /// The same transaction, for code that only reads.
     package let reading: ReadTransaction
 
     private var handle: OpaquePointer { reading.handle }
@@ -95,11 +95,11 @@ package struct WriteTransaction: ~Copyable {
         try check(mdb_put(handle, table.handle, &key, &value, 0), .put, environment.path)
     }
 
-    /// Makes room for `byteCount` bytes under `key`, to be filled before the next change of this
+    /// Reserves `byteCount` bytes for `key`, to be filled before the next change of this
     /// transaction.
     ///
-    /// `appending` says that the caller knows that `key` is greater than every key of `table`; LMDB
-    /// then packs pages full, and answers `MDB_KEYEXIST` if it is not so.
+    /// With `appending`, `key` must be greater than every key of `table`; LMDB then fills pages
+    /// completely, and reports `MDB_KEYEXIST` if it is not.
     package func reserve(
         _ byteCount: Int, for key: UnsafeRawBufferPointer, in table: Table, appending: Bool = false
     ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
@@ -112,7 +112,7 @@ package struct WriteTransaction: ~Copyable {
         return UnsafeMutableRawBufferPointer(start: value.mv_data, count: value.mv_size)
     }
 
-    /// Removes `key`; false when it was not there.
+    /// Removes `key`; returns false when it is absent.
     @discardableResult
     package func delete(
         _ key: UnsafeRawBufferPointer, in table: Table
@@ -131,7 +131,7 @@ package struct WriteTransaction: ~Copyable {
         try check(mdb_drop(handle, table.handle, 0), .delete, environment.path)
     }
 
-    /// Opens a named table, creating it when it is missing.
+    /// Opens a named table, and creates it if it is missing.
     package func table(_ name: String) throws(LMDBError) -> Table {
         let table = try Table.open(name, handle, flags: MDB_CREATE, environment.path)
         environment.state.withLock { $0.newTableNames[table.handle] = name }
@@ -146,7 +146,7 @@ package struct WriteTransaction: ~Copyable {
 }
 
 extension ReadTransaction {
-    /// Opens a named table; nil when there is none.
+    /// Opens a named table; returns nil when there is none.
     ///
     /// The handle is valid for the environment's life once this transaction has ended without an
     /// error.
@@ -164,16 +164,16 @@ extension ReadTransaction {
 package struct Table: Sendable, Hashable {
     let handle: MDB_dbi
 
-    /// The table without a name, which exists in every environment and also lists the named ones.
+    /// The unnamed table, which exists in every environment and also lists the named ones.
     package static let unnamed = Table(handle: 1)
 
-    /// LMDB's list of free pages: for each commit those that it freed.
+    /// LMDB's list of free pages: for each commit the pages that it freed.
     static let freeList = Table(handle: 0)
 
-    /// The longest key in bytes.
+    /// The greatest length of a key, in bytes.
     package static let longestKeyByteCount = 511
 
-    /// Opens tables in a fresh environment so that they get the numbers that they had before.
+    /// Opens tables in a new environment so that they get their previous numbers.
     static func open(
         _ names: [UInt32: String], _ environment: OpaquePointer, _ path: String
     ) throws(LMDBError) {
@@ -207,7 +207,7 @@ extension Environment {
     ///
     /// Reads never wait for the writer.
     ///
-    /// - Throws: `LMDBError`, and whatever `body` throws.
+    /// - Throws: `LMDBError`, and the error of `body`.
     @_semantics("optimize.sil.specialize.generic.never")  // Swift 6.3.1 crashes where it does.
     package func read<Result>(
         _ body: (borrowing ReadTransaction) throws -> Result
@@ -217,7 +217,7 @@ extension Environment {
         return try body(ReadTransaction(handle: handle, environment: self))
     }
 
-    /// Opens tables in a read transaction of their own; nil for each that does not exist.
+    /// Opens tables in a separate read transaction; returns nil for each that does not exist.
     package func tables(_ names: [String]) throws(LMDBError) -> [Table?] {
         let handle = try beginRead()
         defer { endUse() }
@@ -240,14 +240,14 @@ extension Environment {
     }
 
     /// Runs `body` in the one write transaction, on this thread, and commits durably: when this
-    /// returns the data are on the disk.
+    /// returns, the data are on the disk.
     ///
     /// When it throws, nothing was changed, with one exception: an `LMDBError` whose
-    /// `isOutcomeOpen` is true says that the commit itself met a failure that may have come after
-    /// the data were written. The file has then been opened again and synced (or cannot be: later
-    /// transactions throw, too), and what can be read now is what is true.
+    /// `isOutcomeOpen` is true means that the commit itself failed, possibly after the data were
+    /// written. The file has then been reopened and synced (or cannot be: later transactions throw,
+    /// too), and reads show the true state.
     ///
-    /// - Throws: `LMDBError`, and whatever `body` throws.
+    /// - Throws: `LMDBError`, and the error of `body`.
     package func write<Result>(
         _ body: (borrowing WriteTransaction) throws -> Result
     ) throws -> Result {
@@ -296,11 +296,11 @@ extension Environment {
         #endif
     }
 
-    /// Whether a commit that failed may be on the disk all the same.
+    /// Returns whether a commit that failed may be on the disk nevertheless.
     ///
     /// LMDB refuses every further transaction after a failed write of the meta page. After any
     /// other input or output error the system may have dropped pages that it could not write, so
-    /// that nothing that the map shows can be relied on until the file is synced.
+    /// that the contents of the map are unreliable until the file is synced.
     private func isOutcomeOpen(after code: Int32) -> Bool {
         if code == EIO || code == MDB_PANIC { return true }
         // One that writes needs no slot, of which there may be none left.
@@ -312,7 +312,7 @@ extension Environment {
 }
 
 extension MDB_val {
-    /// LMDB only reads through the pointers of keys and of values that are put.
+    /// Creates a value for a key or a value to put, through whose pointers LMDB only reads.
     @inline(__always)
     init(_ bytes: UnsafeRawBufferPointer) {
         self.init(

@@ -9,12 +9,13 @@ import Glibc
 // finds a commit that was called not committed, or a damaged one.
 
 extension Environment {
-    /// Makes the state that transactions see the one that the file has for whoever opens it next.
+    /// Makes the state that transactions read equal to the one that the next process to open the
+    /// file would read.
     ///
-    /// Waits for the writer's lock when the two differ, which a commit that is just ending shows,
-    /// too.
+    /// Waits for the writer lock when the two differ, which also happens while a commit is just
+    /// ending.
     ///
-    /// - Throws: `LMDBError`: what a failed commit has left may still be in the file.
+    /// - Throws: `LMDBError`: the file may still contain parts of a failed commit.
     package func settle() throws {
         let seen = try read { transaction in transaction.number }
         if try lastTransaction() <= seen { return }
@@ -25,10 +26,10 @@ extension Environment {
 
 /// A commit that is on the disk and was reported as failed.
 enum AbandonedCommit {
-    /// Writes the meta pages again as they are read, so that the next sync brings them to the disk.
+    /// Rewrites the meta pages as they are read, so that the next sync brings them to the disk.
     ///
-    /// After an error the system takes pages that it could not write for written: what a read then
-    /// shows, of a commit whose meta page was reported as failed, no sync would make safe.
+    /// After an error the system treats pages that it could not write as written: a later sync
+    /// would not make durable what a read shows of a commit whose meta page failed.
     static func rewriteMetaPages(
         _ handle: OpaquePointer?, _ path: String
     ) throws(LMDBError) {
@@ -47,9 +48,9 @@ enum AbandonedCommit {
         }
     }
 
-    /// Gives the meta page of an abandoned commit back the number that it had before.
+    /// Restores the previous number of the meta page of an abandoned commit.
     ///
-    /// Called by each writer, who has the lock, before it writes anything.
+    /// Each writer calls it with the writer lock, before it writes anything.
     static func withdraw(
         _ handle: OpaquePointer, _ transaction: OpaquePointer, _ path: String
     ) throws(LMDBError) {

@@ -2,14 +2,15 @@ import CLMDB
 import Glibc
 
 extension Environment {
-    /// Hands a consistent copy of the file to `receive`, without its free pages, piece by piece
-    /// from its beginning, while others go on reading and writing.
+    /// Passes a consistent copy of the file, without its free pages, to `receive`, piece by piece
+    /// from its beginning, while others continue to read and write.
     ///
-    /// LMDB writes it to a pipe on a thread of its own, so that whoever receives it says where it
-    /// goes and sees how far it is. A read is open for as long as this runs, and no longer.
+    /// LMDB writes it to a pipe on a separate thread, so that the receiver decides where it goes
+    /// and knows its progress. A read is open exactly as long as this runs.
     ///
-    /// - Parameter receive: Gets the bytes, valid for the call only; what it throws ends the copy.
-    /// - Throws: `LMDBError`, and whatever `receive` throws.
+    /// - Parameter receive: Receives the bytes, which are valid for the call only; an error ends
+    ///   the copy.
+    /// - Throws: `LMDBError`, and the error of `receive`.
     /// - Complexity: O(pages).
     package func copy(_ receive: (UnsafeRawBufferPointer) throws -> Void) throws {
         while true {
@@ -31,14 +32,14 @@ extension Environment {
     }
 }
 
-/// The pipe through which LMDB's copy of a file goes to its receiver.
+/// The pipe between LMDB's copy of a file and its receiver.
 private enum CopyPipe {
-    /// The pipe failed on the side of the receiver.
+    /// A failure of the pipe on the side of the receiver.
     struct Failure: Error {
         let code: Int32
     }
 
-    /// Hands the copy to `receive`; LMDB's code for how it ended.
+    /// Passes the copy to `receive`; returns LMDB's result code.
     static func copy(
         _ handle: OpaquePointer, _ receive: (UnsafeRawBufferPointer) throws -> Void
     ) throws -> Int32 {
@@ -92,7 +93,7 @@ private enum CopyPipe {
     }
 }
 
-/// What the copying thread needs and gives back.
+/// The input and output of the copying thread.
 private struct CopyThread {
     let handle: OpaquePointer
     let output: Int32

@@ -2,11 +2,10 @@ import CLMDB
 import Glibc
 
 extension Environment {
-    /// Examines every page of the file while no other process can change it.
+    /// Inspects every page of the file while no other process can change it.
     ///
-    /// The writer's lock is held meanwhile. No page but the two meta pages is reached through the
-    /// map, neither here nor by opening an environment: a damaged page is found before LMDB meets
-    /// it.
+    /// It holds the writer lock. No page but the two meta pages is read through the map, neither
+    /// here nor by opening an environment: a damaged page is found before LMDB reads it.
     ///
     /// - Complexity: O(pages).
     package func inspectPages() throws(LMDBError) -> FileInspection {

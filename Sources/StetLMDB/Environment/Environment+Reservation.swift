@@ -5,8 +5,8 @@ import Glibc
 // opening the file again.
 
 extension Environment {
-    /// Runs `body` while no transaction of this environment is open in this process; those that
-    /// want to begin wait.
+    /// Runs `body` while no transaction of this environment is open in this process; new
+    /// transactions wait.
     ///
     /// `body` may replace the handle.
     private func reserved(
@@ -46,10 +46,10 @@ extension Environment {
 
     // MARK: Size
 
-    /// Doubles the map, up to the size of the configuration; false when it has that size, or the
-    /// system refuses.
+    /// Doubles the map, up to the size of the configuration; returns false when it has that size,
+    /// or the system refuses.
     ///
-    /// Waits for the end of all transactions of this process, if there is room to grow.
+    /// If the map can grow, it waits for the end of all transactions of this process.
     package func grow() throws(LMDBError) -> Bool {
         guard try statistics().mapByteCount < configuration.mapByteCount else { return false }
         var hasGrown = false
@@ -62,17 +62,17 @@ extension Environment {
         return hasGrown
     }
 
-    /// Makes room for a file that another process has let grow beyond this one's map.
+    /// Adapts the map to a file that another process has let grow beyond it.
     func adoptForeignSize() throws(LMDBError) {
         try reserved { handle throws(LMDBError) in
             _ = try resize(&handle, to: 0)
         }
     }
 
-    /// Gives the map another size; false when the system refuses.
+    /// Changes the size of the map; returns false when the system refuses.
     ///
-    /// LMDB gives up its map before it asks for the other one, and does not get it back: then the
-    /// file is opened again.
+    /// LMDB unmaps the file before it requests the other size, and cannot return to the old map:
+    /// then the file is reopened.
     private func resize(
         _ handle: inout OpaquePointer?, to byteCount: Int
     ) throws(LMDBError) -> Bool {
@@ -91,11 +91,11 @@ extension Environment {
 
     // MARK: Opening again
 
-    /// Closes the file and opens it again, after a failure that leaves open what is on the disk,
-    /// and syncs it, so that what can be read afterwards is what a power cut would leave.
+    /// Closes, reopens and syncs the file after a failure with unknown effect on the disk, so that
+    /// later reads show what a power cut would leave.
     ///
-    /// When it throws, the environment is failed: every later transaction throws the same error
-    /// until it is closed and opened by its user.
+    /// When it throws, the environment is failed: every later transaction throws that error until
+    /// the user closes and opens it.
     func reopen() throws(LMDBError) {
         do {
             try reserved { handle throws(LMDBError) in try openAgain(&handle) }
@@ -120,7 +120,7 @@ extension Environment {
         state.withLock { $0.reopeningCount += 1 }
     }
 
-    /// Waits while the thread whose commit has failed opens the file again.
+    /// Waits while the thread whose commit has failed reopens the file.
     func waitForReopening(after count: Int) throws(LMDBError) {
         let thread = pthread_self()
         let code: Int32 = state.wait { state in

@@ -4,28 +4,28 @@ import Glibc
 // What an environment says about itself.
 
 extension Environment {
-    /// Sizes and positions of an open environment.
+    /// The sizes and positions of an open environment.
     package struct Statistics: Hashable, Sendable {
         package let mapByteCount: Int
         package let pageByteCount: Int
-        /// Pages of the file that have ever been used.
+        /// The number of pages of the file that have ever been used.
         package let usedPageCount: Int
         /// LMDB's number of the last commit.
         package let lastTransaction: Int
-        /// Slots of the reader table that were ever used, over all processes.
+        /// The number of slots of the reader table that were ever used, over all processes.
         package let readerCount: Int
-        /// The most reads that may be open at once, over all processes.
+        /// The greatest number of reads that may be open at once, over all processes.
         package let readerLimit: Int
     }
 
-    /// A read that is open now, in any process.
+    /// A read that is open in any process.
     package struct Reader: Hashable, Sendable {
         struct Identity: Hashable, Sendable {
             let processID: Int32
             let thread: UInt
             let transaction: Int
 
-            /// Nil where no read is open in the slot.
+            /// Creates the identity of the read in a slot; nil when no read is open in it.
             init?(_ slot: ReaderTable.Slot) {
                 guard let transaction = slot.transaction else { return nil }
                 processID = slot.process
@@ -35,9 +35,10 @@ extension Environment {
         }
 
         package let processID: Int32
-        /// LMDB's number of the commit that it sees: pages freed since then wait for its end.
+        /// LMDB's number of the commit that it reads: pages freed since then wait for its end.
         package let transaction: Int
-        /// How long it has been open; in another process, since somebody in this one looked first.
+        /// The time for which it has been open; in another process, since this process first
+        /// noticed it.
         package let age: Duration
     }
 
@@ -59,7 +60,7 @@ extension Environment {
         )
     }
 
-    /// LMDB's number of the last commit of any process.
+    /// Returns LMDB's number of the last commit of any process.
     ///
     /// - Complexity: O(1), without a transaction.
     package func lastTransaction() throws(LMDBError) -> Int {
@@ -77,7 +78,7 @@ extension Environment {
         return try number.get()
     }
 
-    /// The reads that are open now, in any process, the oldest first.
+    /// Returns the reads that are open in any process, the oldest first.
     package func readers() throws(LMDBError) -> [Reader] {
         _ = try beginUse(.checkReaders)
         defer { endUse() }
@@ -107,8 +108,8 @@ extension Environment {
         }
     }
 
-    /// The pages that commits have freed and that cannot be used again while a read is open that
-    /// sees transaction `oldest`.
+    /// Returns the number of pages that commits have freed and that cannot be reused while a read
+    /// of transaction `oldest` is open.
     ///
     /// - Complexity: O(entries of the free list).
     package func pageCount(heldBackBy oldest: Int) throws -> Int {
@@ -125,7 +126,7 @@ extension Environment {
         }
     }
 
-    /// Frees the reader slots of processes that have died; returns how many.
+    /// Frees the reader slots of processes that have died; returns their number.
     @discardableResult
     package func removeStaleReaders() throws(LMDBError) -> Int {
         _ = try beginUse(.checkReaders)
@@ -133,17 +134,18 @@ extension Environment {
         return try locks.removeStaleReaders()
     }
 
-    /// The slots of the reader table that are taken, by open and by idle reads of all processes.
+    /// Returns the number of slots of the reader table that are taken by open and idle reads of all
+    /// processes.
     package func takenSlotCount() throws(LMDBError) -> Int {
         _ = try beginUse(.checkReaders)
         defer { endUse() }
         return locks.readers.slots.count
     }
 
-    /// Keeps reads that have ended for the next one from now on, or gives them back and keeps none.
+    /// Keeps reads that have ended for reuse from now on, or releases them and keeps none.
     ///
-    /// Each takes a slot of the table that all processes share: who lets them be kept gives them
-    /// back now and then.
+    /// Each takes a slot of the table that all processes share: whoever enables this must release
+    /// them regularly.
     package func keepIdleReads(_ keeps: Bool) {
         state.withLock { state in
             state.keepsIdleReads = keeps

@@ -10,14 +10,15 @@ import Glibc
 // comes back does not always win, who waits has the turn, and who writes needs it to begin again.
 
 extension Environment {
-    /// How long a process is waited for before `longWait` is told, and again after each time.
+    /// The time to wait for another process before `longWait` is called, and between its calls.
     package static let longWait = Duration.seconds(5)
 
-    /// Takes the right to write, which it may have already; waits for other processes.
+    /// Acquires the right to write, unless this process already has it; waits for other processes.
     ///
-    /// - Parameter goesOn: Is asked again and again, with the time that this has waited. Without
-    ///   it, a wait ends when the task is cancelled.
-    /// - Throws: `LMDBError`: `.cancelled` in a cancelled task, else `.busy` when `goesOn` says no.
+    /// - Parameter goesOn: Returns whether to continue waiting; called repeatedly with the time
+    ///   waited so far. By default, a wait ends when the task is cancelled.
+    /// - Throws: `LMDBError`: `.cancelled` in a cancelled task, otherwise `.busy` when `goesOn`
+    ///   returns false.
     package func beginWriting(
         while goesOn: (Duration) -> Bool = { _ in !Task.isCancelled }
     ) throws(LMDBError) {
@@ -44,7 +45,7 @@ extension Environment {
         }
     }
 
-    /// False while another process writes.
+    /// Acquires the right to write; returns false while another process writes.
     private func takeWriting() throws(LMDBError) -> Bool {
         try state.withLock { (state) throws(LMDBError) in
             if state.isClosed {
@@ -60,7 +61,7 @@ extension Environment {
         }
     }
 
-    /// Ends what `beginWriting` began.
+    /// Releases the right that `beginWriting` acquired.
     package func endWriting() {
         state.withLock { state in
             state.writerCount -= 1
@@ -68,28 +69,28 @@ extension Environment {
         }
     }
 
-    /// Whether the path still names the files that are open.
+    /// Whether the path still names the open files.
     package var isInPlace: Bool { locks.isInPlace }
 
-    /// Takes what one holder at a time has, in this process or another.
+    /// Acquires a right that only one holder at a time can have, in this process or another.
     ///
-    /// - Parameter number: from 0 up to 2^48; each is a right of its own.
-    /// - Returns: the right; nil while another holds it.
+    /// - Parameter number: The number of the right, from 0 up to 2^48.
+    /// - Returns: The right; nil while another holder has it.
     /// - Throws: `LMDBError`.
     package func lease(_ number: Int) throws(LMDBError) -> FileLease? {
         try locks.lease(number)
     }
 
-    /// Whether a lease is held, by this process or another.
+    /// Returns whether a lease is held, by this process or another.
     package func isLeased(_ number: Int) throws(LMDBError) -> Bool {
         try locks.isLeased(number)
     }
 
-    /// Puts a file that `body` makes in the place of this one, while nobody writes or opens it.
+    /// Replaces this file with one that `body` makes, while nobody writes or opens it.
     ///
-    /// It has the owner and the rights of this one. The lock file goes, so that who opens the new
-    /// file gets one of its own. Who has the old ones open goes on reading there, and cannot write
-    /// any more.
+    /// The new file gets the owner and the rights of this one. The lock file is removed, so that
+    /// the new file gets its own. Processes that have the old files open can continue to read them,
+    /// but can no longer write.
     package func replaceFile<Result>(_ body: (Draft) throws -> Result) throws -> Result {
         try beginWriting()
         defer { endWriting() }

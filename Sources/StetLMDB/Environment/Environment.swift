@@ -7,31 +7,34 @@ import Synchronization
 /// A process opens a file at most once (LMDB forbids more): `open` returns the environment that is
 /// already open for the same file, whatever the spelling of its path.
 ///
-/// State: `state` (LMDB's handle, the transactions that are open and the idle ones kept for reuse,
-/// whether it is closed, failed or reserved), guarded by its monitor; the attachment, guarded by
-/// its own mutex. LMDB itself serialises writers.
+/// State: `state` (LMDB's handle, the open transactions and the idle ones kept for reuse, whether
+/// it is closed, failed or reserved), guarded by its monitor; the attachment, guarded by its own
+/// mutex. LMDB itself serialises writers.
 package final class Environment: Sendable {
-    /// Sizes fixed when the environment is opened.
+    /// The options of an environment, which are fixed when it is opened.
     package struct Configuration: Sendable {
-        /// Bytes of address space for the map, and so the largest size that the file can reach.
+        /// The number of bytes of address space for the map, which is the largest size that the
+        /// file can reach.
         ///
-        /// The file grows only as it is used. Where the system refuses that much address space, the
-        /// map begins smaller, at 1 GiB at least, and grows when it is full.
+        /// The file grows only as it is used. If the system refuses that much address space, the
+        /// map starts smaller, with at least 1 GiB, and grows when it is full.
         package var mapByteCount = usualMapByteCount
-        /// Bytes of the map at first; nil means all of `mapByteCount`.
+        /// The initial number of bytes of the map; nil means all of `mapByteCount`.
         package var initialMapByteCount: Int?
-        /// Reads that may be open at once, over all processes.
+        /// The number of reads that may be open at once, over all processes.
         package var readerCount: Int = 510
-        /// Named tables that may be open at once.
+        /// The number of named tables that may be open at once.
         package var tableCount: Int = 64
-        /// False opens an existing file only.
+        /// Whether a missing file is created.
         package var createsFile = true
-        /// Pages that a commit wrote may still be in the page cache when it returns: for files that
-        /// nobody needs after a power cut, or that are synced as a whole later.
+        /// Whether commits skip the sync, so that their pages may still be in the page cache when
+        /// they return: for files that nobody needs after a power cut, or that are synced as a
+        /// whole later.
         package var skipsSync = false
-        /// Where the age of readers is taken from: any monotonic clock.
+        /// The monotonic clock for the ages of reads.
         package var uptime: @Sendable () -> Duration = systemUptime
-        /// Is told of a process that has the right to write while this one waits for long.
+        /// Receives the process that has had the right to write for a long time while this one
+        /// waits.
         package var longWait: @Sendable (_ holder: Int32?, Duration) -> Void = { _, _ in }
 
         package init() {}
@@ -41,34 +44,36 @@ package final class Environment: Sendable {
     struct OpenTransaction {
         let thread: pthread_t
         let isRead: Bool
-        /// Of the clock of the configuration.
+        /// The time of its beginning, by the clock of the configuration.
         let begun: Duration
     }
 
     struct State: @unchecked Sendable {  // reached only under its monitor
-        /// nil when the file is closed, or could not be opened again after a failure.
+        /// LMDB's handle; nil when the file is closed, or could not be reopened after a failure.
         var handle: OpaquePointer?
         var openTransactions: [OpenTransaction] = []
-        /// Reads that nobody uses, kept for reuse; each holds a slot of the reader table.
+        /// The unused reads that are kept for reuse; each holds a slot of the reader table.
         var idleReads: [OpaquePointer] = []
         var isClosed = false
-        /// True while somebody waits for the end of all transactions, or has it.
+        /// True while somebody waits for the end of all transactions, or uses the file without any.
         var isReserved = false
-        /// How often the file was opened again after a failure.
+        /// The number of times that the file was reopened after a failure.
         var reopeningCount = 0
-        /// Why the file could not be opened again; everything fails with it.
+        /// The reason why the file could not be reopened; everything fails with it.
         var failure: LMDBError?
-        /// The tables that are open, by LMDB's number for them.
+        /// The names of the open tables, by LMDB's number.
         var tableNames: [UInt32: String] = [:]
-        /// Those that the write transaction has opened, which its end keeps or closes.
+        /// The names of the tables that the write transaction has opened, which its end keeps or
+        /// closes.
         var newTableNames: [UInt32: String] = [:]
-        /// The threads of this process that have the right to write; LMDB lets them write in turn.
+        /// The number of threads of this process that have the right to write; LMDB lets them write
+        /// in turn.
         var writerCount = 0
-        /// Whether idle reads are kept, for there is somebody who gives them back.
+        /// Whether idle reads are kept, because somebody releases them regularly.
         var keepsIdleReads = false
-        /// The reads that could have been kept otherwise.
+        /// The number of reads that could have been kept if idle reads were kept.
         var lostReadCount = 0
-        /// When readers of other processes were seen first.
+        /// The times at which readers of other processes were first noticed.
         var sightings: [Reader.Identity: Duration] = [:]
     }
 
@@ -101,9 +106,9 @@ package final class Environment: Sendable {
 
     deinit { close() }
 
-    /// Ends the environment: releases idle reads, and the file after the last open transaction.
+    /// Closes the environment: releases idle reads, and the file after the last open transaction.
     ///
-    /// Later calls throw `LMDBError.closed`. Closing twice does nothing.
+    /// Later calls throw `LMDBError.closed`. Closing again does nothing.
     package func close() {
         if isForked { return }
         let handle = state.withLock { state in
@@ -114,7 +119,7 @@ package final class Environment: Sendable {
         if let handle { EnvironmentRegistry.shared.close(handle, locks) }
     }
 
-    /// The handle of a closed environment that nobody uses any more, once.
+    /// Returns the handle of a closed environment that nobody uses any more, once.
     static func takeHandle(_ state: inout State) -> OpaquePointer? {
         guard state.isClosed, state.openTransactions.isEmpty, !state.isReserved,
             let handle = state.handle
@@ -132,10 +137,11 @@ package final class Environment: Sendable {
     /// True after `close()`.
     package var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// True in a child process that was forked after the environment had been opened.
+    /// True in a child process that was forked after the environment was opened.
     package var isForked: Bool { forkGeneration != ProcessFork.generation }
 
-    /// The object that all who opened this file share, made by the first; held weakly.
+    /// Returns the object that all users of this file share, which the first one makes; the
+    /// environment references it weakly.
     package func attachment<Shared: AnyObject & Sendable>(
         orMake make: () throws -> Shared
     ) rethrows -> Shared {
@@ -146,20 +152,20 @@ package final class Environment: Sendable {
         }
     }
 
-    /// Whether there is such an object.
+    /// True when the attachment exists.
     package var isAttached: Bool { attachment.withLock { $0.object != nil } }
 
     // MARK: Use
 
-    /// What a use of the environment begins with.
+    /// The resources of a use of the environment.
     struct Use {
         let handle: OpaquePointer
         let idleRead: OpaquePointer?
         let reopeningCount: Int
     }
 
-    /// Keeps the file open until `endUse()`, as a transaction does; waits while somebody needs it
-    /// without transactions.
+    /// Keeps the file open until `endUse()`, as a transaction does; waits while somebody needs the
+    /// file without transactions.
     func beginUse(
         _ operation: LMDBError.Operation, isRead: Bool = false
     ) throws(LMDBError) -> Use {
@@ -178,8 +184,8 @@ package final class Environment: Sendable {
         return try use.get()
     }
 
-    /// LMDB's handle, or why there is none; nil while a thread must wait for somebody who needs the
-    /// file without transactions.
+    /// Returns LMDB's handle, or the reason why there is none; nil while a thread must wait for
+    /// somebody who needs the file without transactions.
     @inline(__always)
     func handle(
         of state: borrowing State, _ operation: LMDBError.Operation, _ thread: pthread_t
@@ -195,7 +201,7 @@ package final class Environment: Sendable {
         return state.handle.map { .success($0) }
     }
 
-    /// Ends what `beginUse` or a transaction began on this thread; `idle` is kept for reuse.
+    /// Ends a use that `beginUse` or a transaction began on this thread; keeps `idle` for reuse.
     func endUse(keeping idle: OpaquePointer? = nil) {
         let thread = pthread_self()
         let (isKept, isAwaited) = state.withLock { state in
@@ -230,8 +236,8 @@ package final class Environment: Sendable {
         if let handle { EnvironmentRegistry.shared.close(handle, locks) }
     }
 
-    /// True once, when there have been so many reads that it pays to keep idle ones: for who can
-    /// then call `keepIdleReads(_:)` now and then.
+    /// Returns true once, after enough reads that keeping idle ones would be worthwhile: for a
+    /// caller that can then call `keepIdleReads(_:)` regularly.
     package func takeWishForKeeper() -> Bool {
         wantsKeeper.load(ordering: .relaxed) && wantsKeeper.exchange(false, ordering: .relaxed)
     }
@@ -262,9 +268,9 @@ package final class Environment: Sendable {
 
     /// Renews an idle read, or begins one.
     ///
-    /// LMDB notes the number of the last commit, and then copies the meta page of that number. Two
-    /// commits that end in between write to that page: the copy would be newer than the number
-    /// says, newer than what the next read sees, or half of each. Then it reads once more.
+    /// LMDB notes the number of the last commit, and then copies the meta page of that number. If
+    /// two commits end in between, they overwrite that page: the copy would be newer than the
+    /// number says, newer than what the next read shows, or a mixture. Then it reads once more.
     private static func begin(_ transaction: inout OpaquePointer?, _ handle: OpaquePointer) -> Int32
     {
         var code = beginOnce(&transaction, handle)
@@ -314,7 +320,7 @@ package final class Environment: Sendable {
         }
     }
 
-    /// Begins a write transaction that goes on from the last commit that was reported.
+    /// Begins a write transaction on top of the last commit that was reported.
     private func beginWrite(_ handle: OpaquePointer) throws(LMDBError) -> OpaquePointer {
         var begun: OpaquePointer?
         try check(mdb_txn_begin(handle, nil, 0, &begun), .begin, path)
@@ -333,13 +339,14 @@ package final class Environment: Sendable {
         }
     }
 
-    /// Ends what `beginWrite` began, when its transaction has ended.
+    /// Ends a use that `beginWrite` began, after its transaction has ended.
     func endWrite() {
         endUse()
         endWriting()
     }
 
-    /// Makes a transaction possible that could not begin; throws where that is not in our power.
+    /// Removes the cause for which a transaction could not begin; throws the error if that is
+    /// impossible.
     private func recover(from error: LMDBError, _ use: Use) throws(LMDBError) {
         switch error.code {
         case MDB_MAP_RESIZED: try adoptForeignSize()
@@ -351,8 +358,8 @@ package final class Environment: Sendable {
 
 /// The default size of a map in bytes of address space: 1 TiB.
 ///
-/// Programs built with faults take 64 GiB, for tests have more stores open at once than the address
-/// space has room for maps of 1 TiB; `STET_MAP_BYTES` says less, for thread sanitizer.
+/// Programs built with faults use 64 GiB, because tests have more stores open at once than the
+/// address space can hold maps of 1 TiB; `STET_MAP_BYTES` lowers it, for thread sanitizer.
 package let usualMapByteCount: Int = {
     #if STET_FAULTS
         return getenv("STET_MAP_BYTES").flatMap { Int(String(cString: $0)) } ?? 1 << 36
@@ -361,7 +368,7 @@ package let usualMapByteCount: Int = {
     #endif
 }()
 
-/// The time since some moment before the process began, to a few milliseconds.
+/// Returns the time since some moment before the process began, to a few milliseconds.
 @Sendable package func systemUptime() -> Duration {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC_COARSE, &time)

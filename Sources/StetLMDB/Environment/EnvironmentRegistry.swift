@@ -1,10 +1,10 @@
 import CLMDB
 import Glibc
 
-/// The environments that this process has open, by device and inode.
+/// The open environments of this process, by device and inode.
 ///
-/// Opening a file twice in a process and closing one of the two wipes the reader table of the
-/// other, with LMDB reporting success; so there is one environment per file.
+/// Opening a file twice in a process and closing one of the two clears the reader table of the
+/// other, while LMDB reports success; so there is one environment per file.
 ///
 /// State: `open`, guarded by its mutex, which is held while a file is opened or closed.
 final class EnvironmentRegistry: Sendable {
@@ -17,17 +17,17 @@ final class EnvironmentRegistry: Sendable {
 
     private struct State: @unchecked Sendable {  // reached only under `open`'s mutex
         var registrations: [FileIdentity: Registration] = [:]
-        /// The files whose last commit may be in memory only, since a failure of the disk.
+        /// The files whose last commit may be only in memory, since a failure of the disk.
         var unsettled: Set<FileIdentity> = []
     }
 
     private let open = Monitor(State())
 
-    /// What stands in the way of opening a file, or the environment that is open.
+    /// The open environment of a file, or the reason why it cannot be opened yet.
     private enum Found {
         case environment(Environment)
-        /// The last user has let go, and is about to close it on another thread; or another process
-        /// has put another file in its place while this one waited.
+        /// The last user has released the environment and is about to close it on another thread,
+        /// or another process has replaced the file while this one waited.
         case nothingYet
     }
 
@@ -88,7 +88,7 @@ final class EnvironmentRegistry: Sendable {
         return .environment(environment)
     }
 
-    /// Brings the last commit to the disk, as far as it can be read.
+    /// Syncs the last commit to the disk, as far as it can be read.
     private static func settle(
         _ handle: OpaquePointer, _ locks: FileLocks
     ) throws(LMDBError) {
@@ -102,10 +102,10 @@ final class EnvironmentRegistry: Sendable {
         try check(mdb_env_sync(handle, 1), .openEnvironment, locks.path)
     }
 
-    /// How long opening waits for a process that opens or replaces the file.
+    /// The time for which opening waits for a process that opens or replaces the file.
     private static let openingLimit = Duration.seconds(5)
 
-    /// Refuses a lock file that belongs to another data file that is open in this process.
+    /// Refuses a lock file of another data file that is open in this process.
     private static func refuseInUse(
         lockFileOf path: String, _ state: borrowing State
     ) throws(LMDBError) {
@@ -116,7 +116,7 @@ final class EnvironmentRegistry: Sendable {
         }
     }
 
-    /// Refuses to make a file at `path` where processes have another one open that was there.
+    /// Refuses to create a file at `path` where processes have an earlier one open.
     func refuseInUse(lockFileOf path: String) throws(LMDBError) {
         do {
             try open.withLock { (state) throws(LMDBError) in
@@ -138,7 +138,7 @@ final class EnvironmentRegistry: Sendable {
         }
     }
 
-    /// Closes an environment's file and opens it again, with the same tables, and syncs it.
+    /// Closes, reopens and syncs an environment's file, with its tables.
     func reopen(
         _ handle: OpaquePointer?, _ environment: Environment, _ tableNames: [UInt32: String]
     ) throws(LMDBError) -> OpaquePointer {
@@ -208,14 +208,14 @@ final class EnvironmentRegistry: Sendable {
     }
 }
 
-/// Refuses another LMDB than 0.9, whose layout of the lock file and of meta pages this code knows.
+/// Refuses another LMDB than 0.9, whose layout of the lock file and of meta pages this code uses.
 private func checkVersion(_ path: String) throws(LMDBError) {
     var (major, minor): (Int32, Int32) = (0, 0)
     mdb_version(&major, &minor, nil)
     try LMDBError.checkVersion(major, minor, path)
 }
 
-/// LMDB knows how to compare the keys of the unnamed table only after somebody has opened it.
+/// Opens the unnamed table once, because LMDB can compare its keys only after that.
 private func prepareUnnamedTable(_ handle: OpaquePointer?) -> Int32 {
     var transaction: OpaquePointer?
     var code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
@@ -230,16 +230,15 @@ extension Environment {
     /// Opens the file at `path`, or returns the environment that this process already has open for
     /// it.
     ///
-    /// - Throws: `LMDBError`; `EBUSY` when the same file was closed while one of its transactions
-    ///   is still open.
+    /// - Throws: `LMDBError`; `EBUSY` when the file was closed while one of its transactions is
+    ///   still open.
     package static func open(
         at path: String, _ configuration: Configuration = Configuration()
     ) throws(LMDBError) -> Environment {
         try EnvironmentRegistry.shared.environment(at: path, configuration)
     }
 
-    /// Refuses a place where a file would be made while processes have another one open that was
-    /// there before.
+    /// Refuses a place where a file would be created while processes have an earlier one open.
     package static func refuseInUse(_ path: String) throws(LMDBError) {
         try EnvironmentRegistry.shared.refuseInUse(lockFileOf: path)
     }

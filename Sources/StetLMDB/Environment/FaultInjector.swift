@@ -3,8 +3,10 @@
 
     /// Makes LMDB calls of one environment fail on request.
     ///
-    /// Compiled in only with the environment switch `STET_FAULTS`; a shipped build has no trace of
-    /// it. State: the armed failures and the counts of calls, all guarded by the monitor.
+    /// It is compiled only with the environment variable `STET_FAULTS`; a shipped build does not
+    /// contain it.
+    ///
+    /// State: the armed failures and the counts of calls, guarded by the monitor.
     package final class FaultInjector: Sendable {
         private struct Failure {
             var remaining: Int
@@ -21,8 +23,8 @@
 
         package init() {}
 
-        /// Lets the `count`-th next call of `operation` fail with `code`, once, or with every call
-        /// after it; one failure per operation can be armed.
+        /// Lets the `count`-th next call of `operation` fail with `code`, once or with every later
+        /// call; one failure per operation can be armed.
         package func failNext(
             _ operation: LMDBError.Operation, after count: Int = 1, code: Int32,
             isLasting: Bool = false
@@ -32,21 +34,21 @@
             }
         }
 
-        /// True while a failure is armed that no call has met yet.
+        /// True while an armed failure has not occurred yet.
         package var isArmed: Bool { state.withLock { !$0.armed.isEmpty } }
 
         /// Forgets the armed failures.
         package func disarm() { state.withLock { $0.armed = [:] } }
 
-        /// How often the operations were called: gets, puts, deletes, and cursors that were made.
+        /// The number of calls by operation: gets, puts, deletes, and created cursors.
         package var callCounts: [LMDBError.Operation: Int] { state.withLock { $0.calls } }
 
-        /// How often cursors were moved.
+        /// The number of moves of cursors.
         package var moveCount: Int { state.withLock { $0.moveCount } }
 
         func noteMove() { state.withLock { $0.moveCount += 1 } }
 
-        /// The code with which this call must fail, or 0.
+        /// Returns the code with which this call must fail, or 0.
         func code(for operation: LMDBError.Operation) -> Int32 {
             state.withLock {
                 $0.calls[operation, default: 0] += 1

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// LMDB's table of readers in the lock file, by the layout of LMDB 0.9 (`MDB_txninfo` and
-/// `MDB_reader` of mdb.c).
+/// LMDB's reader table in the lock file, in the layout of LMDB 0.9 (`MDB_txninfo` and `MDB_reader`
+/// of mdb.c).
 ///
 /// Other processes change it at any time.
 struct ReaderTable: @unchecked Sendable {  // every word that changes is read and written whole
@@ -11,7 +11,7 @@ struct ReaderTable: @unchecked Sendable {  // every word that changes is read an
         fileprivate let index: Int
         let process: Int32
         let thread: UInt
-        /// The number of the commit that it sees; nil when no read is open in it.
+        /// LMDB's number of the commit that it reads; nil when no read is open in it.
         let transaction: Int?
     }
 
@@ -21,29 +21,30 @@ struct ReaderTable: @unchecked Sendable {  // every word that changes is read an
     private static let processOffset = 8
     private static let threadOffset = 16
 
-    /// Bytes of a lock file with room for `slots`.
+    /// Returns the number of bytes of a lock file with room for `slots`.
     static func byteCount(slots: Int) -> Int { headerByteCount + max(slots, 1) * slotByteCount }
 
     private let bytes: Mapping?
 
-    /// The table of an open lock file; empty when there is none.
+    /// Maps the table of an open lock file; the table is empty when there is none.
     init(_ descriptor: Int32?) {
         bytes = descriptor.flatMap { Mapping($0) }
     }
 
-    /// The slots that there are.
+    /// The number of slots of the table.
     var capacity: Int {
         bytes.map { max(($0.count - Self.headerByteCount) / Self.slotByteCount, 0) } ?? 0
     }
 
-    /// The slots that were ever taken since the first process opened the file, from the first one.
+    /// The number of slots, from the first one on, that were ever taken since the first process
+    /// opened the file.
     var usedCount: Int {
         guard let bytes else { return 0 }
         let count = bytes.start.load(fromByteOffset: Self.readerCountOffset, as: UInt32.self)
         return min(Int(count), capacity)
     }
 
-    /// The slots that are taken.
+    /// The taken slots.
     var slots: [Slot] {
         guard let bytes else { return [] }
         return (0..<usedCount).compactMap { index in
@@ -58,7 +59,7 @@ struct ReaderTable: @unchecked Sendable {  // every word that changes is read an
         }
     }
 
-    /// Frees a slot unless another process has it by now.
+    /// Frees a slot unless another process has taken it since.
     @discardableResult
     func free(_ slot: Slot) -> Bool {
         guard let bytes else { return false }
@@ -71,7 +72,7 @@ struct ReaderTable: @unchecked Sendable {  // every word that changes is read an
 
     private func offset(_ index: Int) -> Int { Self.headerByteCount + index * Self.slotByteCount }
 
-    /// A file in memory, shared with those who have it open.
+    /// A file in memory, shared with all processes that have it open.
     private final class Mapping: @unchecked Sendable {  // its address and size are constant
         let start: UnsafeMutableRawPointer
         let count: Int

@@ -3,13 +3,14 @@ import Glibc
 
 /// A write of a commit that ended early.
 enum ShortWrite {
-    /// Bytes that are asked for to see whether the disk is full: more than any block of one.
+    /// The number of bytes that are requested to test whether the disk is full: more than any block
+    /// size.
     private static let probeByteCount = 1 << 16
 
-    /// What was behind an error of a commit: LMDB answers `EIO` to a write that ended early, which
-    /// is how a full disk or a limit of file size shows itself first.
+    /// Returns the cause of a commit's error: LMDB reports `EIO` for a write that ended early,
+    /// which is the first sign of a full disk or of a limit of file size.
     ///
-    /// Asks the file system for a little more room behind the end of the file.
+    /// It requests a little more room after the end of the file from the file system.
     static func cause(of code: Int32, _ handle: OpaquePointer?) -> Int32 {
         guard code == EIO, let handle else { return code }
         var descriptor: mdb_filehandle_t = -1

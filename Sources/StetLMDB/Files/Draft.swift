@@ -1,17 +1,17 @@
 import Glibc
 
-/// A file that is made under another name, `TARGET.new-ID`, and gets its own when it is whole.
+/// A file that is written under a temporary name, `TARGET.new-ID`, and renamed when it is complete.
 ///
-/// A process that is killed meanwhile leaves it behind. The next who makes such a file for the same
-/// target removes it: a lock shows which are still at work.
+/// A process that is killed before that leaves it behind. The next draft for the same target
+/// removes it: a lock shows which drafts are still in use.
 package final class Draft {
     package let target: String
-    /// Where it is until it is published.
+    /// The path of the file until it is published.
     package let path: String
     private let descriptor: SharedDescriptor
     private static let hexDigits = Array("0123456789abcdef")
 
-    /// A new, empty file, after those were removed that nobody works on any longer.
+    /// Creates an empty file, after removing abandoned drafts.
     ///
     /// - Throws: `LMDBError`.
     package init(of target: String) throws(LMDBError) {
@@ -28,7 +28,8 @@ package final class Draft {
         }
     }
 
-    /// Gives the file the owner and the rights of another file; false when this process may not.
+    /// Sets owner and rights of the file to those of another file; returns false when this process
+    /// may not.
     func adoptRights(of other: SharedDescriptor) -> Bool { descriptor.adoptRights(of: other) }
 
     /// Removes the file unless it was published.
@@ -37,16 +38,16 @@ package final class Draft {
         if FileIdentity(path: path) == descriptor.identity { unlink(path) }
     }
 
-    /// Gives the file its own name, unless that is taken, durably.
+    /// Renames the file to its target, unless that exists, durably.
     ///
-    /// - Throws: `LMDBError`: `EEXIST` when there is such a file.
+    /// - Throws: `LMDBError`: `EEXIST` when the target exists.
     package func publish() throws(LMDBError) {
         unlink("\(path)-lock")
         try FileSystem.rename(path, toUnused: target)
         try FileSystem.syncDirectory(of: target)
     }
 
-    /// Gives the file its own name in the place of the one that has it.
+    /// Renames the file to its target, replacing the file that is there.
     func replaceTarget() throws(LMDBError) {
         unlink("\(path)-lock")
         if rename(path, target) != 0 { throw LMDBError(.create, code: errno, path: target) }
@@ -82,7 +83,7 @@ package final class Draft {
 }
 
 extension SharedDescriptor {
-    /// Takes the lock of who works on a draft; false when another has it.
+    /// Takes the lock of a draft that is in use; returns false when another process has it.
     fileprivate func holdDraft(_ path: String) throws(LMDBError) -> Bool {
         try hold(FileLocks.draftLock, 1, path)
     }

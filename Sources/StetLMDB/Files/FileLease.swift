@@ -1,8 +1,8 @@
 import Glibc
 
-/// A right of which a file has one, until it is given back or its process ends.
+/// An exclusive right to a file, until it is released or its process ends.
 ///
-/// It is a lock on a byte of the file, so that nothing of it is left behind, whoever has had it.
+/// It is a lock on a byte of the file, so that it leaves nothing behind.
 package final class FileLease: Sendable {
     private let descriptor: SharedDescriptor
 
@@ -21,6 +21,6 @@ package final class FileLease: Sendable {
         }
     }
 
-    /// Gives the right back.
+    /// Releases the right.
     package func end() { descriptor.close() }
 }

@@ -4,45 +4,46 @@ import Synchronization
 
 /// Stet's own locks on the two files of an environment, beside LMDB's.
 ///
-/// LMDB's locks belong to a thread id, which two PID namespaces give to two threads, and to a
-/// process, which loses them when any of its code closes the lock file. These belong to an open
-/// file description (`F_OFD_SETLK`): they go with the process that holds them and with nothing
-/// else. They lie on bytes that no file has, and what they say stands in their place and length,
-/// which `F_OFD_GETLK` tells: so nothing of it outlives a process.
+/// LMDB's locks belong to a thread id, which two PID namespaces can give to two threads, and to a
+/// process, which loses them when any of its code closes the lock file. These locks belong to an
+/// open file description (`F_OFD_SETLK`): only the end of the process that holds them releases
+/// them. They are on bytes beyond the end of any file, and encode values in their position and
+/// length, which `F_OFD_GETLK` returns: so none of them outlives a process.
 ///
 /// State: descriptors and identities are constant; the map, which is set once before the
-/// environment is handed out, is LMDB's table of readers, shared with other processes.
+/// environment is shared, is LMDB's reader table, shared with other processes.
 final class FileLocks: @unchecked Sendable {  // `table` is written once, before it is shared
-    /// What one process at a time holds, and where its lock begins.
+    /// A right that one process at a time has; the raw value gives the position of its lock.
     enum Right: Int {
-        /// To open the files, and to put others in their place.
+        /// The right to open the files, and to replace them.
         case opening = 1
-        /// To write. It is taken before LMDB's lock of the writer, so that nobody waits there.
+        /// The right to write, which is taken before LMDB's writer lock, so that nobody waits for
+        /// that.
         case writing = 2
-        /// To be the next who writes.
+        /// The right to be the next writer.
         case turn = 3
     }
 
-    /// What all who have a file open say of themselves.
+    /// A value that every process with the file open publishes about itself.
     private enum Claim: Int {
         case process = 4
         case namespace = 5
-        /// The other of the two files.
+        /// The number of the other one of the two files.
         case counterpart = 6
 
-        /// The bytes for all values, up to 2^48.
+        /// The position of the first byte for its values, which are below 2^48.
         var base: Int { rawValue << 48 }
     }
 
-    /// The byte that who works on a draft has a lock on.
+    /// The byte that the user of a draft locks.
     static let draftLock = 7 << 48
-    /// The bytes that leases are locks on.
+    /// The position of the first byte that leases lock.
     private static let leaseBase = 8 << 48
-    /// The byte that who migrates the file with code has a lock on.
+    /// The byte that a process locks while it migrates the file with code.
     static let migrationLock = 9 << 48
 
     let path: String
-    /// Those of the data file and of the lock file.
+    /// The identities of the data file and of the lock file.
     let identity: FileIdentity
     let lockIdentity: FileIdentity
     private let data: SharedDescriptor
@@ -52,10 +53,10 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
 
     var lockPath: String { "\(path)-lock" }
 
-    /// Opens both files, and makes sure that the lock file has its blocks.
+    /// Opens both files, and allocates the blocks of the lock file.
     ///
-    /// LMDB makes it by its size alone and writes through a map, where a full disk would end the
-    /// process with SIGBUS.
+    /// LMDB only sets its size and writes through a map, where a full disk would end the process
+    /// with SIGBUS.
     init(
         at path: String, readerCount: Int, createsFile: Bool
     ) throws(LMDBError) {
@@ -77,8 +78,8 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
         }
     }
 
-    /// Opens the lock file; who may open the data file may also open one that is made here, whoever
-    /// this process runs as.
+    /// Opens the lock file; users who may open the data file may also open a lock file that is
+    /// created here, whichever user this process runs as.
     private static func lockFile(
         of path: String, _ data: SharedDescriptor
     ) throws(LMDBError) -> SharedDescriptor {
@@ -96,14 +97,15 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
         }
     }
 
-    /// Gives a draft that is to replace the data file the owner and the rights of that file.
+    /// Sets owner and rights of a draft that will replace the data file to those of that file.
     ///
     /// - Throws: `LMDBError` (`EPERM`) when this process may not.
     func giveRights(to draft: Draft) throws(LMDBError) {
         if !draft.adoptRights(of: data) { throw LMDBError(.create, code: EPERM, path: path) }
     }
 
-    /// Refuses to make a data file at `path` beside a lock file of processes that have one open.
+    /// Refuses to create a data file at `path` beside the lock file of processes that have another
+    /// one open.
     static func refuseInUse(lockFileOf path: String) throws(LMDBError) {
         guard access("\(path)-lock", F_OK) == 0 else { return }
         let lock = try SharedDescriptor("\(path)-lock", O_RDWR, naming: path)
@@ -112,7 +114,7 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
         }
     }
 
-    /// Lets go of everything, after LMDB has closed the files.
+    /// Releases everything, after LMDB has closed the files.
     func close() {
         data.close()
         lock.close()
@@ -120,9 +122,10 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
 
     // MARK: Claims
 
-    /// Says who this process is, and refuses to share the files with those it must not share with.
+    /// Publishes the values of this process, and refuses to share the files with incompatible
+    /// processes.
     ///
-    /// Called with the right to open.
+    /// The caller has the right to open.
     func claim() throws(LMDBError) {
         // Where there is no /proc only the same process id shows that there are two namespaces.
         if let namespace = FileIdentity(path: "/proc/self/ns/pid")?.number,
@@ -145,14 +148,14 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
 
     // MARK: Place
 
-    /// Whether both paths name the files that are open.
+    /// Whether both paths name the open files.
     var isInPlace: Bool {
         FileIdentity(path: path) == identity && FileIdentity(path: lockPath) == lockIdentity
     }
 
-    /// Refuses to go on when a path names another file than the one that is open.
+    /// Throws when a path names another file than the open one.
     ///
-    /// - Complexity: two calls of the system.
+    /// - Complexity: two system calls.
     func checkPlace(_ operation: LMDBError.Operation) throws(LMDBError) {
         if isInPlace { return }
         for (path, identity, name) in [
@@ -168,15 +171,15 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
         }
     }
 
-    /// Lets the next who opens the files see that they are in use, also when LMDB's own lock goes
-    /// because somebody in this process closes the lock file.
+    /// Shows the next process that opens the files that they are in use, even if LMDB's own lock is
+    /// lost because code in this process closes the lock file.
     func holdOpen(_ holds: Bool) throws(LMDBError) {
         if holds { try lock.share(0, path) } else { lock.release(0, 1) }
     }
 
     // MARK: Rights
 
-    /// Takes a right unless another process has it.
+    /// Takes a right; returns false when another process has it.
     func take(_ right: Right) throws(LMDBError) -> Bool {
         try data.hold(right.rawValue << 48, process + 1, path)
     }
@@ -185,12 +188,12 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
         data.release(right.rawValue << 48, process + 1)
     }
 
-    /// The process that has a right, if it is another.
+    /// Returns the process that has a right; nil when it is none or this one.
     func holder(of right: Right) throws(LMDBError) -> Int32? {
         try data.conflict(right.rawValue << 48, 1, path).map { Int32(clamping: $0.count - 1) }
     }
 
-    /// Takes the right to open; waits for those who have it, but not without end.
+    /// Takes the right to open; waits for others for a limited time.
     func takeOpening(_ limit: Duration) throws(LMDBError) {
         let end = systemUptime() + limit
         while try !take(.opening) {
@@ -207,10 +210,10 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
 
     // MARK: Leases
 
-    /// Takes what one holder at a time has, in this process or another.
+    /// Acquires a right that only one holder at a time can have, in this process or another.
     ///
-    /// - Parameter number: from 0 up to 2^48.
-    /// - Returns: the right; nil while another holds it.
+    /// - Parameter number: The number of the right, from 0 up to 2^48.
+    /// - Returns: The right; nil while another holder has it.
     /// - Throws: `LMDBError`.
     func lease(_ number: Int) throws(LMDBError) -> FileLease? {
         // A lock excludes those of other descriptors only.
@@ -226,10 +229,10 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
 
     // MARK: Readers
 
-    /// Begins to look at LMDB's table of readers, which it has made by now, and frees the slots
-    /// that earlier processes have left, also one with the id of this one.
+    /// Maps LMDB's reader table, which exists by now, and frees the slots that earlier processes
+    /// have left, including one with the id of this process.
     ///
-    /// Called with the right to open, before the first read of this process.
+    /// The caller has the right to open, and this process has not read yet.
     func watchReaders() throws(LMDBError) {
         readers = ReaderTable(lock.number)
         let own = getpid()
@@ -237,16 +240,17 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
         _ = try freeSlotsOfTheDead()
     }
 
-    /// Frees the slots of processes that have died; returns how many.
+    /// Frees the slots of processes that have died; returns their number.
     ///
-    /// Does nothing while somebody opens the files, who does it then.
+    /// It does nothing while another process opens the files, because that one does it.
     func removeStaleReaders() throws(LMDBError) -> Int {
         guard try take(.opening) else { return 0 }
         defer { release(.opening) }
         return try freeSlotsOfTheDead()
     }
 
-    /// Called with the right to open: no new process can get the id of one that has died meanwhile.
+    /// Frees the slots of processes that have died; the caller has the right to open, so no new
+    /// process can get the id of a dead one in between.
     private func freeSlotsOfTheDead() throws(LMDBError) -> Int {
         var isAlive = [getpid(): true]
         var count = 0
@@ -259,18 +263,20 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
         return count
     }
 
-    /// By the lock of Stet or, of a program that uses LMDB alone, by that of LMDB.
+    /// Returns whether a process lives, by Stet's lock or, for a program that uses LMDB alone, by
+    /// LMDB's.
     private func isAliveElsewhere(_ process: Int32) throws(LMDBError) -> Bool {
         if try data.conflict(Claim.process.base + Int(process), 1, path) != nil { return true }
         return try lock.conflict(Int(process), 1, path) != nil
     }
 }
 
-/// A descriptor whose locks belong to this process alone: a child that is forked closes it.
+/// A descriptor whose locks belong to this process alone: a forked child closes it.
 final class SharedDescriptor: Sendable {
-    /// -1 once it is closed: then it has no lock, and can take none.
+    /// The descriptor; -1 after it was closed, when it has no locks and can take none.
     private let descriptor = Atomic<Int32>(-1)
-    /// `F_OFD_GETLK`, `F_OFD_SETLK` and `F_OFD_SETLKW` of linux/fcntl.h, which Swift leaves out.
+    /// `F_OFD_GETLK`, `F_OFD_SETLK` and `F_OFD_SETLKW` of linux/fcntl.h, which Swift does not
+    /// import.
     private static let (getCommand, setCommand, waitCommand) = (Int32(36), Int32(37), Int32(38))
     private let forkGeneration = ProcessFork.generation
 
@@ -296,8 +302,8 @@ final class SharedDescriptor: Sendable {
 
     var identity: FileIdentity? { FileIdentity(descriptor: number) }
 
-    /// Gives the file the owner, the group and the rights of another file; false when this process
-    /// may not give it that owner or group.
+    /// Sets owner, group and rights of the file to those of another file; returns false when this
+    /// process may not set that owner or group.
     func adoptRights(of other: SharedDescriptor) -> Bool {
         var (own, wanted) = (stat(), stat())
         guard fstat(number, &own) == 0, fstat(other.number, &wanted) == 0 else { return false }
@@ -310,12 +316,12 @@ final class SharedDescriptor: Sendable {
         return fchmod(number, wanted.st_mode & 0o777) == 0 && isGiven
     }
 
-    /// Takes a lock that excludes others; false when another process has one there.
+    /// Takes an exclusive lock; returns false when another process has a lock there.
     func hold(_ start: Int, _ count: Int, _ path: String) throws(LMDBError) -> Bool {
         try set(F_WRLCK, start, count, path)
     }
 
-    /// Takes a lock that excludes others; waits while another has one there.
+    /// Takes an exclusive lock; waits while another process has a lock there.
     func wait(_ start: Int, _ path: String) throws(LMDBError) {
         var lock = Self.lock(F_WRLCK, start, 1)
         while fcntl(number, Self.waitCommand, &lock) != 0 {
@@ -323,7 +329,7 @@ final class SharedDescriptor: Sendable {
         }
     }
 
-    /// Takes a lock that others can have, too.
+    /// Takes a shared lock.
     func share(_ start: Int, _ path: String) throws(LMDBError) {
         _ = try set(F_RDLCK, start, 1, path)
     }
@@ -342,7 +348,7 @@ final class SharedDescriptor: Sendable {
         throw LMDBError(.openEnvironment, code: errno, path: path)
     }
 
-    /// The place of a lock of others that lies on one of these bytes.
+    /// Returns the range of another process's lock on one of these bytes.
     func conflict(_ start: Int, _ count: Int, _ path: String) throws(LMDBError) -> Range<Int>? {
         if count <= 0 { return nil }
         var lock = Self.lock(F_WRLCK, start, count)
@@ -353,13 +359,13 @@ final class SharedDescriptor: Sendable {
         return Int(lock.l_start)..<Int(lock.l_start + lock.l_len)
     }
 
-    /// Claims a value from 0 up to 2^48; false when others claim another one.
+    /// Publishes a value from 0 up to 2^48; returns false when others have published another one.
     func claim(_ value: Int, in base: Int, _ path: String) throws(LMDBError) -> Bool {
         try share(base + value, path)
         return try other(in: base, than: value, path) == nil
     }
 
-    /// A value that others claim, from 0 up to 2^48, and that is not `own`.
+    /// Returns a value other than `own`, from 0 up to 2^48, that others have published.
     func other(in base: Int, than own: Int, _ path: String) throws(LMDBError) -> Int? {
         if let found = try conflict(base, own, path) { return found.lowerBound - base }
         let found = try conflict(base + own + 1, FileIdentity.numberLimit - own - 1, path)
@@ -376,15 +382,15 @@ final class SharedDescriptor: Sendable {
     }
 }
 
-/// The file behind a path or a descriptor, whatever its name.
+/// The identity of a file behind a path or a descriptor, whatever its name.
 struct FileIdentity: Hashable {
     let device: UInt
     let inode: UInt
 
-    /// Numbers are below this.
+    /// The upper bound of numbers, exclusive.
     static let numberLimit = 1 << 48
 
-    /// Tells files of a file system apart that are open at the same time.
+    /// A number that distinguishes files of a file system that are open at the same time.
     var number: Int { Int(inode % UInt(Self.numberLimit)) }
 
     init?(path: String) {

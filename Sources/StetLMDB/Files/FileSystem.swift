@@ -1,15 +1,15 @@
 import CLMDB
 import Glibc
 
-/// A kind of file system, by the magic number that `statfs` gives.
+/// A kind of file system, by the magic number of `statfs`.
 package struct FileSystem: Hashable, Sendable {
     /// The number: `f_type` of `statfs(2)`.
     package let magic: UInt32
 
-    /// A file system with this number.
+    /// Creates the file system with a number.
     package init(magic: UInt32) { self.magic = magic }
 
-    /// The file system that `path` is on.
+    /// Creates the file system that `path` is on.
     package init(of path: String) throws(LMDBError) {
         var status = statfs()
         guard statfs(path, &status) == 0 else {
@@ -18,13 +18,15 @@ package struct FileSystem: Hashable, Sendable {
         self.init(magic: UInt32(truncatingIfNeeded: status.f_type))
     }
 
-    /// Its name where LMDB must not be used; nil for all others.
+    /// The name of a file system on which LMDB must not be used; nil for all others.
     ///
-    /// These belong to another machine or to a program: locks may be missing or not reach all who
-    /// open the file, and the memory of one may not show what another writes.
+    /// Such file systems belong to another machine or to a program: locks may be missing or not
+    /// reach everyone who opens the file, and the memory of one process may not show what another
+    /// writes.
     package var unsafeName: String? { Self.unsafeNames[magic] }
 
-    /// Source: linux/magic.h; for those that Linux keeps elsewhere, the list of coreutils' `stat`.
+    /// The names by magic number, from linux/magic.h; for those that Linux defines elsewhere, from
+    /// coreutils' `stat`.
     private static let unsafeNames: [UInt32: String] = [
         0x0000_564C: "NCP",
         0x0000_517B: "SMB",
@@ -51,7 +53,7 @@ package struct FileSystem: Hashable, Sendable {
 }
 
 extension FileSystem {
-    /// Gives a file another name, unless that is taken: then `EEXIST`.
+    /// Renames a file, unless the new name exists: then it throws `EEXIST`.
     package static func rename(
         _ path: String, toUnused newPath: String
     ) throws(LMDBError) {
@@ -63,8 +65,8 @@ extension FileSystem {
         try linkAndUnlink(path, newPath)
     }
 
-    /// The same where the file system does not know how: for a moment the file has both names, and
-    /// keeps them when the process is killed there.
+    /// Renames a file on a file system without that operation: for a moment the file has both
+    /// names, and keeps them when the process is killed then.
     package static func linkAndUnlink(_ path: String, _ newPath: String) throws(LMDBError) {
         guard link(path, newPath) == 0 else {
             throw LMDBError(.openEnvironment, code: errno, path: newPath)
@@ -72,13 +74,13 @@ extension FileSystem {
         unlink(path)
     }
 
-    /// The path of the directory that a path is in.
+    /// Returns the path of the directory that contains a path.
     package static func directory(of path: String) -> String {
         let end = path.lastIndex(of: "/")
         return end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
-    /// The names in a directory; none when it cannot be read.
+    /// Returns the names in a directory; none when it cannot be read.
     static func names(in directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
@@ -93,7 +95,7 @@ extension FileSystem {
         return names
     }
 
-    /// Puts the names in the directory of `path` on the disk.
+    /// Syncs the directory of `path`, and so the names in it, to the disk.
     package static func syncDirectory(of path: String) throws(LMDBError) {
         let descriptor = open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw LMDBError(.openEnvironment, code: errno, path: path) }

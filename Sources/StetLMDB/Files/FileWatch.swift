@@ -1,17 +1,17 @@
 import Glibc
 
-/// Wakes one thread: when another thread asks for it, when somebody writes to a file, or when the
-/// time is up.
+/// Wakes one thread when another thread requests it, when somebody writes to a file, or after a
+/// timeout.
 ///
-/// One thread waits and decides what is watched; `wake()` may be called by any. The pipe's
-/// descriptors are constant, `notification` belongs to the thread that waits.
+/// One thread waits and decides what is watched; any thread may call `wake()`. The pipe's
+/// descriptors are constant, `notification` belongs to the waiting thread.
 package final class FileWatch: @unchecked Sendable {  // `notification` has one thread, no lock
     private let path: String
     private let pipe: (reading: Int32, writing: Int32)
     /// An inotify instance while the file is watched; -1 otherwise.
     private var notification: Int32 = -1
 
-    /// A watch of the file at `path`, which does not watch yet.
+    /// Creates a watch of the file at `path`, which does not watch yet.
     ///
     /// - Throws: `LMDBError` when the process has no descriptor left.
     package init(path: String) throws(LMDBError) {
@@ -36,9 +36,9 @@ package final class FileWatch: @unchecked Sendable {  // `notification` has one 
     /// Whether writes to the file wake the thread.
     package var isWatching: Bool { notification >= 0 }
 
-    /// Lets writes to the file, which `environment` has open, wake the thread.
+    /// Lets writes to the file wake the thread; `environment` has it open.
     ///
-    /// Has no effect where the system has no watch left: the time-out must do.
+    /// It has no effect when the system has no watch left: then only the timeout wakes the thread.
     package func startWatching(_ environment: Environment) {
         if isWatching { return }
         #if STET_FAULTS
@@ -50,20 +50,21 @@ package final class FileWatch: @unchecked Sendable {  // `notification` has one 
         }
     }
 
-    /// Ends what `startWatching(_:)` began.
+    /// Ends the watching that `startWatching(_:)` began.
     package func stopWatching() {
         if isWatching { close(notification) }
         notification = -1
     }
 
-    /// Ends the present or the next `wait`.
+    /// Ends the current or the next `wait`.
     package func wake() {
         var byte: UInt8 = 1
         // A full pipe has enough in it to wake the thread.
         _ = write(pipe.writing, &byte, 1)
     }
 
-    /// Returns after a `wake()`, a write to the file, or the time; true when the file was written.
+    /// Returns after a `wake()`, a write to the file, or the timeout; true when the file was
+    /// written.
     package func wait(milliseconds: Int32) -> Bool {
         var descriptors = [pollfd(fd: pipe.reading, events: Int16(POLLIN), revents: 0)]
         if isWatching {
@@ -75,7 +76,7 @@ package final class FileWatch: @unchecked Sendable {  // `notification` has one 
         return descriptors.count > 1 && descriptors[1].revents != 0
     }
 
-    /// Takes what there is to read, whatever it says.
+    /// Reads and discards all available bytes.
     private func drain(_ descriptor: Int32) {
         withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 8) { buffer in
             while read(descriptor, buffer.baseAddress, buffer.count) == buffer.count {}

@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// Counts the forks that lie between this process and the one that the program began as.
+/// Counts the forks between this process and the one in which the program started.
 ///
 /// An LMDB environment must not be used in a child that was forked after it was opened: the locks
-/// and the reader table belong to the parent. Asking for the process id in each transaction would
-/// be a system call; this is one load.
+/// and the reader table belong to the parent. Reading the process id in each transaction would be a
+/// system call; this is one load.
 ///
 /// State: the descriptors that a child closes, guarded by their monitor, which is held across a
 /// fork.
@@ -25,13 +25,14 @@ package enum ProcessFork {
             }) == 0
     }()
 
-    /// The forks so far, counted from the first call on.
+    /// The number of forks, counted from the first call on.
     package static var generation: Int {
         _ = isRegistered
         return count.load(ordering: .relaxed)
     }
 
-    /// Opens a file whose descriptor a forked child does not keep; -1 on failure, as `errno` says.
+    /// Opens a file whose descriptor a forked child does not keep; returns -1 on failure, with
+    /// `errno` set.
     static func closingInChild(_ open: () -> Int32) -> Int32 {
         _ = isRegistered
         return descriptors.withLock { descriptors in

@@ -1,8 +1,8 @@
 import Glibc
 
-/// A data file that is open for reading; closed when the value ends.
+/// A data file that is open for reading, and is closed when the value ends.
 ///
-/// LMDB's locks are on the lock file only, so that closing this descriptor takes none of them away.
+/// LMDB's locks are on the lock file only, so that closing this descriptor releases none of them.
 struct InspectedFile: ~Copyable {
     private let descriptor: Int32
     private let path: String
@@ -16,7 +16,7 @@ struct InspectedFile: ~Copyable {
         self.path = path
     }
 
-    /// The file that is open as `descriptor`, which stays with its owner.
+    /// Creates a value for the file that is open as `descriptor`, which stays with its owner.
     init(duplicating descriptor: Int32, _ path: String) throws(LMDBError) {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw LMDBError(.inspect, code: errno, path: path) }
@@ -28,9 +28,9 @@ struct InspectedFile: ~Copyable {
 
     func failure(_ code: Int32) -> LMDBError { LMDBError(.inspect, code: code, path: path) }
 
-    /// The file's size.
+    /// Returns the size of the file.
     ///
-    /// Throws for what is not a regular file.
+    /// It throws for anything but a regular file.
     func byteCount() throws(LMDBError) -> Int {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw failure(errno) }
@@ -41,7 +41,7 @@ struct InspectedFile: ~Copyable {
         }
     }
 
-    /// `count` bytes from `offset`, or fewer where the file ends.
+    /// Returns `count` bytes from `offset`, or fewer at the end of the file.
     func read(_ count: Int, at offset: Int) throws(LMDBError) -> [UInt8] {
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -60,8 +60,8 @@ struct InspectedFile: ~Copyable {
 }
 
 extension Array where Element == UInt8 {
-    /// The integer at `offset` in the byte order of this machine, as LMDB stores it; nil where it
-    /// does not fit.
+    /// Returns the integer at `offset` in the byte order of this machine, as LMDB stores it; nil
+    /// when it does not fit.
     func integer<Integer: FixedWidthInteger & BitwiseCopyable>(
         at offset: Int, as type: Integer.Type = Integer.self
     ) -> Integer? {
@@ -75,19 +75,20 @@ extension Array where Element == UInt8 {
 enum Format {
     static let magic: UInt32 = 0xBEEF_C0DE
     static let version: UInt32 = 1
-    /// Of 64-bit Linux: from the smallest page of its machines to the largest that LMDB uses.
+    /// The page sizes on 64-bit Linux: from the smallest page of its machines to the largest that
+    /// LMDB uses.
     static let pageByteCounts = [4096, 8192, 16384, 32768]
     static let pageHeaderByteCount = 16
     static let metaByteCount = 152
-    /// Where the number of the commit stands in a meta page.
+    /// The offset of the number of the commit in a meta page.
     static let metaTransactionOffset = 144
     static let tableRecordByteCount = 48
     static let nodeHeaderByteCount = 8
     static let metaPageCount = 2
-    /// Levels that a cursor of LMDB can hold: CURSOR_STACK.
+    /// The number of levels that a cursor of LMDB can hold: CURSOR_STACK.
     static let levelLimit = 32
-    /// A page number in a branch has 48 bits; less one, the byte offset of every page fits an
-    /// `Int`.
+    /// The largest page number: a branch has 48 bits for it; one bit less, so that the byte offset
+    /// of every page fits an `Int`.
     static let largestPageNumber = UInt64(1) << 47
 
     static let branchPage: UInt16 = 0x01
@@ -99,8 +100,7 @@ enum Format {
     static let valueIsTableRecord: UInt16 = 0x02
 }
 
-/// One of the two pages from which everything else is reached; each commit writes one of them, by
-/// turns.
+/// One of the two pages from which everything else is reached; commits write them in turn.
 struct MetaPage {
     let number: Int
     let pageByteCount: Int
@@ -109,9 +109,9 @@ struct MetaPage {
     let freeList: TableRecord
     let unnamedTable: TableRecord
 
-    /// The meta page of the last commit.
+    /// Returns the meta page of the last commit.
     ///
-    /// One that is damaged is reported, and the other taken.
+    /// A damaged one is reported, and the other is returned.
     static func current(
         of file: borrowing InspectedFile, _ damages: inout DamageList
     ) throws(LMDBError) -> MetaPage {
@@ -146,7 +146,7 @@ struct MetaPage {
         return version != Format.version
     }
 
-    /// Nil where the bytes are not those of the meta page `number`.
+    /// Decodes the meta page `number`; nil when the bytes are not one.
     private init?(_ bytes: [UInt8], _ number: Int) {
         guard bytes.integer(at: 0) == UInt64(number),
             let flags = bytes.integer(at: 10, as: UInt16.self), flags & Format.metaPage != 0,
@@ -171,7 +171,7 @@ struct MetaPage {
     }
 }
 
-/// What LMDB keeps about a table: where its tree begins, and how large it is.
+/// LMDB's record of a table: the root of its tree, and its size.
 struct TableRecord {
     /// The numbers that a walk can check.
     struct Counts: Hashable {
@@ -184,7 +184,7 @@ struct TableRecord {
 
     let flags: UInt16
     let counts: Counts
-    /// The page of the tree's root; nil for an empty table.
+    /// The page number of the tree's root; nil for an empty table.
     let root: Int?
 
     init?(_ bytes: [UInt8], at offset: Int) {
@@ -208,10 +208,11 @@ struct TableRecord {
 struct PageHeader {
     let number: UInt64
     let flags: UInt16
-    /// Where the offsets of the nodes end, and where the nodes begin; not of an overflow page.
+    /// The end of the offsets of the nodes, and the beginning of the nodes; invalid for an overflow
+    /// page.
     let lower: Int
     let upper: Int
-    /// Pages of the run that an overflow page begins.
+    /// The number of pages of the run that an overflow page begins.
     let overflowPageCount: Int
 
     init?(_ bytes: [UInt8]) {
@@ -229,21 +230,21 @@ struct PageHeader {
     }
 }
 
-/// A branch or leaf page whose header is right.
+/// A branch or leaf page with a valid header.
 struct TreePage {
-    /// A key with a child page or a value; the ranges are those of the page's bytes.
+    /// A key with a child page or a value; the ranges refer to the page's bytes.
     struct Node {
         let flags: UInt16
         let key: Range<Int>
         /// The value of a leaf's node: its bytes, or the 8 bytes of the number of its overflow
         /// page.
         let value: Range<Int>
-        /// The bytes of the value, wherever they are.
+        /// The number of bytes of the value, wherever they are.
         let valueByteCount: Int
-        /// The page to which a branch's node leads.
+        /// The page that a branch's node refers to.
         let child: Int
 
-        /// The bytes that the node takes in its page.
+        /// The number of bytes of the node in its page.
         var paddedByteCount: Int {
             Format.nodeHeaderByteCount + (value.upperBound - key.lowerBound + 1) & ~1
         }
@@ -254,7 +255,7 @@ struct TreePage {
     let lower: Int
     let upper: Int
 
-    /// Nil where the offsets and the nodes do not fit into the page one after the other.
+    /// Decodes a page; nil when the offsets and the nodes do not fit into it one after another.
     init?(_ bytes: [UInt8], _ header: PageHeader) {
         let nodeOffsetsByteCount = header.lower - Format.pageHeaderByteCount
         guard nodeOffsetsByteCount > 0, nodeOffsetsByteCount.isMultiple(of: 2),
@@ -268,11 +269,11 @@ struct TreePage {
 
     var nodeCount: Int { (lower - Format.pageHeaderByteCount) / 2 }
 
-    /// The bytes that `nodes` take: LMDB keeps them packed at the end of the page, each at an even
+    /// The number of bytes of all nodes: LMDB packs them at the end of the page, each at an even
     /// offset.
     var nodesByteCount: Int { bytes.count - upper }
 
-    /// The node at `index`; nil where it reaches out of the part of the page that is for nodes.
+    /// Returns the node at `index`; nil when it exceeds the part of the page for nodes.
     func node(_ index: Int) -> Node? {
         let pointer = Format.pageHeaderByteCount + 2 * index
         guard let offset = bytes.integer(at: pointer, as: UInt16.self).map(Int.init),
@@ -291,6 +292,6 @@ struct TreePage {
             child: Int(low) | Int(flags) << 32)
     }
 
-    /// The key of `node`; valid as long as the page.
+    /// Returns the key of `node`, valid as long as the page.
     func key(_ node: Node) -> ArraySlice<UInt8> { bytes[node.key] }
 }

@@ -1,12 +1,12 @@
 extension FileInspection {
-    /// The value of `key` in the table without a name, read like everything here without mapping
-    /// the file; nil when it is not there.
+    /// Returns the value of `key` in the unnamed table, read without mapping the file; nil when
+    /// there is none.
     ///
-    /// Nobody may write to the file meanwhile.
+    /// The file must not be written to during the call.
     ///
-    /// - Throws: `LMDBError`: `corrupted` where the pages on the way are not right, else as
+    /// - Throws: `LMDBError`: `corrupted` when pages on the path are invalid, otherwise as
     ///   `inspect(path:walkingPages:)`.
-    /// - Complexity: O(log entries) pages, and the bytes of the value.
+    /// - Complexity: O(log entries) pages, plus the bytes of the value.
     package static func value(
         of key: [UInt8], inFileAt path: String
     ) throws(LMDBError) -> [UInt8]? {

@@ -1,21 +1,21 @@
 import Glibc
 
-/// A walk over the pages of a file: what is in use, what is free, and what is wrong.
+/// A walk over the pages of a file, which finds used and free pages and damage.
 ///
-/// It holds one page for each level it is in, and two sets of page numbers. It visits no page
-/// twice, so it ends.
+/// It keeps one page for each level, and two sets of page numbers. It visits no page twice, so it
+/// ends.
 struct PageWalk: ~Copyable {
     /// A tree's role, which decides its keys and what its nodes may be.
     enum Tree { case freeList, unnamedTable, namedTable }
 
-    /// Where a page stands in its tree: its level, and the keys it may hold.
+    /// The place of a page in its tree: its level, and the bounds of its keys.
     private struct Place {
         var level = 1
         var lowest: ArraySlice<UInt8>?
         var end: ArraySlice<UInt8>?
     }
 
-    /// What the walk over one tree has seen.
+    /// The findings of the walk over one tree.
     private struct Tally {
         var counts = TableRecord.Counts()
         /// False when a part of the tree could not be followed.
@@ -23,15 +23,15 @@ struct PageWalk: ~Copyable {
     }
 
     private(set) var damages: DamageList
-    /// The pages that were reached, and the two meta pages.
+    /// The pages that were reached, including the two meta pages.
     private(set) var used: PageSet
     /// The pages of the free list.
     private(set) var free: PageSet
     private let file: InspectedFile
     private let meta: MetaPage
-    /// Whole pages that the file has.
+    /// The number of whole pages in the file.
     private let filePageCount: Int
-    /// The pages that `used` and `free` can hold.
+    /// The number of pages that `used` and `free` can contain.
     private let trackedPageCount: Int
     private var isWhole = true
 
@@ -55,24 +55,24 @@ struct PageWalk: ~Copyable {
         self.damages = damages
     }
 
-    /// Walks the tree of the free list, and notes the pages that it frees.
+    /// Walks the tree of the free list, and records the pages that it frees.
     mutating func walkFreeList() throws(LMDBError) {
         try walk(meta.freeList, .freeList, recordPage: meta.number)
     }
 
-    /// Walks the table without a name, and from there the named ones.
+    /// Walks the unnamed table, and from there the named ones.
     mutating func walkTables() throws(LMDBError) {
         try walk(meta.unnamedTable, .unnamedTable, recordPage: meta.number)
     }
 
-    /// Reports the first page that is behind the file's end without being free.
+    /// Reports the first page after the file's end that is not free.
     mutating func checkMissingPages() {
         var page = filePageCount
         while page < trackedPageCount, free.contains(page) { page += 1 }
         if page <= meta.lastPage { damages.add(.shortFile, page: page) }
     }
 
-    /// Reports pages that are both or neither, once everything was walked.
+    /// Reports pages that are both used and free, or neither, after everything was walked.
     mutating func compareUsedAndFree() {
         for word in 0..<PageSet.wordCount(for: trackedPageCount) {
             let (usedBits, freeBits) = (used.word(word), free.word(word))
@@ -97,7 +97,7 @@ struct PageWalk: ~Copyable {
 // MARK: - Trees
 
 extension PageWalk {
-    /// Walks a tree, and compares it with `record`, which lies on `recordPage`.
+    /// Walks a tree, and compares it with `record`, which is on `recordPage`.
     private mutating func walk(
         _ record: TableRecord, _ tree: Tree, recordPage: Int
     ) throws(LMDBError) {
@@ -112,7 +112,7 @@ extension PageWalk {
         if !tally.isWhole { isWhole = false }
     }
 
-    /// Reports that what follows from `page` is not followed.
+    /// Reports that the pages below `page` are not followed.
     private mutating func skip(
         _ page: Int, _ kind: FileInspection.Damage.Kind, _ tally: inout Tally
     ) {
@@ -149,7 +149,7 @@ extension PageWalk {
         }
     }
 
-    /// The nodes of `page`; nil where one of them cannot be right.
+    /// Returns the nodes of `page`; nil when one of them is invalid.
     private func checkedNodes(of page: TreePage, _ tree: Tree) -> [TreePage.Node]? {
         var nodes: [TreePage.Node] = []
         nodes.reserveCapacity(page.nodeCount)
@@ -180,7 +180,7 @@ extension PageWalk {
         }
     }
 
-    /// Checks that the keys ascend, and lie between the ends that the parents set.
+    /// Checks that the keys ascend, and are within the bounds that the parents set.
     private mutating func checkOrder(
         of nodes: [TreePage.Node], _ page: TreePage, _ number: Int, _ place: Place, _ tree: Tree
     ) {
@@ -204,7 +204,8 @@ extension PageWalk {
         }
     }
 
-    /// The free list has integers as keys, of the transactions that freed the pages.
+    /// Compares two keys; the keys of the free list are integers, the numbers of the transactions
+    /// that freed the pages.
     private static func precedes(
         _ left: ArraySlice<UInt8>, _ right: ArraySlice<UInt8>, _ tree: Tree
     ) -> Bool {
@@ -258,8 +259,8 @@ extension PageWalk {
 // MARK: - Pages in use
 
 extension PageWalk {
-    /// Takes the run of pages for the place that refers to it; false, and a damage, where it cannot
-    /// have it.
+    /// Claims a run of pages for the place that refers to it; returns false, and reports a damage,
+    /// when it cannot have them.
     private mutating func claim(_ page: Int, _ count: Int, _ tally: inout Tally) -> Bool {
         let limit = min(filePageCount, trackedPageCount)
         guard page >= Format.metaPageCount, page < limit, count <= limit - page else {
@@ -274,8 +275,8 @@ extension PageWalk {
         return true
     }
 
-    /// Takes the overflow pages of a value; answers the first of them, or nil where they are not
-    /// right.
+    /// Claims the overflow pages of a value; returns the first of them, or nil when they are
+    /// invalid.
     private mutating func walkOverflow(
         _ node: TreePage.Node, _ page: TreePage, _ number: Int, _ tally: inout Tally
     ) throws(LMDBError) -> Int? {
@@ -312,7 +313,8 @@ extension PageWalk {
 // MARK: - Free pages
 
 extension PageWalk {
-    /// Notes the pages of one entry of the free list: their count, then their numbers, descending.
+    /// Records the pages of one entry of the free list: their count, then their numbers,
+    /// descending.
     private mutating func noteFreePages(
         _ node: TreePage.Node, _ page: TreePage, _ number: Int, _ overflowPage: Int?,
         _ tally: inout Tally

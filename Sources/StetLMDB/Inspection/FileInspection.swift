@@ -1,67 +1,67 @@
-/// What an LMDB data file looks like from outside: read with `pread`, never mapped, without
-/// liblmdb.
+/// The result of inspecting an LMDB data file, which is read with `pread`, never mapped, and
+/// without liblmdb.
 ///
 /// LMDB has no page checksums, and a damaged page or a missing tail kills a process that maps the
-/// file; this does not. The file may hold any bytes: whatever they are, `inspect` returns or
+/// file; the inspection does not. The file may contain any bytes: `inspect` always returns or
 /// throws, in time and memory that grow at most linearly with the file.
 ///
-/// Read are files of version 1 of the format as LMDB 0.9.x writes it on 64-bit Linux, in which
-/// every table has plain keys and one value per key, as this module makes them. What it cannot see:
-/// the bytes of values, and of overflow pages after the first.
+/// It reads files of version 1 of the format as LMDB 0.9.x writes it on 64-bit Linux, in which
+/// every table has plain keys and one value per key, as this module creates them. It does not check
+/// the bytes of values, nor overflow pages after the first.
 ///
 /// Source: `mdb.c` of LMDB 0.9.24.
 package struct FileInspection: Hashable, Sendable {
-    /// Bytes of the file.
+    /// The number of bytes of the file.
     package let fileByteCount: Int
-    /// Bytes of a page; 0 for an empty file.
+    /// The number of bytes of a page; 0 for an empty file.
     package let pageByteCount: Int
     /// LMDB's number of the last commit; 0 before the first.
     package let lastTransaction: Int
     /// The highest page number that a commit has used; 0 for an empty file.
     package let lastPageNumber: Int
-    /// Pages that the walk reached, the two meta pages included; nil without a walk.
+    /// The number of pages that the walk reached, including the two meta pages; nil without a walk.
     package let usedPageCount: Int?
-    /// Pages on the free list; nil without a walk.
+    /// The number of pages on the free list; nil without a walk.
     package let freePageCount: Int?
-    /// What is wrong, without repetitions, at most `damageLimit`.
+    /// The damages, without repetitions, at most `damageLimit`.
     ///
     /// Empty for a healthy file.
     ///
-    /// Where a page cannot be read, what lies below it is unknown: then neither leaks nor counts
-    /// are reported.
+    /// If a page cannot be read, the pages below it are unknown: then neither leaks nor counts are
+    /// reported.
     package let damages: [Damage]
-    /// True when there was more damage than `damages` holds.
+    /// True when there are more damages than those in `damages`.
     package let hasMoreDamages: Bool
 
-    /// Damages that are kept.
+    /// The greatest number of damages that are kept.
     package static let damageLimit = 100
-    /// Pages that a walk can keep track of: 4 TiB of 4 KiB pages.
+    /// The greatest number of pages that a walk can track: 4 TiB of 4 KiB pages.
     package static let pageCountLimit = 1 << 30
 
-    /// True for a file of no bytes, as a crash right after its creation leaves it.
+    /// True for a file without bytes, which a crash right after its creation leaves.
     ///
-    /// LMDB takes it for a new one.
+    /// LMDB treats it as a new one.
     package var isEmptyFile: Bool { fileByteCount == 0 }
 
-    /// Examines the data file at `path`; the lock file is not touched.
+    /// Inspects the data file at `path`; the lock file is not touched.
     ///
-    /// Nobody may write to the file during a walk: a page that a later commit reuses would look
+    /// The file must not be written to during a walk: a page that a later commit reuses would look
     /// like damage. Without a walk the two meta pages are read and the file's size is compared,
     /// which is safe beside a writer.
     ///
-    /// A file may rightly end before its last page: pages that one transaction both took and freed
-    /// are on the free list but were never written. So for a file that is short, and only then, the
-    /// free list is read without a walk too; `shortFile` says that a missing page is not on it.
+    /// A valid file may end before its last page: pages that one transaction both allocated and
+    /// freed are on the free list but were never written. So for a short file, and only then, the
+    /// free list is read even without a walk; `shortFile` means that a missing page is not on it.
     ///
     /// - Parameters:
     ///   - path: The data file.
     ///   - walkingPages: Whether to follow every page of every table and of the free list.
-    /// - Returns: What was found, damage included.
-    /// - Throws: `LMDBError` with `invalidFile` for what is not an LMDB file, `versionMismatch` for
-    ///   another version of the format, `EISDIR` for a directory, `EFBIG` when there are more pages
-    ///   than `pageCountLimit`, and the `errno` of the system call that failed: `ELOOP` for a
-    ///   symbolic link, `ENOENT` for a missing file.
-    /// - Complexity: O(pages) with a walk, else O(1), or O(free list) for a short file.
+    /// - Returns: The result, including any damage.
+    /// - Throws: `LMDBError` with `invalidFile` for a file that is not an LMDB file,
+    ///   `versionMismatch` for another version of the format, `EISDIR` for a directory, `EFBIG`
+    ///   when there are more pages than `pageCountLimit`, and the `errno` of the system call that
+    ///   failed: `ELOOP` for a symbolic link, `ENOENT` for a missing file.
+    /// - Complexity: O(pages) with a walk, otherwise O(1), or O(free list) for a short file.
     package static func inspect(
         path: String, walkingPages: Bool
     ) throws(LMDBError) -> FileInspection {
@@ -119,37 +119,37 @@ package struct FileInspection: Hashable, Sendable {
 // MARK: - Damage
 
 extension FileInspection {
-    /// One thing that is wrong, and on which page.
+    /// One damage, and its page.
     package struct Damage: Hashable, Sendable {
-        /// What can be wrong with a data file.
+        /// The kind of a damage.
         package enum Kind: String, Hashable, Sendable, CaseIterable {
-            /// A meta page is not one; the other was used.
+            /// A meta page is invalid; the other one was used.
             ///
             /// LMDB refuses to open such a file.
             case invalidMeta
-            /// The file ends before a page that is not free; the first such page.
+            /// The file ends before a page that is not free; this is the first such page.
             case shortFile
             /// Something refers to this page, which is beyond the last page or the file's end, or
             /// is a meta page.
             case pageOutOfRange
             /// The page's header carries the number of another page.
             case wrongPageNumber
-            /// The page is of another kind than its place asks for.
+            /// The page is of another kind than its place requires.
             case wrongPageKind
-            /// The page's header and its nodes disagree on what the page holds.
+            /// The page's header and its nodes contradict each other.
             case wrongBounds
-            /// A node reaches beyond its page, or is of a kind or size that does not occur.
+            /// A node exceeds its page, or has an impossible kind or size.
             case wrongNode
             /// Two places refer to this page.
             case pageUsedTwice
             /// The page is in use and also on the free list.
             case pageUsedAndFree
-            /// The free list holds the page twice.
+            /// The free list contains the page twice.
             case pageFreeTwice
             /// Nothing refers to the page, and it is not on the free list.
             case pageLeaked
-            /// The keys of the page do not ascend or are not those its parent promises, or the page
-            /// holds a part of the free list that does not descend.
+            /// The keys of the page do not ascend or exceed the bounds of its parent, or the page
+            /// contains a part of the free list that does not descend.
             case keysOutOfOrder
             /// A table's record, on this page, and the walk differ in the number of entries, pages
             /// or levels.
@@ -158,12 +158,12 @@ extension FileInspection {
             case tooDeep
         }
 
-        /// What is wrong.
+        /// The kind of the damage.
         package let kind: Kind
         /// The page concerned.
         package let page: Int
 
-        /// A damage of `page`.
+        /// Creates a damage of `page`.
         package init(_ kind: Kind, page: Int) {
             self.kind = kind
             self.page = page
@@ -172,7 +172,7 @@ extension FileInspection {
 }
 
 extension FileInspection.Damage: CustomStringConvertible {
-    /// The page, and a sentence for people.
+    /// A sentence about the page, for people.
     package var description: String {
         let what =
             switch kind {
@@ -195,7 +195,7 @@ extension FileInspection.Damage: CustomStringConvertible {
     }
 }
 
-/// The damages found so far: each once, and a bounded number.
+/// The damages found so far: each once, up to a limit.
 struct DamageList {
     private(set) var kept: [FileInspection.Damage] = []
     private(set) var hasMore = false
