@@ -7,13 +7,14 @@ import Synchronization
 ///
 /// LMDB has no checksums: a damaged file may end the process that reads it.
 enum ChildOfItself {
-    /// How a child ended.
+    /// The way in which a child ended.
     enum Ending {
         case exited(Int32)
         case killed(Int32)
     }
 
-    /// What a process gets that reads a damaged file: bad addresses, LMDB's own doubts.
+    /// The signals that a process may get when it reads a damaged file: bad addresses, and LMDB's
+    /// assertions.
     static let signalsOfDamage: Set<Int32> = [SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGTRAP, SIGFPE]
 
     private static let childID = Atomic<Int32>(0)

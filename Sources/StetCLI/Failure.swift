@@ -14,10 +14,10 @@ extension ExitCode {
     static let noPermission = ExitCode(77)
 }
 
-/// Why a command failed, as it is told on standard error, and the exit code.
+/// The reason why a command failed, which is printed on standard error, and the exit code.
 struct Failure: Error, Hashable {
     var exitCode: ExitCode
-    /// The name of a code of `StoreError`.
+    /// The raw value of a code of `StoreError`.
     var code: String
     var message: String
     var advice: String
@@ -49,7 +49,7 @@ struct Failure: Error, Hashable {
         }
     }
 
-    /// A signal ended the child that read a store.
+    /// Creates the failure of a child that a signal ended while it read a store.
     init(signal: Int32, path: String) {
         let name = strsignal(signal).map { String(cString: $0) } ?? "unknown"
         self.init(
@@ -59,14 +59,14 @@ struct Failure: Error, Hashable {
             advice: "Run verify on a copy, and restore from a backup.")
     }
 
-    /// There is no revision or object that the command names.
+    /// Creates the failure of a command that names a missing revision or object.
     init(missing what: String, in path: String, advice: String) {
         self.init(
             .noInput, code: StoreError.Code.notFound.rawValue, path: path,
             message: "There is no \(what) in the store.", advice: advice)
     }
 
-    /// A failure that concerns a file to be made, not one to be read.
+    /// Returns the failure for a file to be created instead of one to be read.
     func creating(_ target: String) -> Failure {
         guard path == target, exitCode == .noInput else { return self }
         var failure = self
@@ -74,7 +74,7 @@ struct Failure: Error, Hashable {
         return failure
     }
 
-    /// The failure as an object.
+    /// The failure as a JSON object.
     var json: JSON {
         .object([
             "advice": .string(advice), "code": .string(code), "message": .string(message),

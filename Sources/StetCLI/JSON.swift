@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// A JSON value whose text is always the same: keys sorted, integers exact.
+/// A JSON value with a canonical text: keys are sorted, integers exact.
 enum JSON: Hashable, Encodable {
     case null
     case bool(Bool)
@@ -11,7 +11,7 @@ enum JSON: Hashable, Encodable {
     case array([JSON])
     case object([String: JSON])
 
-    /// A string, or null.
+    /// Creates a string, or null.
     init(_ text: String?) {
         self = text.map { .string($0) } ?? .null
     }
@@ -30,7 +30,7 @@ enum JSON: Hashable, Encodable {
         }
     }
 
-    /// One line.
+    /// The text of the value, in one line.
     var text: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

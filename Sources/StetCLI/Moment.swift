@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import StetStore
 
-/// A state of a store, as `--as-of` names it.
+/// A state of a store that `--as-of` names.
 enum Moment: ExpressibleByArgument {
     case revision(Revision)
     case date(Date)
@@ -17,10 +17,10 @@ enum Moment: ExpressibleByArgument {
         }
     }
 
-    /// The revision that is meant.
+    /// Returns the revision.
     ///
-    /// - Throws: `Failure` when the store has none with this number; `StoreError`
-    ///   (`.historyTrimmed`) when it has no more what leads back to it.
+    /// - Throws: `Failure` when the store has no revision with the number; `StoreError`
+    ///   (`.historyTrimmed`) when its state can no longer be read.
     func revision(_ reader: borrowing StoreReader, in path: String) throws -> Revision {
         let revision = try named(reader, in: path)
         let floor = try reader.floor()
@@ -46,7 +46,7 @@ enum Moment: ExpressibleByArgument {
     }
 }
 
-/// What commands that show earlier states are told.
+/// The options of commands that show earlier states.
 struct MomentOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -54,16 +54,16 @@ struct MomentOptions: ParsableArguments {
             valueName: "revision|date"))
     var asOf: Moment?
 
-    /// The revision that is to be seen.
+    /// Returns the revision to show.
     func revision(_ reader: borrowing StoreReader, in path: String) throws -> Revision {
         try asOf?.revision(reader, in: path) ?? reader.head().revision
     }
 }
 
 extension StoreFile {
-    /// The number of an entity.
+    /// Returns the number of an entity.
     ///
-    /// - Throws: `Failure` when the store has none with this name.
+    /// - Throws: `Failure` when the store has no entity with the name.
     func number(ofEntity name: String) throws -> EntityNumber {
         if let number = schema.number(ofEntity: name) { return number }
         let names = entityNumbers.map { schema.entities[$0].name }.joined(separator: ", ")

@@ -1,37 +1,37 @@
 import Glibc
 import StetStore
 
-/// What a command says: results to standard output, errors and progress to standard error, as text
-/// or as JSON.
+/// The output of a command: results on standard output, errors and progress on standard error, as
+/// text or as JSON.
 ///
-/// State: bytes of standard output that are not written yet; one thread uses it.
+/// State: the bytes of standard output that are not written yet; one thread uses it.
 final class Output {
     let isJSON: Bool
     private let descriptor: Int32
     private var buffer: [UInt8] = []
     private static let bufferByteCount = 1 << 16
 
-    /// `descriptor` is where results go.
+    /// Creates an output that writes results to `descriptor`.
     init(isJSON: Bool, to descriptor: Int32 = STDOUT_FILENO) {
         self.isJSON = isJSON
         self.descriptor = descriptor
     }
 
-    /// Writes a result, in whichever form is asked for.
+    /// Writes a result in the requested form.
     ///
     /// - Throws: `Failure` when standard output cannot be written.
     func say(text: @autoclosure () -> String, json: @autoclosure () -> JSON) throws {
         try say(isJSON ? json().text : text())
     }
 
-    /// Writes lines as they are.
+    /// Writes lines unchanged.
     func say(_ text: String) throws {
         buffer += text.utf8
         buffer.append(UInt8(ascii: "\n"))
         if buffer.count >= Self.bufferByteCount { try flush() }
     }
 
-    /// Writes what is still in memory.
+    /// Writes the buffered bytes.
     func flush() throws {
         let code = Self.write(buffer, to: descriptor)
         buffer.removeAll(keepingCapacity: true)

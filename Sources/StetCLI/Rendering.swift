@@ -3,7 +3,8 @@ import StetStore
 
 // How values, changes and commits look, as text and as JSON.
 
-/// A time in ISO 8601, to the millisecond; outside of the years 1 to 9999 the seconds since 2001.
+/// Returns a time in ISO 8601, to the millisecond; outside the years 1 to 9999, the seconds since
+/// 2001.
 func timeText(_ seconds: Double) -> String { timeText(seconds, withMilliseconds: true) }
 
 extension String {
@@ -26,7 +27,7 @@ extension String {
 }
 
 extension Value {
-    /// The value as a person reads it.
+    /// The value as text for people.
     var text: String {
         switch self {
         case .string(let value): "\"\(value.visible)\""
@@ -59,19 +60,19 @@ extension Value {
         }
     }
 
-    /// The value as the name of a member.
+    /// The value as the name of a JSON member.
     private var keyText: String {
         if case .string(let text) = self { text } else { description }
     }
 }
 
 extension ObjectChange {
-    /// What happened to which object, then a line for each cell.
+    /// The kind of the change and the object, then a line for each cell.
     var lines: [String] {
         ["\(kind) \(entity.visible) \(id)"] + cellLines
     }
 
-    /// A line for each property, with the value, or the old and the new one, and for each
+    /// A line for each property, with the value, or the old and the new one, and one for each
     /// relationship whose links have changed.
     var cellLines: [String] {
         properties.map { property in
@@ -113,13 +114,13 @@ extension ObjectChange {
 }
 
 extension RelationshipChange {
-    /// The members that are added, removed and moved, each with its sign.
+    /// The added, removed and moved members, each with its sign.
     var line: String {
         [("+", added), ("−", removed), ("~", moved)]
             .flatMap { sign, ids in ids.map { "\(sign) \($0)" } }.joined(separator: ", ")
     }
 
-    /// The same by name, without what is empty.
+    /// The added, removed and moved members by name, without empty lists.
     var json: JSON {
         let changes = [("added", added), ("removed", removed), ("moved", moved)]
         return .object(
@@ -130,11 +131,12 @@ extension RelationshipChange {
 }
 
 extension PropertyChange {
-    /// True where a reference stays, and the object's place among the members changes.
+    /// True when a reference keeps its target, and only the object's place among the members
+    /// changes.
     var isMove: Bool { old.target != nil && old.target == new.target }
-    /// The value before as a person reads it.
+    /// The value before as text for people.
     var oldLine: String { redacted.old ? oldText : old.text }
-    /// The value after as a person reads it.
+    /// The value after as text for people.
     var newLine: String { redacted.new ? newText : new.text }
 }
 

@@ -1,12 +1,12 @@
 import ArgumentParser
 
-/// What the program does.
+/// The entry point of the program.
 package enum Tool {
-    /// Obeys the command line, and ends the process.
+    /// Executes the command line, and ends the process.
     package static func run() { StetCommand.main() }
 }
 
-/// The tool: shows, verifies and copies stores, without their models.
+/// The tool, which shows, verifies and copies stores without their models.
 struct StetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stet",
@@ -45,7 +45,7 @@ struct StetCommand: ParsableCommand {
         ])
 }
 
-/// What all commands on a store are told.
+/// The options of all commands on a store.
 struct StoreOptions: ParsableArguments {
     @Argument(help: "The store's file.", completion: .file())
     var path: String

@@ -1,23 +1,23 @@
 import ArgumentParser
 import StetStore
 
-/// A command on a store: its work is done in a child process, which a damaged file may end.
+/// A command on a store, which runs in a child process, because a damaged file may end it.
 protocol StoreCommand: ParsableCommand {
     var options: StoreOptions { get }
 
-    /// Does the work, in the child.
+    /// Performs the command, in the child.
     ///
     /// - Returns: the exit code.
     func perform(_ output: Output) throws -> ExitCode
 
-    /// Says that the file is damaged.
+    /// Reports that the file is damaged.
     ///
     /// - Returns: the exit code.
     func report(damage: Failure, _ output: Output) throws -> ExitCode
 }
 
 extension StoreCommand {
-    /// Lets a child do the work, and says how it ended.
+    /// Runs the command in a child, and exits with its result.
     func run() throws {
         let output = Output(isJSON: options.json)
         let ending = try ChildOfItself.run()
@@ -34,7 +34,7 @@ extension StoreCommand {
         return damage.exitCode
     }
 
-    /// Opens the store with the schema that it has.
+    /// Opens the store with its stored schema.
     func openStore(inspectsPages: Bool = false) throws -> StoreFile {
         var configuration = StoreFile.Configuration()
         configuration.allowsUnsafePlace = options.allowUnsafePlace
@@ -43,7 +43,7 @@ extension StoreCommand {
     }
 }
 
-/// What the tool runs in a child of itself: another command, in this very process.
+/// The command that the tool runs in its child: another command, in the same process.
 struct InChildCommand: ParsableCommand {
     static let name = "in-child"
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 import StetStore
 
-/// What the tool shows of the objects of an entity: their values, and the members that their links
-/// give them.
+/// The cells that the tool shows for the objects of an entity: their values, and the members of
+/// their links.
 struct ObjectShape {
     let number: EntityNumber
     let entity: Entity
@@ -20,11 +20,11 @@ struct ObjectShape {
         }
     }
 
-    /// The names of the values, then those of the relationships.
+    /// The names of the values, followed by those of the relationships.
     var names: [String] { entity.properties.map(\.name) + links.map(\.relationship.name) }
 }
 
-/// A relationship of an entity with links: a cell of each object, as its properties are.
+/// A relationship of an entity with links, which is a cell of each object like a property.
 struct LinkedRelationship {
     let relationship: Relationship
     /// The number of the type of links.
@@ -32,18 +32,18 @@ struct LinkedRelationship {
     let end: MemberEnd
 }
 
-/// An object as the store has it at a revision.
+/// An object at a revision of the store.
 struct StoredObject {
     let shape: ObjectShape
     let id: ObjectID
-    /// That of the last change of its values.
+    /// The revision of the last change of its values.
     let revision: Revision
-    /// In the order of the slots.
+    /// The values, in the order of the slots.
     let values: [Value]
     /// The members of each relationship with links, in the order of the relationship.
     let members: [[ObjectID]]
 
-    /// The object with a body, which the store has at `moment`.
+    /// Creates the object with a body, as stored at `moment`.
     init(
         _ shape: ObjectShape, _ id: ObjectID, _ revision: Revision, _ body: UnsafeRawBufferPointer,
         _ reader: borrowing StoreReader, at moment: Revision
@@ -67,7 +67,7 @@ struct StoredObject {
         return zip(shape.names, cells).map { "  \($0.visible): \($1)" }
     }
 
-    /// Values and members by name, for people.
+    /// The values and members by name, for people.
     var cells: JSON { cells(values.map(\.json)) }
 
     private func cells(_ values: [JSON]) -> JSON {
@@ -76,7 +76,7 @@ struct StoredObject {
             Dictionary(zip(shape.names, cells), uniquingKeysWith: { first, _ in first }))
     }
 
-    /// Entity, id, revision and cells, for people.
+    /// The entity, id, revision and cells, for people.
     var json: JSON {
         .object([
             "entity": .string(shape.entity.name), "id": .string(id.description),
@@ -86,7 +86,7 @@ struct StoredObject {
 
     // MARK: Exchange
 
-    /// Entity, id and cells, as `export` writes them and `import` reads them.
+    /// The entity, id and cells, in the form that `export` writes and `import` reads.
     var exactJSON: JSON {
         .object([
             "entity": .string(shape.entity.name), "id": .string(id.description),
@@ -94,28 +94,28 @@ struct StoredObject {
         ])
     }
 
-    /// Id and cells.
+    /// The row with id and cells.
     var row: CSVRow {
         CSVRow(
             fields: [CSVRow.Field(id.description)] + values.map { CSVRow.Field($0) }
                 + members.map { CSVRow.Field($0.json.text) })
     }
 
-    /// The names of what a row has.
+    /// Returns the row with the names of the columns.
     static func header(of shape: ObjectShape) -> CSVRow {
         CSVRow(fields: (["id"] + shape.names).map { CSVRow.Field($0) })
     }
 }
 
 extension [ObjectID] {
-    /// Their texts.
+    /// The ids as a list of texts.
     var json: JSON { .array(map { .string($0.description) }) }
 }
 
 extension StoreFile {
     /// Calls `body` with each object of an entity at a revision, in ascending order of id.
     ///
-    /// Reads in batches, so that output that nobody takes does not hold back pages.
+    /// It reads in batches, so that blocked output does not keep pages from being reused.
     func forEachObject(
         ofEntity number: EntityNumber, asOf revision: Revision,
         _ body: (StoredObject) throws -> Void

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import StetStore
 
-/// What the commands that make a copy are told.
+/// The arguments of commands that make a copy.
 struct CopyOptions: ParsableArguments {
     @Argument(help: "The file to make; refused when it is there.", completion: .file())
     var target: String
@@ -50,7 +50,7 @@ extension StoreCommand {
     }
 }
 
-/// `stet backup`: a copy of a store that is in use.
+/// `stet backup`: copies a store that is in use.
 struct BackupCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
@@ -74,7 +74,7 @@ struct BackupCommand: StoreCommand {
     }
 }
 
-/// `stet restore`: a store out of a backup.
+/// `stet restore`: makes a store from a backup.
 struct RestoreCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
@@ -97,7 +97,7 @@ struct RestoreCommand: StoreCommand {
     }
 }
 
-/// `stet compact`: a copy without free pages, or the store itself without them.
+/// `stet compact`: makes a copy without free pages, or rewrites the store itself without them.
 struct CompactCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",

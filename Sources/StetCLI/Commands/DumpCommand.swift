@@ -1,7 +1,7 @@
 import ArgumentParser
 import StetStore
 
-/// `stet dump`: all objects as JSON Lines.
+/// `stet dump`: writes all objects as JSON Lines.
 struct DumpCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",

@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import StetStore
 
-/// `stet diff`: what leads from one state to another.
+/// `stet diff`: shows the changes from one state to another.
 struct DiffCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
@@ -36,7 +36,7 @@ struct DiffCommand: StoreCommand {
     }
 }
 
-/// `stet blame`: who has given the properties of an object their values.
+/// `stet blame`: shows who has set the properties of an object.
 struct BlameCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "blame",
@@ -87,7 +87,8 @@ struct BlameCommand: StoreCommand {
         return .success
     }
 
-    /// What a change has left in a property, or done to the members of a relationship.
+    /// The value that a change has set in a property, or its effect on the members of a
+    /// relationship.
     private typealias BlamedCell = (line: String, key: String, json: JSON)
 
     private func lastChange(

@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import StetStore
 
-/// `stet info`: sizes, schema, last commit, readers.
+/// `stet info`: shows sizes, schema, last commit and readers.
 struct InfoCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "info",
@@ -55,7 +55,7 @@ extension StoreOverview {
         return lines
     }
 
-    /// Up to where the journal was trimmed, and why.
+    /// The revision to which the journal was trimmed, and the reason.
     private var trimText: String {
         guard let floor else { return ", all that there have been" }
         let reason =
@@ -67,7 +67,7 @@ extension StoreOverview {
         return "; trimmed up to \(floor.revision)\(reason)"
     }
 
-    /// Those that are not removed, with the numbers of their records.
+    /// The entities that are not removed, with the numbers of their records.
     private var entities: [(Entity, Int)] {
         zip(schema.entities, recordCounts).filter { !$0.0.isRemoved }
     }

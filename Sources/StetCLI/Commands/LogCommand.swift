@@ -1,7 +1,7 @@
 import ArgumentParser
 import StetStore
 
-/// `stet log`: the commits, newest first.
+/// `stet log`: lists the commits, newest first.
 struct LogCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import StetStore
 
-/// What the commands that take history away are told.
+/// The options of commands that remove history.
 struct ConfirmationOptions: ParsableArguments {
     @Flag(help: "Does it; without this the plan is shown, and nothing is done.")
     var yes = false
@@ -65,7 +65,7 @@ extension TrimPlan.LostSteps {
     }
 }
 
-/// `stet redact`: takes values of an object out of the journal.
+/// `stet redact`: redacts values of an object in the journal.
 struct RedactCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "redact",

@@ -1,7 +1,7 @@
 import ArgumentParser
 import StetStore
 
-/// `stet show`: a commit with its changes, or an object with its history.
+/// `stet show`: shows a commit with its changes, or an object with its history.
 struct ShowCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -12,7 +12,7 @@ struct ShowCommand: StoreCommand {
             the last first.
             """)
 
-    /// What is to be shown.
+    /// The commit or object to show.
     enum Subject: ExpressibleByArgument {
         case commit(Revision)
         case object(ObjectID)
@@ -61,13 +61,13 @@ struct ShowCommand: StoreCommand {
             json: .object(members))
     }
 
-    /// An object as it is now, and what has happened to it.
+    /// An object in its current state, with its history.
     private struct Shown {
         let entity: String
-        /// nil when it is deleted.
+        /// The object; nil when it is deleted.
         let object: StoredObject?
         let history: [HistoricChange]
-        /// The last commit that was trimmed; 0 when the journal is whole.
+        /// The last commit that was trimmed; 0 when the journal is complete.
         let floor: Revision
     }
 

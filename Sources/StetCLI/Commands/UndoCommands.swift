@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import StetStore
 
-/// What `undo`, `redo` and `revert` are told.
+/// The options of `undo`, `redo` and `revert`.
 struct UndoOptions: ParsableArguments {
     @Option(help: "What becomes of conflicts: fail, skip or overwrite.")
     var policy = PolicyName.fail
@@ -26,7 +26,7 @@ struct UndoOptions: ParsableArguments {
     }
 }
 
-/// Whose stack it is.
+/// The owner of the stack.
 struct StackOptions: ParsableArguments {
     @Option(help: "Whose commits they are.")
     var author: String
@@ -36,7 +36,7 @@ struct StackOptions: ParsableArguments {
     var owner: UndoOwner { UndoOwner(author: author, scope: scope) }
 }
 
-/// `stet undo`: takes back the last step of an author.
+/// `stet undo`: undoes the last step of an author.
 struct UndoCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "undo", abstract: "Takes back the last commit of an author, or its group.")
@@ -50,7 +50,7 @@ struct UndoCommand: StoreCommand {
     }
 }
 
-/// `stet redo`: takes back the last undo of an author.
+/// `stet redo`: redoes the last undone step of an author.
 struct RedoCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "redo", abstract: "Takes back the last undo of an author.")
@@ -64,7 +64,7 @@ struct RedoCommand: StoreCommand {
     }
 }
 
-/// `stet revert`: takes back any commit.
+/// `stet revert`: reverts any commit.
 struct RevertCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "revert", abstract: "Takes back a commit, whoever made it.")
@@ -82,10 +82,10 @@ struct RevertCommand: StoreCommand {
 }
 
 extension StoreCommand {
-    /// The name under which a commit tells that validators were not asked.
+    /// The metadata key under which a commit records that validators did not run.
     var withoutValidatorsKey: String { "stet.withoutValidators" }
 
-    /// - Throws: `Failure` unless it is said that validators in code are not asked.
+    /// - Throws: `Failure` unless an option says that validators in code do not run.
     func checkValidators(areLeftOut: Bool) throws {
         if areLeftOut { return }
         throw Failure(

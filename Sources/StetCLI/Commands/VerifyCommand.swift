@@ -1,7 +1,7 @@
 import ArgumentParser
 import StetStore
 
-/// `stet verify`: whether the state equals the journal.
+/// `stet verify`: checks whether the state equals the journal.
 struct VerifyCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",

@@ -1,6 +1,6 @@
-/// Reads a file with comma-separated values, strictly, with the lines on which its rows begin.
+/// Reads a file of comma-separated values, strictly, with the lines on which its rows begin.
 ///
-/// Quoted fields may have commas, quotes and line breaks in them; lines end with LF or CR LF.
+/// Quoted fields may contain commas, quotes and line breaks; lines end with LF or CR LF.
 struct CSVReader {
     private var bytes: FileBytes
     private var line = 1
@@ -18,9 +18,9 @@ struct CSVReader {
         ExchangeError(line: line, message: message)
     }
 
-    /// The next row; nil at the end.
+    /// Returns the next row; nil at the end.
     ///
-    /// Empty lines are none.
+    /// Empty lines are skipped.
     mutating func next() throws -> (line: Int, row: CSVRow)? {
         while let byte = try bytes.peek(), byte == 0x0a || byte == 0x0d {
             _ = try takeLineEnd()

@@ -1,8 +1,8 @@
 import StetStore
 
-/// One row of a file with comma-separated values, as RFC 4180 has it.
+/// One row of a file of comma-separated values, as RFC 4180 defines it.
 struct CSVRow {
-    /// One field; nil and the empty text are told apart by quotes.
+    /// One field; quotes distinguish the empty text from nil.
     struct Field: Hashable {
         var text: String
         var isQuoted = false
@@ -28,7 +28,7 @@ struct CSVRow {
 
     var fields: [Field]
 
-    /// The row without the end of its line.
+    /// The text of the row, without a line end.
     var line: String {
         // An empty line would be no row.
         fields.count == 1 && fields[0].line.isEmpty

@@ -6,8 +6,8 @@ import StetStore
 extension Date {
     private static let suffix = " s since 2001"
 
-    /// ISO 8601 in UTC with all digits of the fraction; where that is not exact, as outside of the
-    /// years 1 to 9999, the seconds since 2001.
+    /// The date in ISO 8601, in UTC, with all digits of the fraction; if that is not exact, as
+    /// outside the years 1 to 9999, the seconds since 2001.
     var exactText: String {
         let seconds = timeIntervalSinceReferenceDate
         let plain = "\(seconds.exactText)\(Self.suffix)"
@@ -24,7 +24,7 @@ extension Date {
             == seconds.bitPattern ? String(text) : plain
     }
 
-    /// The digits behind the point, counted up from the second before.
+    /// Returns the digits after the point, counted upwards from the previous second.
     private static func fraction(_ digits: Substring, isNegative: Bool) -> String? {
         guard let number = UInt64(digits), digits.count < 19 else { return nil }
         if number == 0 { return "" }
@@ -34,8 +34,8 @@ extension Date {
         return String(repeating: "0", count: digits.count - complement.count) + complement
     }
 
-    /// Reads what `exactText` writes, and ISO 8601 otherwise: a date, with a time if there is one,
-    /// in UTC unless it says another offset.
+    /// Parses an `exactText`, or any date in ISO 8601, with an optional time, in UTC unless it
+    /// contains another offset.
     init?(exactText text: String) {
         if text.hasSuffix(Self.suffix) {
             guard let seconds = Double(exactText: String(text.dropLast(Self.suffix.count))) else {
@@ -78,7 +78,7 @@ private struct DateReader {
         return hour * 3_600 + minute * 60 + second
     }
 
-    /// The digits behind the point; empty where there is none.
+    /// Returns the digits after the point; empty when there is none.
     private mutating func fraction() -> String? {
         guard take(".") else { return "" }
         let digits = rest.prefix { (0x30...0x39).contains($0) }
@@ -87,7 +87,7 @@ private struct DateReader {
         return String(Substring(digits))
     }
 
-    /// The seconds that the time is ahead of UTC.
+    /// Returns the number of seconds by which the time is ahead of UTC.
     private mutating func offset() -> Int? {
         if rest.isEmpty || take("Z") { return 0 }
         let isBehind = take("-")
@@ -112,7 +112,8 @@ private struct DateReader {
         return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     }
 
-    /// By way of the decimal digits: a sum of doubles would round twice.
+    /// Returns the sum of seconds and fraction, computed in decimal digits, because a sum of
+    /// doubles would round twice.
     private static func sum(_ seconds: Int, _ fraction: String) -> Double? {
         guard !fraction.isEmpty, let digits = Int128(fraction) else { return Double(seconds) }
         let one = (0..<fraction.count).reduce(into: Int128(1)) { power, _ in power *= 10 }
@@ -127,8 +128,8 @@ private struct DateReader {
         return month == 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].contains(month) ? 30 : 31
     }
 
-    /// The days from 2001-01-01 in the Gregorian calendar; years begin in March, so that the leap
-    /// day is the last.
+    /// Returns the days since 2001-01-01 in the Gregorian calendar; years begin in March, so that
+    /// the leap day is the last.
     private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let year = month > 2 ? year : year - 1
         let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1

@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import StetStore
 
-/// `stet export`: objects as files that other programs, and `stet import`, can read.
+/// `stet export`: writes objects to files that other programs, and `stet import`, can read.
 struct ExportCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",

@@ -2,18 +2,18 @@ import ArgumentParser
 import Glibc
 import StetStore
 
-/// A file that is to be imported is not written as it should be.
+/// The error of a malformed file to be imported.
 struct ExchangeError: Error, Hashable {
-    /// From 1.
+    /// The number of the line, starting at 1.
     var line: Int
     var message: String
 }
 
-/// The bytes of a file, one after the other, in bounded memory.
+/// The bytes of a file, one after another, in bounded memory.
 ///
-/// State: the place in the file and what has been read ahead; one thread uses it.
+/// State: the position in the file and the bytes that were read ahead; one thread uses it.
 final class FileBytes {
-    /// The longest line or field that is taken.
+    /// The greatest length of a line or field, in bytes.
     static let lineByteCount = 1 << 28
 
     private let path: String
@@ -30,23 +30,23 @@ final class FileBytes {
 
     deinit { close(descriptor) }
 
-    /// The next byte, which stays the next; nil at the end.
+    /// Returns the next byte without consuming it; nil at the end.
     func peek() throws -> UInt8? {
         if place == end { try fill() }
         return place < end ? buffer[place] : nil
     }
 
-    /// The next byte; nil at the end.
+    /// Returns and consumes the next byte; nil at the end.
     func next() throws -> UInt8? {
         let byte = try peek()
         if byte != nil { place += 1 }
         return byte
     }
 
-    /// The bytes up to the end of the line, without it; nil at the end of the file.
+    /// Returns the bytes up to the end of the line, without it; nil at the end of the file.
     ///
-    /// - Throws: `Failure` when the file can't be read; a line that is too long has its first bytes
-    ///   only.
+    /// - Throws: `Failure` when the file can't be read. Of a line that is too long only the first
+    ///   bytes are returned.
     func line() throws -> [UInt8]? {
         guard try peek() != nil else { return nil }
         var line: [UInt8] = []

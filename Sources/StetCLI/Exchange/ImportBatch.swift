@@ -1,27 +1,27 @@
 import StetStore
 
-/// The rows that are committed together, and what is wrong with the others.
+/// The rows that are committed together, and the problems of rejected ones.
 struct ImportBatch {
     let store: StoreFile
     private(set) var rows: [ImportRow] = []
-    /// What is wrong with rows, by line.
+    /// The problems of rejected rows, by line.
     private(set) var rejected: [Int: [ImportProblem]] = [:]
     private var lines: [ObjectKey: Int] = [:]
     private let conversion: ImportConversion
-    /// The last commit when the batch was begun.
+    /// The last commit at the beginning of the batch.
     let base: Revision
 
-    /// An empty batch of objects of an entity, or of any; `time` is in seconds since 2001.
+    /// Creates an empty batch of objects of one entity, or of any; `time` is in seconds since 2001.
     init(_ store: StoreFile, entity: String? = nil, time: Double) throws {
         self.store = store
         base = try store.read { try $0.head().revision }
         conversion = ImportConversion(store.schema, entity: entity, time: time, at: base)
     }
 
-    /// The rows that are in it, good or bad.
+    /// The number of rows, including rejected ones.
     var count: Int { rows.count + rejected.count }
 
-    /// Adds what a file says.
+    /// Adds the records of a file.
     mutating func add(_ records: [ImportRecord]) throws {
         try store.read { reader in
             for record in records {
@@ -40,7 +40,7 @@ struct ImportBatch {
         }
     }
 
-    /// Moves rows that cannot be committed to those that are rejected, until none is left.
+    /// Rejects rows that cannot be committed, until none is left.
     mutating func check() throws {
         while true {
             let found = try store.read { try ImportCheck.problems(of: self, $0) }
@@ -50,7 +50,7 @@ struct ImportBatch {
         }
     }
 
-    /// What the rows change.
+    /// Returns the changes of the rows.
     func changes() -> NetChanges {
         var changes = NetChanges(schema: store.schema, expectedCount: rows.count)
         for row in rows {
@@ -68,14 +68,14 @@ struct ImportBatch {
     }
 }
 
-/// A batch on its way into the journal.
+/// A batch to be committed.
 struct ImportWork: CommitWork {
-    /// Others have changed what the rows were compared with.
+    /// The error of a batch whose base others have changed.
     struct Overtaken: Error {}
 
     let batch: ImportBatch
     let attributes: CommitAttributes
-    /// In seconds since 2001.
+    /// The time of the commit, in seconds since 2001.
     let time: Double
 
     var isRetry: Bool { false }
@@ -89,12 +89,12 @@ struct ImportWork: CommitWork {
             time: time, for: CommitPurpose(cause: .import, isUndoable: false))
     }
 
-    /// What others have changed is not written over.
+    /// Throws, because changes of others are not overwritten.
     func follow(_ refusal: CommitRefusal) throws { throw contention }
 
-    /// Commits the rows; nil when they change nothing.
+    /// Commits the rows; returns nil when they change nothing.
     ///
-    /// - Throws: `Overtaken` when the store has moved since they were made.
+    /// - Throws: `Overtaken` when the store has changed since they were made.
     func commit() throws -> Commit? {
         var work = self
         var preparation = Preparation(batch.store)

@@ -1,14 +1,14 @@
 import StetStore
 
-/// Looks for what the rules of the schema find wrong with the rows of a batch, with all at once.
+/// Finds the violations of the schema's rules by the rows of a batch, all at once.
 struct ImportCheck {
     private let schema: Schema
     private let rows: [ImportRow]
     private let lines: [ObjectKey: Int]
-    /// By line.
+    /// The problems, by line.
     private var problems: [Int: [ImportProblem]] = [:]
 
-    /// What is wrong, by line; empty when the rows can be committed.
+    /// Returns the problems, by line; empty when the rows can be committed.
     static func problems(
         of batch: ImportBatch, _ reader: borrowing StoreReader
     ) throws -> [Int: [ImportProblem]] {
@@ -34,7 +34,7 @@ struct ImportCheck {
         }
     }
 
-    /// The line of an object of the violation's entity.
+    /// Returns the line of an object of the violation's entity.
     private func line(_ violation: Violation, _ id: ObjectID?) -> Int? {
         guard let entity = schema.number(ofEntity: violation.entity), let id else { return nil }
         return lines[ObjectKey(entity, id)]
@@ -58,7 +58,8 @@ struct ImportCheck {
         }
     }
 
-    /// An owner that no row is about has its count from the rows that refer to it.
+    /// Checks the numbers of members; a problem of an owner without a row belongs to the rows that
+    /// refer to it.
     private mutating func checkCounts(
         _ changes: borrowing NetChanges, _ reader: borrowing StoreReader
     ) throws {
@@ -74,7 +75,7 @@ struct ImportCheck {
         }
     }
 
-    /// True for a row that refers to an object, or is linked with it, before or after.
+    /// Returns whether a row refers to an object, or is linked with it, before or after.
     private func refers(_ row: ImportRow, to id: ObjectID) throws -> Bool {
         var refers = row.links.contains { $0.key.target == id }
         for body in [row.before, row.after] {
@@ -87,8 +88,8 @@ struct ImportCheck {
 
     // MARK: References
 
-    /// References and links to what is neither in the store nor in the file, and objects that would
-    /// be orphans.
+    /// Finds references and links to objects that are neither in the store nor in the file, and
+    /// objects that would be orphans.
     private mutating func checkReferences(_ reader: borrowing StoreReader) throws {
         var known: [ObjectKey: Bool] = [:]
         let last = try reader.head().revision
@@ -123,7 +124,8 @@ struct ImportCheck {
         }
     }
 
-    /// An import updates objects and deletes none, not even one that is taken from its owner.
+    /// Returns the problems of an object that would be an orphan, because an import deletes no
+    /// objects.
     private func orphaned(_ row: ImportRow) throws -> [ImportProblem] {
         if row.before == nil || row.hasSameBody { return [] }
         var owned: Set<Slot> = []

@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import StetStore
 
-/// `stet import`: objects out of a file.
+/// `stet import`: imports objects from a file.
 struct ImportCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
@@ -25,7 +25,7 @@ struct ImportCommand: StoreCommand {
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case csv, jsonl }
 
-    /// What a column is called in the entity.
+    /// The property of the entity for a column.
     struct Mapping: ExpressibleByArgument {
         let column: String
         let property: String
@@ -74,9 +74,9 @@ struct ImportCommand: StoreCommand {
     @Flag(help: "Writes although the validators in code, which the tool has not, cannot be asked.")
     var withoutValidators = false
 
-    /// The rows that one read makes.
+    /// The number of rows that one read converts.
     private static let chunkCount = 1_000
-    /// Beyond these the rest of a file that is not imported is not looked at.
+    /// The number of rejections after which the rest of a file that is not imported is skipped.
     private static let rejectionLimit = 1_000
 
     private var file: String { words.last ?? "" }

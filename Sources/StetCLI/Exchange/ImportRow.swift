@@ -1,10 +1,10 @@
 import FoundationEssentials
 import StetStore
 
-/// One thing that is wrong with a row.
+/// One problem of a row.
 struct ImportProblem: Hashable {
     var message: String
-    /// Nil when the row as a whole is meant.
+    /// The name of the property; nil when the problem concerns the row as a whole.
     var property: String?
 
     init(_ message: String, property: String? = nil) {
@@ -17,32 +17,32 @@ struct ImportProblem: Hashable {
     }
 }
 
-/// An object of a file, as it is to be committed.
+/// An object of a file, in the form in which it is committed.
 struct ImportRow {
     let line: Int
     let key: ObjectKey
-    /// The revision of what the store has; 0 where it never had the object.
+    /// The revision of the stored object; 0 when the store never had it.
     let base: Revision
     /// The body in the store; nil for a new object.
     let before: [UInt8]?
     let after: [UInt8]
-    /// What happens to the links of the relationships that the file gives.
+    /// The changes of the links of the relationships in the file.
     let links: [LinkChange]
 
     var hasSameBody: Bool { before == after }
     var isUnchanged: Bool { hasSameBody && links.isEmpty }
 }
 
-/// Makes rows of what a file says, by the schema and by what the store has.
+/// Converts records of a file to rows, by the schema and the stored objects.
 struct ImportConversion {
     private let schema: Schema
-    /// By the number of the entity.
+    /// The shapes by number of the entity.
     private let shapes: [ObjectShape]
-    /// The entity that is asked for; nil when the lines say.
+    /// The wanted entity; nil when the lines name it.
     private let entity: String?
-    /// In seconds since 2001, for stamps.
+    /// The time for stamps, in seconds since 2001.
     private let time: Double
-    /// The ordered lists with what the rows append to them.
+    /// The state of ordered lists, with the members that the rows append.
     private let state: WorkingState
 
     init(_ schema: Schema, entity: String?, time: Double, at revision: Revision) {
@@ -53,13 +53,13 @@ struct ImportConversion {
         state = WorkingState(schema, at: revision)
     }
 
-    /// An object that the store has.
+    /// A stored object.
     private struct Stored {
         let body: [UInt8]
         let values: [Value]
     }
 
-    /// The row, or what is wrong with it.
+    /// Returns the row for a record, or its problems.
     func row(
         _ record: ImportRecord, _ reader: borrowing StoreReader
     ) throws -> (row: ImportRow?, problems: [ImportProblem]) {
@@ -96,7 +96,7 @@ struct ImportConversion {
         return (row, [])
     }
 
-    /// All values of an object; those that the file does not give are as before, or nil.
+    /// Returns all values of an object; those that the file does not contain stay, or are nil.
     private func values(
         _ record: ImportRecord, _ shape: ObjectShape, _ id: ObjectID, _ old: [Value]?
     ) throws -> ([Value], [ImportProblem]) {
@@ -129,7 +129,7 @@ struct ImportConversion {
         return (values, problems)
     }
 
-    /// Gives properties with a stamp the time, unless the file has values of theirs or nothing
+    /// Sets stamped properties to the time, unless the file contains their values or nothing
     /// changes.
     private func stamp(
         _ values: inout [Value], _ record: ImportRecord, _ entity: Entity, _ old: [Value]?
@@ -146,8 +146,8 @@ struct ImportConversion {
 
     // MARK: Members
 
-    /// Puts an object last among the members of each owner that the file names without a position,
-    /// unless it is one of them already.
+    /// Appends an object to the members of each owner that the file names without a position,
+    /// unless it already is one of them.
     private func place(
         _ values: inout [Value], _ key: ObjectKey, _ old: [Value]?,
         _ problems: inout [ImportProblem], _ reader: borrowing StoreReader
@@ -174,7 +174,7 @@ struct ImportConversion {
         }
     }
 
-    /// What happens to the links of an object for it to have the members that the file gives.
+    /// Returns the changes of an object's links that give it the members in the file.
     private func links(
         _ record: ImportRecord, _ shape: ObjectShape, _ id: ObjectID, isNew: Bool,
         _ problems: inout [ImportProblem], _ reader: borrowing StoreReader
@@ -199,7 +199,7 @@ struct ImportConversion {
 }
 
 extension LinkedRelationship {
-    /// The changes that give an object these members and no others; few of those that stay move.
+    /// Returns the changes that give an object exactly these members, moving as few as possible.
     fileprivate func changes(
         of source: ObjectID, to ids: [ObjectID], isNew: Bool, _ reader: borrowing StoreReader
     ) throws -> [LinkChange] {
@@ -226,7 +226,7 @@ extension LinkedRelationship {
 }
 
 extension ImportRecord.Field {
-    /// The ids that a list has, where nothing is an empty one; nil for anything else.
+    /// The ids of a list, in which an empty field is an empty list; nil for anything else.
     fileprivate var ids: [ObjectID]? {
         let json: JSON?
         switch self {
@@ -246,7 +246,7 @@ extension ImportRecord.Field {
 }
 
 extension Property {
-    /// True for an empty field where nil and empty text are no values.
+    /// Returns whether a field is empty where neither nil nor empty text is a value.
     fileprivate func isMissing(_ field: ImportRecord.Field) -> Bool {
         guard case .text(let field) = field, !isOptional, type != .string else { return false }
         return field.text.isEmpty && !field.isQuoted
@@ -256,13 +256,13 @@ extension Property {
         ImportProblem("\(name) \(text)", property: name)
     }
 
-    /// True for a value of the property, and for a reference that is to get a position.
+    /// Returns whether a value suits the property; a reference may still need a position.
     fileprivate func acceptsUnplaced(_ value: Value) -> Bool {
         if case .reference = value { return type == .reference }
         return accepts(value)
     }
 
-    /// The value that a field stands for; nil when it is none of the property's type.
+    /// Returns the value of a field; nil when it is not one of the property's type.
     fileprivate func value(_ field: ImportRecord.Field) -> Value? {
         switch field {
         case .json(let json): return ValueReader(type, elements: elements).value(json: json)
@@ -272,7 +272,7 @@ extension Property {
         }
     }
 
-    /// The value as the normalisers leave it that the schema knows by name.
+    /// Returns the value after the normalisers that the schema names.
     fileprivate func normalized(_ value: Value) -> Value {
         guard case .string(let text) = value else { return value }
         return .string(

@@ -1,25 +1,25 @@
 import FoundationEssentials
 import StetStore
 
-/// What a line of a file says of an object, before it is looked at with the eyes of an entity.
+/// The contents of a line of a file about an object, before an entity's properties interpret it.
 struct ImportRecord {
-    /// A value as the file has it.
+    /// A value in the form of the file.
     enum Field {
         case json(JSON)
         case text(CSVRow.Field)
     }
 
     var line: Int
-    /// Nil when the line does not say.
+    /// The name of the entity; nil when the line does not name it.
     var entity: String?
     var id: String?
-    /// By the names of properties.
+    /// The fields, by the names of properties.
     var fields: [String: Field] = [:]
-    /// Why it is no object at all.
+    /// The reason why the line is not an object at all; nil when it is one.
     var problem: String?
 }
 
-/// A file of objects, read one by one.
+/// A file of objects that is read one by one.
 struct ImportSource {
     private enum Reader {
         case csv(CSVReader, columns: [String])
@@ -27,19 +27,20 @@ struct ImportSource {
     }
 
     private var reader: Reader
-    /// What columns are called; an empty name leaves a column out.
+    /// The names of properties by column; an empty name skips a column.
     private let names: [String: String]
-    /// The entity of the lines that do not say.
+    /// The entity of lines that do not name one.
     private let entity: Entity?
 
-    /// A file of JSON Lines.
+    /// Creates a source for a file of JSON Lines.
     init(jsonLines file: FileBytes, _ names: [String: String], _ entity: Entity?) {
         reader = .jsonl(file, line: 0)
         self.names = names
         self.entity = entity
     }
 
-    /// A file of comma-separated values whose first row has the names of its columns.
+    /// Creates a source for a file of comma-separated values whose first row contains the names of
+    /// its columns.
     init(csv file: FileBytes, _ names: [String: String], _ shape: ObjectShape) throws {
         let entity = shape.entity
         var csv = try CSVReader(file)
@@ -68,9 +69,9 @@ struct ImportSource {
         reader = .csv(csv, columns: columns)
     }
 
-    /// The next object; nil at the end.
+    /// Returns the next object; nil at the end.
     ///
-    /// - Throws: `ExchangeError` when the file is not written as it should be.
+    /// - Throws: `ExchangeError` when the file is malformed.
     mutating func next() throws -> ImportRecord? {
         switch reader {
         case .csv(var csv, let columns):
@@ -105,7 +106,7 @@ struct ImportSource {
         return record
     }
 
-    /// What export has written, or an object with the values as its members.
+    /// Returns the record of an exported line, or of an object whose members are the values.
     private func record(_ line: Int, _ bytes: [UInt8]) -> ImportRecord {
         var record = ImportRecord(line: line)
         guard bytes.count <= FileBytes.lineByteCount,
@@ -131,6 +132,6 @@ struct ImportSource {
 }
 
 extension JSON {
-    /// A string without its quotes; anything else as it is written.
+    /// A string without its quotation marks; other values in JSON.
     fileprivate var plainText: String { if case .string(let text) = self { text } else { text } }
 }

@@ -1,13 +1,13 @@
 import StetStore
 
-/// What became of the rows of a file.
+/// The counts of the imported and rejected rows of a file.
 struct ImportTally {
     private var inserted = 0
     private var updated = 0
     private var unchanged = 0
     private(set) var rejected = 0
     private var commits: [Revision] = []
-    /// True when rows were rejected, and none behind them was looked at.
+    /// True when rows were rejected, and the rows after them were skipped.
     private(set) var isStopped = false
 
     mutating func add(_ batch: ImportBatch, _ commit: Commit?) {
@@ -29,7 +29,7 @@ struct ImportTally {
         isStopped = true
     }
 
-    /// What to know when it ends early.
+    /// Advice for an import that ends early.
     var advice: String {
         commits.last.map { "Commits up to revision \($0) have the rows before." }
             ?? "Nothing was imported."

@@ -1,14 +1,14 @@
 import FoundationEssentials
 
 extension JSON {
-    /// Reads a text; nil when it is no JSON.
+    /// Parses a text; nil when it is not JSON.
     init?(text: String) {
         self.init(bytes: Array(text.utf8))
     }
 
-    /// Reads the bytes of a text; nil when it is no JSON.
+    /// Parses the bytes of a text; nil when it is not JSON.
     ///
-    /// Of members with the same name the last one counts.
+    /// The last of several members with the same name counts.
     init?(bytes: [UInt8]) {
         var reader = JSONReader(bytes)
         guard let value = reader.value(depth: 0), reader.isAtEnd else { return nil }
@@ -16,9 +16,9 @@ extension JSON {
     }
 }
 
-/// Reads JSON as RFC 8259 has it, integers exactly.
+/// Parses JSON as RFC 8259 defines it, with exact integers.
 private struct JSONReader {
-    /// Arrays and objects within each other, at most.
+    /// The greatest depth of nested arrays and objects.
     private static let depthLimit = 512
 
     private let bytes: [UInt8]
@@ -118,7 +118,7 @@ private struct JSONReader {
         return Int(exactly: value).map { .integer($0) } ?? .double(value)
     }
 
-    /// Takes digits; how many, nil for none.
+    /// Takes digits; returns their number, or nil for none.
     private mutating func digits() -> Int? {
         let start = place
         while let byte, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { place += 1 }
@@ -151,7 +151,7 @@ private struct JSONReader {
         return nil
     }
 
-    /// What stands behind a backslash.
+    /// Reads the escape after a backslash.
     private mutating func escape() -> Unicode.Scalar? {
         guard let byte else { return nil }
         place += 1

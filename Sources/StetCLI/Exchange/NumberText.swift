@@ -3,31 +3,31 @@ import FoundationEssentials
 // Numbers as text, exactly: what is written is read as the same bits.
 
 extension Double {
-    /// The shortest digits that are this number; a NaN that is not the usual one by its bits.
+    /// The shortest digits that identify the number; the bits of an unusual NaN.
     var exactText: String {
         text(isUsual: bitPattern == Double.nan.bitPattern, bits: bitPattern)
     }
 
-    /// Reads what `exactText` writes, and decimal numbers otherwise.
+    /// Parses an `exactText`, or any decimal number.
     init?(exactText text: String) {
         self.init(numberText: text) { Double(bitPattern: $0) }
     }
 }
 
 extension Float {
-    /// As that of a `Double`.
+    /// The text as for a `Double`.
     var exactText: String {
         text(isUsual: bitPattern == Float.nan.bitPattern, bits: UInt64(bitPattern))
     }
 
-    /// Reads what `exactText` writes, and decimal numbers otherwise.
+    /// Parses an `exactText`, or any decimal number.
     init?(exactText text: String) {
         self.init(numberText: text) { UInt32(exactly: $0).map(Float.init(bitPattern:)) }
     }
 }
 
 extension Decimal {
-    /// Reads a decimal number, and nothing that only begins like one.
+    /// Parses a whole decimal number; other text is refused even if it begins with one.
     init?(exactText text: String) {
         if text == "NaN" {
             self = .nan
@@ -65,7 +65,7 @@ extension BinaryFloatingPoint where Self: LosslessStringConvertible {
 }
 
 extension String {
-    /// True for digits with a sign, a point and an exponent where there are some.
+    /// True for digits with an optional sign, point and exponent.
     var isDecimalNumber: Bool {
         var rest = utf8[...]
         func takeDigits() -> Int {

@@ -1,18 +1,18 @@
 import FoundationEssentials
 import StetStore
 
-/// Reads values of a type from text and JSON.
+/// Parses values of a type from text and JSON.
 struct ValueReader {
     private let type: ValueType
     private let elements: [ValueType]
 
-    /// A reader of values of a type; a list has one type of elements, a dictionary two.
+    /// Creates a reader of values of a type; a list has one type of elements, a dictionary two.
     init(_ type: ValueType, elements: [ValueType] = []) {
         self.type = type
         self.elements = elements
     }
 
-    /// Reads what `exactText` writes; nil when it is no value of the type.
+    /// Parses an `exactText`; nil when it is not a value of the type.
     func value(text: String) -> Value? {
         switch type.widest {
         case .bool: Bool(text).map { .bool($0) }
@@ -34,7 +34,7 @@ struct ValueReader {
         }
     }
 
-    /// Reads what `exactJSON` writes, and plain JSON where that is clear; nil when it is no value
+    /// Parses an `exactJSON`, or plain JSON where that is unambiguous; nil when it is not a value
     /// of the type.
     func value(json: JSON) -> Value? {
         switch (json, type.widest) {
@@ -68,7 +68,7 @@ struct ValueReader {
         }
     }
 
-    /// An id, perhaps with the position among the members that the object belongs to.
+    /// Parses an id, optionally with the position among the members that the object belongs to.
     private func reference(_ text: String) -> Value? {
         let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
         guard let id = ObjectID(String(parts[0])) else { return nil }
@@ -77,7 +77,7 @@ struct ValueReader {
         return .placed(id, position)
     }
 
-    /// A dictionary of pairs.
+    /// Parses a dictionary from pairs.
     private func dictionary(_ pairs: [[JSON]]) -> Value? {
         var values: [Value: Value] = [:]
         for pair in pairs {

@@ -5,7 +5,7 @@ import StetStore
 // stored bytes.
 
 extension Value {
-    /// The value as JSON, for a reader who knows its type.
+    /// The value as JSON, for a reader that knows its type.
     var exactJSON: JSON {
         switch self {
         case .null: .null
@@ -57,12 +57,12 @@ extension Value {
 }
 
 extension BinaryFloatingPoint {
-    /// True for what JSON has numbers for; -0 would be read as 0.
+    /// True for a value that JSON represents as a number; -0 would be read as 0.
     fileprivate var isPlain: Bool { isFinite && !(isZero && sign == .minus) }
 }
 
 extension Property {
-    /// Why a text or JSON is no value of the property.
+    /// A sentence that says why a text or JSON is not a value of the property.
     var expectation: String {
         "is not \(isOptional ? "nil or " : "")\(type == type.widest ? "" : "\(type), ")"
             + type.expectation

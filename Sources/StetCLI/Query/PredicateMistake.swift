@@ -1,10 +1,10 @@
 import StetStore
 
-/// Why a predicate is not understood, and where.
+/// The reason why a predicate cannot be parsed, and its position.
 struct PredicateMistake: Error, Hashable {
-    /// What is wrong, in the middle of a sentence.
+    /// The problem, as part of a sentence.
     var message: String
-    /// The place in the UTF-8 bytes of the text.
+    /// The offset in the UTF-8 bytes of the text.
     var offset: Int
 
     init(_ message: String, at offset: Int) {
@@ -12,7 +12,7 @@ struct PredicateMistake: Error, Hashable {
         self.offset = offset
     }
 
-    /// The text with a caret under the place.
+    /// Returns the text with a caret under the position.
     func marked(_ text: String) -> String {
         let before = String(decoding: text.utf8.prefix(offset), as: UTF8.self)
         let indent = String(repeating: " ", count: before.visible.count)

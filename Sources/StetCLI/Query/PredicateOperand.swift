@@ -9,14 +9,14 @@ enum PredicateOperand {
     case literal(PredicateLiteral)
 }
 
-/// What names lead to.
+/// The value that names refer to.
 struct PredicatePath {
     let node: QueryNode
-    /// Of numbers the widest.
+    /// The type of the value, for numbers the widest one.
     let type: ValueType
 }
 
-/// A value as it is written, which becomes one of the type that it is compared with.
+/// A literal, which is converted to the type that it is compared with.
 enum PredicateLiteral {
     case null
     case bool(Bool)
@@ -82,7 +82,8 @@ enum PredicateOperator {
         }
     }
 
-    /// Why it has no meaning for two values of a type, one of which may be nil; nil when it has.
+    /// Returns the reason why the operator cannot be applied to two values of a type, one of which
+    /// may be nil; nil when it can.
     func problem(_ type: ValueType, hasNil: Bool, isFolded: Bool) -> String? {
         if isFolded, type != .string { return "only text can be folded, not \(type)" }
         switch self {
@@ -105,12 +106,12 @@ enum PredicateOperator {
 }
 
 extension ValueType {
-    /// True when values of the type are above and below each other.
+    /// True when the values of the type have an order.
     var isOrdered: Bool {
         ![.list, .dictionary, .codable].contains(self)
     }
 
-    /// What a value of the type is written as, with an article.
+    /// A description of a literal of the type, with an article.
     var expectation: String {
         switch widest {
         case .bool: "true or false"

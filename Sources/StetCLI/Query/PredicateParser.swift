@@ -1,10 +1,9 @@
 import FoundationEssentials
 import StetStore
 
-/// Reads the text of a predicate on the objects of an entity.
+/// Parses the text of a predicate on the objects of an entity.
 ///
-/// By recursive descent, of bounded depth: whatever the text is, the result is a condition or an
-/// error.
+/// It uses recursive descent of bounded depth: for any text, the result is a condition or an error.
 struct PredicateParser {
     private static let depthLimit = 64
     private static let pathLimit = 32
@@ -13,7 +12,7 @@ struct PredicateParser {
     private let tokens: [PredicateToken]
     private var place = 0
     private var depth = 0
-    /// What names stand for, the innermost condition of members last.
+    /// The objects that names refer to, the innermost condition of members last.
     private var scopes: [(object: QueryObject, entity: EntityNumber)]
 
     private init(_ text: String, _ schema: Schema, _ entity: EntityNumber) throws(PredicateMistake)
@@ -23,7 +22,7 @@ struct PredicateParser {
         scopes = [(.root, entity)]
     }
 
-    /// The condition that a text says.
+    /// Returns the condition of a text.
     static func condition(
         _ text: String, _ schema: Schema, entity: EntityNumber
     ) throws(PredicateMistake) -> QueryNode {
@@ -33,7 +32,7 @@ struct PredicateParser {
         return node
     }
 
-    /// The property that a text names, to sort by.
+    /// Returns the property that a text names as a sort key.
     static func sortKey(
         _ text: String, _ schema: Schema, entity: EntityNumber
     ) throws(PredicateMistake) -> QueryNode {
@@ -104,7 +103,7 @@ struct PredicateParser {
         return try comparison()
     }
 
-    /// A word that another name follows.
+    /// True for a word that is followed by another name.
     private var isQuantifier: Bool {
         switch tokens[min(place + 1, tokens.count - 1)].kind {
         case .name(let name): name != "in" && PredicateOperator(word: name) == nil
@@ -212,7 +211,7 @@ struct PredicateParser {
         }
     }
 
-    /// The type that both sides are compared as.
+    /// Returns the type to which both sides are converted for the comparison.
     private func type(
         _ left: PredicateOperand, _ start: Int, _ right: PredicateOperand, _ other: Int
     ) throws(PredicateMistake) -> ValueType {

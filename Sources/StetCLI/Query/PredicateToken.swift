@@ -4,22 +4,22 @@ import StetStore
 struct PredicateToken: Hashable {
     enum Kind: Hashable {
         case name(String)
-        /// A name in backquotes, which is never a word of the language.
+        /// A name in backquotes, which is never a keyword.
         case quotedName(String)
         case text(String)
         case number(String)
-        /// A sign, `==` or `(`.
+        /// A sign, such as `==` or `(`.
         case sign(String)
-        /// What stands in brackets directly behind an operator.
+        /// The options in brackets directly after an operator.
         case folding(TextFolding)
         case end
     }
 
     var kind: Kind
-    /// Where it begins in the UTF-8 bytes of the text.
+    /// The offset in the UTF-8 bytes of the text.
     var offset: Int
 
-    /// The token as an error shows it.
+    /// The token in the form for errors.
     var description: String {
         switch kind {
         case .name(let name), .quotedName(let name): name
@@ -32,7 +32,7 @@ struct PredicateToken: Hashable {
     }
 }
 
-/// Takes the text of a predicate apart.
+/// Splits the text of a predicate into tokens.
 struct PredicateLexer {
     private let bytes: [UInt8]
     private var place = 0
@@ -46,7 +46,7 @@ struct PredicateLexer {
         "dc": [.caseInsensitive, .diacriticInsensitive],
     ]
 
-    /// The tokens of a text, the end included.
+    /// Returns the tokens of a text, including the end.
     static func tokens(of text: String) throws(PredicateMistake) -> [PredicateToken] {
         var lexer = PredicateLexer(bytes: Array(text.utf8))
         try lexer.run()
@@ -100,7 +100,7 @@ struct PredicateLexer {
         return text(from: start)
     }
 
-    /// Digits, with a fraction and an exponent where there are some.
+    /// Reads digits, with an optional fraction and exponent.
     private mutating func number() -> String {
         let start = place
         func digit(_ offset: Int) -> Bool {
@@ -180,8 +180,8 @@ struct PredicateLexer {
 
     // MARK: Signs
 
-    /// What is not told apart, and the bytes that say it; directly behind an operator only, so that
-    /// it is no list.
+    /// Returns the folding and the number of its bytes; only directly after an operator, so that it
+    /// cannot be a list.
     private func folding() -> (TextFolding, byteCount: Int)? {
         guard place > 0, ![9, 10, 13, 32].contains(bytes[place - 1]),
             let end = bytes[place...].prefix(4).firstIndex(of: UInt8(ascii: "]")),

@@ -2,7 +2,7 @@ import ArgumentParser
 import FoundationEssentials
 import StetStore
 
-/// `stet query`: the objects of an entity that meet a condition.
+/// `stet query`: shows the objects of an entity that satisfy a condition.
 struct QueryCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
@@ -146,7 +146,7 @@ struct QueryCommand: StoreCommand {
         }
     }
 
-    /// Columns as wide as what is in them, up to a limit.
+    /// Returns the lines of a table whose columns are as wide as their contents, up to a limit.
     private static func table(_ entity: Entity, _ objects: [StoredObject]) -> [String] {
         let widest = 40
         var rows = [["id"] + entity.properties.map(\.name.visible)]
@@ -172,13 +172,13 @@ struct QueryCommand: StoreCommand {
     }
 }
 
-/// A predicate or a sort key that is not understood.
+/// The error of a predicate or a sort key that cannot be parsed.
 private struct Misunderstanding: Error {
     let text: String
     let error: PredicateMistake
     let path: String
 
-    /// Shows the text with a caret under the place.
+    /// Shows the text with a caret under the position.
     func complain(to output: Output) {
         output.note(
             text: "stet: \(error.message.visible)\n\(error.marked(text))",
@@ -191,7 +191,7 @@ private struct Misunderstanding: Error {
 }
 
 extension String {
-    /// The lines, each with control characters escaped.
+    /// The lines of the text, each with control characters escaped.
     fileprivate var visibleLines: String {
         split(separator: "\n", omittingEmptySubsequences: false).map { String($0).visible }
             .joined(separator: "\n")
