@@ -3,8 +3,7 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `#Unique` and `#Index`: read by `@Model`; by themselves they only report where they stand in the
-/// wrong place.
+/// `#Unique` and `#Index`, which `@Model` reads; by themselves they only report a wrong position.
 struct IndexMacro: DeclarationMacro {
     static func expansion(
         of node: some FreestandingMacroExpansionSyntax, in context: some MacroExpansionContext
@@ -38,7 +37,7 @@ struct IndexDeclaration {
             .map(\.expression)
     }
 
-    /// The name of the property that an expression like `\.title` or `\Article.title` means.
+    /// Returns the name of the property in an expression such as `\.title` or `\Article.title`.
     private static func name(_ expression: ExprSyntax) -> String? {
         guard let path = expression.as(KeyPathExprSyntax.self), path.components.count == 1,
             case .property(let property)? = path.components.first?.component
@@ -46,7 +45,7 @@ struct IndexDeclaration {
         return property.declName.baseName.text.filter { $0 != "`" }
     }
 
-    /// What the description of the model says of it.
+    /// The expression for the index in the description of the model.
     var description: String {
         let names = keyPaths.compactMap(Self.name).map { "\"\($0)\"" }.joined(separator: ", ")
         let comparing = syntax.arguments.first { $0.label?.text == "comparing" }
@@ -55,7 +54,7 @@ struct IndexDeclaration {
             + "\(comparing ?? "")),"
     }
 
-    /// Reports what names no property.
+    /// Reports key paths that do not name a property.
     func report(_ properties: [PropertyDeclaration], _ context: some MacroExpansionContext) {
         let macro = "#\(syntax.macroName.text)"
         if keyPaths.isEmpty {
@@ -80,7 +79,7 @@ struct IndexDeclaration {
 }
 
 extension DeclGroupSyntax {
-    /// Each `#Unique` and `#Index`, in the order in which they stand.
+    /// The `#Unique` and `#Index` declarations, in the order of the source.
     var indexes: [IndexDeclaration] {
         memberBlock.members.compactMap { IndexDeclaration($0.decl) }
     }

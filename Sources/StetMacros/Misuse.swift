@@ -2,8 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Something in the source that a model cannot be made of: what is wrong, and what to write
-/// instead.
+/// A part of the source that cannot be part of a model: the problem, and what to write instead.
 struct Misuse: DiagnosticMessage {
     let message: String
     let name: String

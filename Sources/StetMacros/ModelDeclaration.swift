@@ -8,7 +8,7 @@ struct PropertyDeclaration {
     let initializer: ExprSyntax?
     let slot: Int
 
-    /// A property by itself, as the macros see it that stand at it; it has no slot.
+    /// Creates a property from the declaration that an attached macro receives; it has no slot.
     init?(attached declaration: some DeclSyntaxProtocol) {
         guard let variable = declaration.as(VariableDeclSyntax.self), variable.isModelProperty,
             let name = variable.singleName,
@@ -25,9 +25,9 @@ struct PropertyDeclaration {
         self.slot = slot
     }
 
-    /// The name as it is written in code, with backticks around a keyword.
+    /// The name in the form for code, with backticks around a keyword.
     var reference: String { Self.isKeyword(name) ? "`\(name)`" : name }
-    /// What the object holds.
+    /// The name of the stored variable.
     var storage: String { "_\(name)" }
     var typeName: String { type.trimmedDescription }
 
@@ -44,7 +44,7 @@ struct PropertyDeclaration {
         ].contains(name)
     }
 
-    /// The access of the snapshot's field: that of the property, whose type it shows.
+    /// The access level of the snapshot's field, which equals that of the property.
     var fieldAccess: String {
         if syntax.hasModifier(.public) { return "public " }
         if syntax.hasModifier(.package) { return "package " }
@@ -54,7 +54,7 @@ struct PropertyDeclaration {
     /// True for `T?` and `Optional<T>`.
     var isOptional: Bool { WrittenType(type).isOptional }
 
-    /// The options of `@Attribute`, as they are written.
+    /// The options of `@Attribute`, as written in the source.
     var options: [AttributeOptionSyntax] {
         guard let attribute = syntax.attribute("Attribute"),
             case .argumentList(let arguments)? = attribute.arguments
@@ -63,7 +63,7 @@ struct PropertyDeclaration {
             .map { AttributeOptionSyntax(expression: $0.expression) }
     }
 
-    /// What `@Attribute` or `@Relationship` says the property was called.
+    /// The previous name of the property, from `@Attribute` or `@Relationship`.
     var originalName: ExprSyntax? {
         for name in ["Attribute", "Relationship"] {
             if let expression = syntax.attribute(name)?.argument("originalName") {
@@ -73,12 +73,12 @@ struct PropertyDeclaration {
         return nil
     }
 
-    /// As generated code passes it on.
+    /// The argument for the previous name in generated code.
     var writtenOriginalName: String {
         originalName.map { ", originalName: \($0.trimmedDescription)" } ?? ""
     }
 
-    /// The default value as generated code passes it on; nil has none to pass on.
+    /// The argument for the default value in generated code; empty for nil.
     var writtenDefault: String {
         guard let initializer, !initializer.is(NilLiteralExprSyntax.self) else { return "" }
         return ", default: { \(initializer.trimmedDescription) }"
@@ -86,17 +86,17 @@ struct PropertyDeclaration {
 
     func hasOption(_ name: String) -> Bool { options.contains { $0.name == name } }
 
-    /// What `@Relationship` says.
+    /// The arguments of `@Relationship`.
     var relationship: RelationshipSyntax { RelationshipSyntax(syntax.attribute("Relationship")) }
 
-    /// The model of the members, for a relationship to many.
+    /// The model of the members of a to-many relationship; nil for other properties.
     var memberName: String? { WrittenType(type).memberName }
 
-    /// True where the type may be that of a reference, as far as its name tells.
+    /// True when the type may be that of a reference, as far as its name shows.
     var mayBeReference: Bool { WrittenType(type).kind == nil }
 }
 
-/// The arguments of `@Relationship`, as they are written.
+/// The arguments of `@Relationship`, as written in the source.
 struct RelationshipSyntax {
     private let arguments: [LabeledExprSyntax]
 
@@ -108,7 +108,7 @@ struct RelationshipSyntax {
         self.arguments = Array(arguments)
     }
 
-    /// Those without a label, as `.required` and `.count(1...5)`.
+    /// The arguments without a label, such as `.required` and `.count(1...5)`.
     var options: [AttributeOptionSyntax] {
         arguments.filter { $0.label == nil }.map {
             AttributeOptionSyntax(expression: $0.expression)
@@ -117,7 +117,7 @@ struct RelationshipSyntax {
     var deleteRule: ExprSyntax? { argument("deleteRule") }
     var inverse: ExprSyntax? { argument("inverse") }
 
-    /// The name of the property, "notebook" of `\Article.notebook`.
+    /// The name of the property: "notebook" for `\Article.notebook`.
     var inverseName: String? {
         let component = inverse?.as(KeyPathExprSyntax.self)?.components.last?.component
         return component?.as(KeyPathPropertyComponentSyntax.self)?.declName.baseName.text
@@ -128,7 +128,7 @@ struct RelationshipSyntax {
         arguments.first { $0.label?.text == label }?.expression
     }
 
-    /// As generated code passes them on.
+    /// The arguments in generated code.
     var written: String {
         var written = ""
         if let deleteRule { written += ", deleteRule: \(deleteRule.trimmedDescription)" }
@@ -139,7 +139,7 @@ struct RelationshipSyntax {
     }
 }
 
-/// One option of `@Attribute`: `.trimmed`, `.length(1...25)`.
+/// One option of `@Attribute`, such as `.trimmed` or `.length(1...25)`.
 struct AttributeOptionSyntax {
     let expression: ExprSyntax
 
@@ -148,15 +148,14 @@ struct AttributeOptionSyntax {
         return called.as(MemberAccessExprSyntax.self)?.declName.baseName.text ?? ""
     }
 
-    /// The text of the first argument, or of a closure behind the name.
+    /// The text of the first argument, or of a closure after the name.
     var argument: String? {
         let call = expression.as(FunctionCallExprSyntax.self)
         return call?.arguments.first?.expression.trimmedDescription
             ?? call?.trailingClosure?.trimmedDescription
     }
 
-    /// The text of a literal string that is the first argument; nil where it needs more than a
-    /// look.
+    /// The text of a string literal that is the first argument; nil for other expressions.
     var literal: String? {
         let argument = expression.as(FunctionCallExprSyntax.self)?.arguments.first?.expression
         guard let string = argument?.as(StringLiteralExprSyntax.self), string.segments.count == 1,
@@ -166,7 +165,7 @@ struct AttributeOptionSyntax {
         return string.openingPounds != nil || !text.contains("\\") ? text : nil
     }
 
-    /// The statement that normalises what stands in a place; nil for other options.
+    /// Returns the statement that normalises a variable; nil for other options.
     func normalization(of place: String) -> String? {
         switch name {
         case "trimmed": "Stet._trim(&\(place))"
@@ -179,7 +178,7 @@ struct AttributeOptionSyntax {
 }
 
 extension AttributeSyntax {
-    /// The argument with a label.
+    /// Returns the argument with a label.
     func argument(_ label: String) -> ExprSyntax? {
         guard case .argumentList(let arguments)? = arguments else { return nil }
         return arguments.first { $0.label?.text == label }?.expression
@@ -210,14 +209,14 @@ extension VariableDeclSyntax {
         }
     }
 
-    /// The one name that is declared, without backticks.
+    /// The name of a declaration with a single variable, without backticks.
     var singleName: String? {
         guard bindings.count == 1 else { return nil }
         let name = bindings.first?.pattern.as(IdentifierPatternSyntax.self)?.identifier.text
         return name?.filter { $0 != "`" }
     }
 
-    /// A stored variable of the instance that is not `@Transient`.
+    /// True for a stored instance variable that is not `@Transient`.
     var isModelProperty: Bool {
         bindingSpecifier.tokenKind == .keyword(.var) && !hasModifier(.static, .class)
             && attribute("Transient") == nil && !bindings.contains { $0.accessorBlock != nil }
@@ -225,12 +224,12 @@ extension VariableDeclSyntax {
 }
 
 extension DeclGroupSyntax {
-    /// The properties of the model; what cannot be one is left out, and reported by `ModelMacro`.
+    /// The properties of the model, without those that cannot be one, which `ModelMacro` reports.
     var modelProperties: [PropertyDeclaration] {
         declaredProperties { $0.memberName == nil }
     }
 
-    /// The relationships to many; the slot is the place among them.
+    /// The to-many relationships; the slot is the index among them.
     var modelRelationships: [PropertyDeclaration] {
         declaredProperties { $0.memberName != nil }
     }
@@ -250,7 +249,7 @@ extension DeclGroupSyntax {
         return properties
     }
 
-    /// `public ` or `package ` when the class is, else nothing.
+    /// `public ` or `package ` if the class is; otherwise empty.
     var accessPrefix: String {
         for modifier in modifiers {
             if case .keyword(.public) = modifier.name.tokenKind { return "public " }

@@ -2,7 +2,7 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@Model`: the members and the conformance that make a class a model.
+/// `@Model`: adds the members and the conformance that make a class a model.
 struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
     static func expansion(
         of node: AttributeSyntax, providingMembersOf declaration: some DeclGroupSyntax,
@@ -91,7 +91,7 @@ struct ModelMembers {
         isObservable ? ["\(raw: access)final let _$registrar = Stet.ObjectRegistrar()"] : []
     }
 
-    /// A statement that changes a property, told to observers where there can be any.
+    /// Returns a statement that changes a property, and notifies observers if there can be any.
     private func shown(
         _ property: PropertyDeclaration, if isOther: String, _ statement: String
     ) -> String {
@@ -100,7 +100,7 @@ struct ModelMembers {
             "_$registrar.show(self, \\.\(property.reference), isOther: \(isOther)) { \(statement) }"
     }
 
-    /// One line per property, joined.
+    /// Returns one line for each property, joined.
     private func lines(_ line: (PropertyDeclaration) -> String?) -> String {
         properties.compactMap(line).joined(separator: "\n")
     }
@@ -215,7 +215,7 @@ struct ModelMembers {
         return ", relationships: [\n\(entries.joined(separator: "\n"))\n]"
     }
 
-    /// One line for each property that may be a reference, joined.
+    /// Returns one line for each property that may be a reference, joined.
     private func cases(_ line: (PropertyDeclaration) -> String) -> String {
         lines { $0.mayBeReference ? "case \($0.slot): \(line($0))" : nil }
     }

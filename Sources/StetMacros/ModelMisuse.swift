@@ -2,16 +2,15 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Finds what a model cannot be made of, and says what to write instead.
+/// Finds the parts of a class that cannot be part of a model, and reports what to write instead.
 enum ModelMisuse {
-    /// Names that `Model` itself uses.
+    /// The names that `Model` itself uses.
     static let reservedNames: Set<String> = [
         "id", "context", "isDeleted", "isInserted", "hasChanges", "snapshot", "validators",
         "hashValue", "Snapshot", "CodingKeys", "willSave", "didInsert", "willDelete", "didFetch",
     ]
 
-    /// Reports everything that is wrong with the class; false when no model can be made of it at
-    /// all.
+    /// Reports every problem of the class; returns false when no model can be made of it at all.
     static func report(
         in declaration: some DeclGroupSyntax, at node: AttributeSyntax,
         _ context: some MacroExpansionContext
@@ -149,7 +148,7 @@ enum ModelMisuse {
 
     // MARK: Options
 
-    /// Reports options of `@Attribute` that do not fit the property.
+    /// Reports options of `@Attribute` that do not suit the property.
     static func reportOptions(
         of property: PropertyDeclaration, _ context: some MacroExpansionContext
     ) {

@@ -2,11 +2,11 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// The options of `@Model`, as they are written.
+/// The options of `@Model`, as written in the source.
 struct ModelOptions {
     let isObservable: Bool
     let isProtected: Bool
-    /// What the class was called.
+    /// The previous name of the class.
     let originalName: ExprSyntax?
 
     init(_ node: AttributeSyntax) {
@@ -25,7 +25,7 @@ struct ModelOptions {
         expression.as(MemberAccessExprSyntax.self)?.declName.baseName.text ?? ""
     }
 
-    /// Reports options that do not exist, and attributes that an option stands for.
+    /// Reports unknown options, and attributes that an option replaces.
     static func report(
         _ node: AttributeSyntax, _ declaration: some DeclGroupSyntax,
         _ context: some MacroExpansionContext
@@ -55,7 +55,7 @@ struct ModelOptions {
 extension ModelMisuse {
     private static let hooks: Set<String> = ["didInsert", "willSave", "willDelete", "didFetch"]
 
-    /// Reports what looks like a hook and would not be called.
+    /// Reports functions that look like a hook and would not be called.
     static func reportHooks(
         of declaration: some DeclGroupSyntax, _ context: some MacroExpansionContext
     ) {

@@ -2,7 +2,7 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// Finds names of old that lead nowhere.
+/// Finds previous names that cannot be used.
 enum OriginalNameMisuse {
     static func report(
         _ model: ClassDeclSyntax, _ node: AttributeSyntax, _ properties: [PropertyDeclaration],

@@ -1,7 +1,7 @@
 import SwiftCompilerPlugin
 import SwiftSyntaxMacros
 
-/// The macros of Stet, as the compiler finds them.
+/// The compiler plug-in with the macros of Stet.
 @main
 struct StetMacrosPlugin: CompilerPlugin {
     let providingMacros: [any Macro.Type] = [

@@ -2,8 +2,7 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@_Stored(slot)`, which `@Model` adds to each property: its accessors, and the storage behind
-/// them.
+/// `@_Stored(slot)`, which `@Model` adds to each property: its accessors and its storage.
 struct StoredMacro: AccessorMacro, PeerMacro {
     static func expansion(
         of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
@@ -57,7 +56,7 @@ struct StoredMacro: AccessorMacro, PeerMacro {
     }
 }
 
-/// `@Attribute`: read by `@Model`; by itself it only reports where it stands in the wrong place.
+/// `@Attribute`, which `@Model` reads; by itself it only reports a wrong position.
 struct AttributeMacro: PeerMacro {
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
@@ -70,7 +69,7 @@ struct AttributeMacro: PeerMacro {
     }
 }
 
-/// `@Transient`: read by `@Model`; by itself it only reports where it stands in the wrong place.
+/// `@Transient`, which `@Model` reads; by itself it only reports a wrong position.
 struct TransientMacro: PeerMacro {
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,

@@ -2,8 +2,8 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@_Members(index)`, which `@Model` adds to each relationship to many: its accessors, and the cache
-/// of its members.
+/// `@_Members(index)`, which `@Model` adds to each to-many relationship: its accessors, and the
+/// cache of its members.
 struct MembersMacro: AccessorMacro, PeerMacro {
     static func expansion(
         of node: AttributeSyntax, providingAccessorsOf declaration: some DeclSyntaxProtocol,
@@ -48,7 +48,7 @@ struct MembersMacro: AccessorMacro, PeerMacro {
     }
 }
 
-/// `@Relationship`: read by `@Model`; by itself it only reports where it stands in the wrong place.
+/// `@Relationship`, which `@Model` reads; by itself it only reports a wrong position.
 struct RelationshipMacro: PeerMacro {
     static func expansion(
         of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol,
@@ -61,7 +61,7 @@ struct RelationshipMacro: PeerMacro {
     }
 }
 
-/// Finds what a relationship cannot be, and says what to write instead.
+/// Finds invalid relationships, and reports what to write instead.
 enum RelationshipMisuse {
     static func report(_ property: PropertyDeclaration, _ context: some MacroExpansionContext) {
         let attribute = property.syntax.attribute("Relationship")

@@ -1,6 +1,6 @@
 import SwiftSyntax
 
-/// What a macro can tell of a type from how it is written.
+/// The properties of a type that a macro can derive from its text.
 struct WrittenType {
     /// The type without its optionality.
     let base: TypeSyntax
@@ -22,7 +22,7 @@ struct WrittenType {
         }
     }
 
-    /// What options can be asked of the type; nil when it is not known here.
+    /// The kind of the type, which determines its options; nil when the text does not show it.
     var kind: Kind? {
         if base.is(ArrayTypeSyntax.self) || base.is(DictionaryTypeSyntax.self) {
             return .collection
@@ -40,7 +40,7 @@ struct WrittenType {
         "Date": .date, "Bool": .other, "UUID": .other, "URL": .other,
     ]
 
-    /// The model of the members, for `ToMany<Article>` and `OrderedToMany<Article>`.
+    /// The model of the members: `Article` for `ToMany<Article>` and `OrderedToMany<Article>`.
     var memberName: String? {
         guard ["ToMany", "OrderedToMany"].contains(base.lastName) else { return nil }
         let clause =
@@ -52,12 +52,12 @@ struct WrittenType {
     /// True for `OrderedToMany<Article>`.
     var isOrdered: Bool { base.lastName == "OrderedToMany" }
 
-    /// False for what is seen to be none of the types that a model can store.
+    /// False for a type that visibly cannot be stored in a model.
     var canBeStored: Bool { !WrittenType(base).isOptional && base.canBeStored }
 }
 
 extension TypeSyntax {
-    /// True for `[K: V]`, `Dictionary<K, V>`, and the same optional.
+    /// True for `[K: V]`, `Dictionary<K, V>`, and their optional forms.
     var isDictionary: Bool {
         let base = WrittenType(self).base
         return base.is(DictionaryTypeSyntax.self) || base.lastName == "Dictionary"
