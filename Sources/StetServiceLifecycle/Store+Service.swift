@@ -3,9 +3,10 @@ public import Stet
 
 extension Store: Service {
     /// Keeps the store open until the service group shuts down gracefully or the task is cancelled,
-    /// then closes it: what waits for the writer is committed, observers end.
+    /// then closes it: the writer's queue is committed, observers end.
     ///
-    /// Let services that use the store come after it in the group: they are shut down before it.
+    /// Place services that use the store after it in the group, so that they are shut down before
+    /// it.
     public func run() async throws {
         defer { close() }
         do {
