@@ -75,7 +75,7 @@ package struct ReadTransaction: ~Copyable {
 ///
 /// It reads its own changes.
 package struct WriteTransaction: ~Copyable {
-    /// The same transaction, for code that only reads.
+    /// This transaction, for code that only reads.
     package let reading: ReadTransaction
 
     private var handle: OpaquePointer { reading.handle }

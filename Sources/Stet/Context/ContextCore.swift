@@ -199,8 +199,8 @@ final class ContextCore {
         return try body()
     }
 
-    /// Runs the closure of `Store.edit`, and marks the context meanwhile as one that saves by
-    /// itself.
+    /// Runs the closure of `Store.edit`, during which the context counts as one that is saved after
+    /// it.
     func inStoreEdit<Result>(_ body: () throws -> Result) rethrows -> Result {
         isOfStoreEdit = true
         defer { isOfStoreEdit = false }

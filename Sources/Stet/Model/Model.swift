@@ -161,7 +161,7 @@ extension Model {
     /// The default: no validation rules in code.
     public static var validators: Validators<Self> { Validators() }
 
-    /// Two objects are equal when they are the same instance.
+    /// Returns whether two objects are the same instance.
     public static func == (one: Self, other: Self) -> Bool { one === other }
 
     /// Hashes the id.

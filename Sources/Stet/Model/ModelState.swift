@@ -41,7 +41,7 @@ public struct ModelState: ~Copyable {
     /// released before the object dies.
     @usableFromInline var attached: Unmanaged<AnyObject>?
 
-    /// The state of a new object.
+    /// Creates the state of a new object.
     @inlinable
     public init() {
         id = .none
@@ -53,7 +53,7 @@ public struct ModelState: ~Copyable {
         attached = nil
     }
 
-    /// The state of an object that was made from its record.
+    /// Creates the state of an object that was made from its record.
     @inlinable
     init(id: ObjectID, table: ObjectTable, revision: Revision) {
         self.id = id

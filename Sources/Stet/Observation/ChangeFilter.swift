@@ -124,7 +124,7 @@ struct FeedProperty {
         }
     }
 
-    /// The slot of an attribute or a reference of the object itself.
+    /// Returns the slot of an attribute or a reference of the object itself.
     private static func slot(of field: Any) -> Slot? {
         switch field {
         case let expression as any PropertyField: expression.propertySlot

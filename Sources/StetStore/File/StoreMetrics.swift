@@ -1,7 +1,7 @@
 import Metrics
 import StetLMDB
 
-/// What a store tells the metrics system of the process.
+/// The metrics that a store records in the metrics system of the process.
 ///
 /// Every metric has the dimension `store`, the name of the file without its directory. Without a
 /// metrics system a call costs a few nanoseconds.

@@ -115,7 +115,7 @@ package struct JournalChange {
         package var isAfterRedacted = false
     }
 
-    /// The changed cells of an update, in ascending order of slot.
+    /// Returns the changed cells of an update, in ascending order of slot.
     package func changedCells() throws(DecodingFailure) -> [ChangedCell] {
         if !changesRecord { return [] }
         var reader = ByteReader(payload)

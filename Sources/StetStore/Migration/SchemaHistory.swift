@@ -1,7 +1,7 @@
 import StetLMDB
 
-/// The schemas that a store has had, with which records and journal entries of each are read as
-/// those of the last; constant.
+/// The schemas that a store has had, and the upcasts by which records and journal entries of each
+/// are read in the current one; constant.
 package final class SchemaHistory: Sendable {
     /// The current schema of the store.
     package let current: Schema

@@ -125,8 +125,8 @@ package final class RefusalFeed: Sendable {
 /// instance.
 ///
 /// They are delivered only in this process, and only as they happen: no refusal is stored. At most
-/// 256 wait for a slow observer, which then misses the oldest and is told how many. The sequence
-/// ends when the store is closed, or when the task that iterates is cancelled.
+/// 256 wait for a slow observer, which then misses the oldest ones and gets their number. The
+/// sequence ends when the store is closed, or when the task that iterates is cancelled.
 public struct Refusals: AsyncSequence, Sendable {
     private let observer: RefusalFeed.Observer
     private let start: UInt64

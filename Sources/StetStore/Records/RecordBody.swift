@@ -42,12 +42,12 @@ package struct RecordBody {
         return .bytes(bytes)
     }
 
-    /// The value of a property.
+    /// Returns the value of a property.
     package func value(_ slot: Slot) throws(DecodingFailure) -> Value {
         try Value(try cell(slot), type: entity.properties[slot].type)
     }
 
-    /// The values of all properties.
+    /// Returns the values of all properties.
     package func values() throws(DecodingFailure) -> [Value] {
         var values: [Value] = []
         values.reserveCapacity(entity.properties.count)

@@ -214,13 +214,13 @@ public struct RecordReader {
     /// Returns whether a string is known to be in normal form C.
     func isNormalized(slot: Slot) -> Bool { word(slot: slot) >> 63 != 0 }
 
-    /// The string in a slot.
+    /// Returns the string in a slot.
     @inlinable
     public mutating func string(slot: Slot) -> String {
         String(decoding: bytes(slot: slot), as: UTF8.self)
     }
 
-    /// The id in a slot.
+    /// Returns the id in a slot.
     @inlinable
     public mutating func id(slot: Slot) -> ObjectID {
         let bytes = bytes(slot: slot)

@@ -80,7 +80,7 @@ extension OutdatedCommits {
         func time(_ revision: Revision) throws -> Double {
             try reader.file.journal.envelope(revision, in: reader.transaction).time
         }
-        /// Searches between two commits, from the first to the last of which dates ascend.
+        /// Searches between two commits; the dates ascend from the first to the last.
         func search(_ first: Revision, _ start: Double, _ last: Revision, _ end: Double) throws {
             if end - start <= limit { return }
             guard first.next < last else { return pauses.append((last, end - start)) }

@@ -55,7 +55,7 @@ extension StoreFile {
         }
     }
 
-    /// Logs each pause because of which commits are kept, once.
+    /// Logs each pause that keeps commits from being trimmed, once.
     private func warn(ofPauseBefore end: Revision) {
         let last = lastUncountedPause.exchange(end.number, ordering: .relaxed)
         if last == end.number { return }

@@ -116,12 +116,12 @@ package struct NumberedIndex: Hashable, Sendable {
 }
 
 extension Schema {
-    /// The index with a number; nil when there is none.
+    /// Returns the index with a number; nil when there is none.
     package func index(numbered number: Int) -> NumberedIndex? {
         indexes.first { $0.number == number }
     }
 
-    /// The indexes of an entity.
+    /// Returns the indexes of an entity.
     package func indexes(ofEntity entity: EntityNumber) -> [NumberedIndex] {
         indexes.filter { $0.entity == entity }
     }

@@ -41,7 +41,7 @@ package struct EncodedBody: Hashable, Sendable {
         try bytes.withUnsafeBytes { try body(try RecordBody($0, of: entity)) }
     }
 
-    /// The values of all properties.
+    /// Returns the values of all properties.
     package func values(of entity: Entity) throws -> [Value] {
         try read(as: entity) { try $0.values() }
     }

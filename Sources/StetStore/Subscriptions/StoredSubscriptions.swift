@@ -62,12 +62,12 @@ package struct StoredSubscriptions: Sendable {
         try file.read { try SubscriptionTable.record(named: name, in: $0.transaction) }
     }
 
-    /// The parked deliveries of a subscription, in ascending order of their commits.
+    /// Returns the parked deliveries of a subscription, in ascending order of their commits.
     package func parkedDeliveries(of name: String) throws -> [ParkedDelivery] {
         try file.read { try SubscriptionTable.parked(of: name, in: $0.transaction) }
     }
 
-    /// The states of all subscriptions, in ascending order of their names.
+    /// Returns the states of all subscriptions, in ascending order of their names.
     package func states() throws -> [SubscriptionState] {
         try file.read { reader in
             let head = try reader.head().revision

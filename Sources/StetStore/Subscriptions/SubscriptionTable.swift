@@ -27,7 +27,7 @@ enum SubscriptionTable {
         return try value.map { try SubscriptionRecord(decoding: $0, name) }
     }
 
-    /// All subscriptions, in ascending order of their names.
+    /// Returns all subscriptions, in ascending order of their names.
     static func all(in transaction: borrowing ReadTransaction) throws -> [SubscriptionRecord] {
         var all: [SubscriptionRecord] = []
         try transaction.scan(.unnamed, KeyRange(prefix: prefix)) { key, value in
@@ -41,7 +41,7 @@ enum SubscriptionTable {
         return all
     }
 
-    /// The parked deliveries of a subscription, in ascending order of their commits.
+    /// Returns the parked deliveries of a subscription, in ascending order of their commits.
     static func parked(
         of name: String, in transaction: borrowing ReadTransaction
     ) throws -> [ParkedDelivery] {

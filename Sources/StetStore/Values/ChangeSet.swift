@@ -12,7 +12,7 @@ public struct ChangeSet: Sendable, Hashable, Codable {
     /// True when nothing changes.
     public var isEmpty: Bool { changes.isEmpty }
 
-    /// The changes of one kind.
+    /// Returns the changes of one kind.
     public func changes(of kind: ChangeKind) -> [ObjectChange] {
         changes.filter { $0.kind == kind }
     }
