@@ -51,6 +51,16 @@ import Testing
         }
     }
 
+    @Test(arguments: ["Sources", "Tests"])
+    func aFolderHasAtMost16Files(root: String) throws {
+        let files = try SourceFile.all(in: root)
+        let folders = Dictionary(grouping: files) { file in
+            file.path.split(separator: "/").dropLast().joined(separator: "/")
+        }
+        #expect(folders.count > 20)
+        #expect(folders.filter { $0.value.count > 16 }.map(\.key) == [])
+    }
+
     /// Over its declaration and its extensions; nested types count for themselves.
     @Test func noTypeIsLargerThan600Lines() throws {
         var counts: [String: Int] = [:]

@@ -39,7 +39,7 @@ public final class ManagedContext {
         set { core.settings.undoGroup = newValue }
     }
 
-    /// Whether its commits go on an undo stack; true by default.
+    /// Whether its commits are on an undo stack; true by default.
     ///
     /// Set it to false for an import, for instance. `Store.revert` also reverts commits that are on
     /// no stack.

@@ -217,7 +217,8 @@ private struct Recording {
 
     // MARK: Images
 
-    /// Whether a file of an image is a store of its own: not a copy that a migration works on.
+    /// Returns whether a file of an image is a store of its own: not a copy that a migration works
+    /// on.
     func isChecked(_ name: String) -> Bool { counts[name] != nil }
 
     /// The name of a file that was promised, and that an image does not have.

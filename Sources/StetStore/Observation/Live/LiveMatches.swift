@@ -1,8 +1,8 @@
 /// The way in which a live result was computed.
 package enum LiveQueryWay {
-    /// From the changes of commits.
+    /// Derived from the changes of commits.
     case changes
-    /// By running the query, for a reason in words.
+    /// Computed by running the query, for a reason in words.
     case run(String)
 }
 
