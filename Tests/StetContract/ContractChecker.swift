@@ -1,9 +1,9 @@
 import Foundation
 
-/// Runs random steps on the library and on the reference, seed by seed, and tells a difference with
-/// the fewest steps that show it.
+/// Runs random steps on the library and on the reference, seed by seed, and reports a difference
+/// with the fewest steps that show it.
 @MainActor package struct ContractChecker {
-    /// What a run is made of.
+    /// The kinds of steps in a run.
     package enum Mode: String, CaseIterable, Sendable {
         /// One context.
         case solo
@@ -11,7 +11,7 @@ import Foundation
         case several
         /// One context, and several, with asynchronous saves.
         case flights, severalFlights
-        /// Undo, redo, revert and trimming between, by one author and by several.
+        /// Undo, redo and revert, with trims in between, by one author and by several.
         case undo, severalUndo
 
         var contexts: Int { [.solo, .flights, .undo].contains(self) ? 1 : 3 }
@@ -19,17 +19,17 @@ import Foundation
         var flies: Bool { [.flights, .severalFlights].contains(self) }
     }
 
-    /// Steps of one run.
+    /// The number of steps in one run.
     package static let runLength = 120
 
-    /// How many steps were carried out.
+    /// The number of steps that were carried out.
     package private(set) var stepCount = 0
-    /// How often each ending was met.
+    /// The number of times that each outcome occurred.
     package private(set) var counts: [String: Int] = [:]
 
     package init() {}
 
-    /// Runs one seed; the difference that was found, in words.
+    /// Runs one seed, and returns a description of the difference that it found.
     package mutating func run(
         seed: UInt64, _ mode: Mode, steps: Int = runLength, minimizes: Bool = true
     ) async throws -> String? {
@@ -54,7 +54,7 @@ import Foundation
         }
     }
 
-    /// What is wrong after some steps; nil when nothing is.
+    /// Returns a description of what is wrong after some steps; nil if nothing is.
     private static func failure(of moves: [Move], _ mode: Mode) async throws -> String? {
         let run = try ContractRun(contexts: mode.contexts)
         do {
@@ -66,7 +66,7 @@ import Foundation
         }
     }
 
-    /// The fewest of these steps that still show a difference.
+    /// Returns the fewest of these steps that still show a difference.
     private func minimized(_ moves: [Move], _ mode: Mode) async throws -> [Move] {
         var moves = moves
         var size = max(1, moves.count / 2)

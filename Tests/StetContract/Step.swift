@@ -1,4 +1,4 @@
-/// One thing that is done to a context; it does nothing where what it names is not there.
+/// One operation on a context; it has no effect if the objects that it names do not exist.
 indirect enum Step: Sendable {
     case insert(Label, Kind, name: String, references: [Relation: Label])
     case name(Label, String)
@@ -16,38 +16,38 @@ indirect enum Step: Sendable {
     case rollBackObject(Label)
     case snapshot(Int)
     case restore(Int)
-    /// Edits in a closure, which throws at its end, or is saved.
+    /// Edits in a closure, which throws at its end or is saved.
     case edit([Step], fails: Bool)
     case save(keepsPending: Bool, Failure?)
-    /// An asynchronous save, with edits while it is on its way.
+    /// An asynchronous save, with edits during the save.
     case flight(later: [Step], end: FlightEnd, keepsPending: Bool)
     case validate
-    /// Lets go of the objects that the context need not hold.
+    /// Releases the objects that the context need not keep alive.
     case letGo
     case refresh
-    /// Begins again with a context that has seen nothing.
+    /// Replaces the context with a new one that has read nothing.
     case renew
     case policy(Policy)
     case takeBack(TakingBack, Answer, Failure?)
     case trim
-    /// Takes values out of the journal.
+    /// Redacts values in the journal.
     case redact(Label, Attribute)
     /// Begins or ends a group of commits.
     case group(Bool)
 }
 
-/// What makes a commit fail that nothing is wrong with; `full` is a map that can't grow.
+/// A failure that is injected into an otherwise valid commit; `full` is a map that cannot grow.
 enum Failure: String, Sendable, CaseIterable { case willCommit, begin, put, full, commit }
 
 /// A value that can be redacted.
 enum Attribute: String, Sendable, CaseIterable { case name, number, key }
 
-/// How an asynchronous save ends, besides what the contract makes of it.
+/// The end of an asynchronous save, apart from the outcome that the contract prescribes.
 enum FlightEnd: String, Sendable, CaseIterable {
     case landed, begin, put, commit, cancelled
-    /// Another call needs the outcome.
+    /// The save is completed because another call needs its outcome.
     case refresh, edit
-    /// A second save waits for it.
+    /// The save is completed while a second save waits for it.
     case second, secondCancelled
 }
 
@@ -61,7 +61,7 @@ struct Move: Sendable {
 }
 
 extension Step {
-    /// True when it names nothing that is not there, or cannot be edited.
+    /// Returns whether everything that the step names exists and can be edited.
     func applies(to scene: Scene, _ run: RunReference) -> Bool {
         let now = scene.now
         func hasKind(_ label: Label, _ kind: Kind) -> Bool {

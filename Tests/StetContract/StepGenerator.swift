@@ -1,14 +1,14 @@
 import StetTestSupport
 
-/// Makes random steps that fit what the reference shows.
+/// Generates random steps that fit the state of the reference.
 struct StepGenerator {
     private var generator: SeededGenerator
     private var nextLabel = 0
 
-    /// True where asynchronous saves are made.
+    /// True if asynchronous saves are generated.
     private let flies: Bool
 
-    /// True where commits are taken back.
+    /// True if undos, redos and reverts are generated.
     private let undoes: Bool
 
     init(seed: UInt64, flies: Bool, undoes: Bool) {
@@ -83,7 +83,7 @@ struct StepGenerator {
         #endif
     }
 
-    /// A few edits in a closure, some of them in one of their own.
+    /// Returns a few edits in a closure, some of them in a nested closure.
     private mutating func edits(_ scene: Scene) -> [Step] {
         (0...below(4)).map { _ in
             chance(5)
@@ -133,7 +133,8 @@ struct StepGenerator {
         pick(world.objects.keys.filter(world.isAlive).sorted()) ?? -1
     }
 
-    /// An object with pending changes: edits and the deletion of one object rarely meet by chance.
+    /// Returns an object with pending changes: edits and the deletion of one object rarely coincide
+    /// by chance.
     private mutating func edited(_ scene: Scene) -> Label {
         let (now, base) = (scene.now, scene.base)
         let edited = now.objects.keys.filter { label in

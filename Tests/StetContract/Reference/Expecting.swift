@@ -1,14 +1,14 @@
-/// How a save ends, as far as the reference knows.
+/// The outcomes of a save that the reference allows.
 enum Expected {
     case committed(World, uncertain: Set<OwnedList>)
     /// No net change; the context may have followed the store.
     case nothing
     case refused(Set<Breach>)
     case conflict
-    /// One of two, which depends on why the writer refuses the first attempt.
+    /// One of two outcomes, depending on why the writer refuses the first attempt.
     indirect case either(Expected, Expected)
 
-    /// The states that a commit may lead to, with the lists whose order is not known.
+    /// The states that a commit may lead to, with the lists whose order is unknown.
     var commits: [(world: World, uncertain: Set<OwnedList>)] {
         switch self {
         case .committed(let world, let uncertain): [(world, uncertain)]
@@ -17,7 +17,7 @@ enum Expected {
         }
     }
 
-    /// Of two the one that agrees with an ending.
+    /// Returns the alternative that agrees with an outcome.
     func agreeing(with ended: Ended) -> Expected {
         guard case .either(let one, let other) = self else { return self }
         switch (one, ended) {
@@ -30,7 +30,7 @@ enum Expected {
 }
 
 extension Scene {
-    /// How a save must end that nothing but the contract makes fail.
+    /// Returns the expected outcome of a save that nothing but the contract makes fail.
     func expectedSave(_ run: RunReference, moved: Set<Label>) -> Expected {
         var scene = self
         scene.now.normalize(since: base)
@@ -74,7 +74,8 @@ extension Scene {
         return .committed(last, uncertain: uncertain)
     }
 
-    /// Without the edits that delete rules bring to nothing: they are not in the change set.
+    /// Returns the scene without the edits that delete rules cancel: they are not in the change
+    /// set.
     private func withoutVainEdits(_ next: World, _ theirs: World) -> Scene {
         var scene = self
         for (label, object) in base.objects where next.objects[label] == object {
@@ -100,7 +101,8 @@ extension Scene {
         return scene
     }
 
-    /// False for what a save that is behind leaves to the writer: others may have mended it.
+    /// Returns false for a breach that a save behind the store leaves to the writer to decide:
+    /// others may have resolved it.
     private func isCertain(_ breach: Breach, _ next: World, _ touched: Set<Label>) -> Bool {
         if breach.code == 1590 { return false }
         guard breach.code == 1551, let object = next.objects[breach.object] else { return true }

@@ -1,9 +1,9 @@
 import Foundation
 import Stet
 
-/// The state that the change sets of the journal come to, one after the other.
+/// The state that results from applying the change sets of the journal in order.
 ///
-/// Each change must begin with what the ones before it have left.
+/// Each change must begin with the state that the previous ones have left.
 struct JournalFold {
     private var values: [ObjectID: [String: Value]] = [:]
     private var entities: [ObjectID: String] = [:]
@@ -52,7 +52,7 @@ struct JournalFold {
         }
     }
 
-    /// The state in the words of the reference.
+    /// Returns the state in the terms of the reference.
     func world(_ registry: Registry) -> World {
         var world = World()
         var places: [OwnedList: [(ListPosition, ObjectID)]] = [:]

@@ -1,18 +1,18 @@
-/// What becomes of pending changes that meet those of others.
+/// The result of merging pending changes with the changes of others.
 enum Merged {
     case world(World, uncertain: Set<OwnedList>)
     case conflict
 }
 
 extension Policy {
-    /// True where pending changes are merged with those of others at all.
+    /// True if pending changes are merged with the changes of others at all.
     var merges: Bool { self != .fail }
-    /// What the stored state wins where both have changed or deleted an object.
+    /// True if the stored state wins when both sides have changed or deleted an object.
     var favorsStore: Bool { self == .storeWins || self == .sum }
-    /// A reference to what others have deleted becomes nil.
+    /// True if a reference to an object that others have deleted becomes nil.
     var letsGo: Bool { [.storeWins, .sum, .theirs].contains(self) }
 
-    /// The value of a number that both sides have changed.
+    /// Returns the value of a number that both sides have changed.
     func number(base: Int, mine: Int, theirs: Int) -> Int {
         switch self {
         case .sum: theirs + mine - base
@@ -23,8 +23,8 @@ extension Policy {
 }
 
 extension Scene {
-    /// The labels that have been edited or deleted here; `moved` are those of which only a position
-    /// differs.
+    /// Returns the labels of objects that have been edited or deleted in this scene; `moved` are
+    /// the objects of which only a position differs.
     func edited(_ moved: Set<Label>) -> Set<Label> {
         let labels = now.objects.keys.filter {
             now.dead.contains($0) || now.objects[$0] != base.objects[$0]
@@ -32,7 +32,7 @@ extension Scene {
         return Set(labels).union(moved)
     }
 
-    /// The pending changes on another state of the store.
+    /// Returns the pending changes applied to another state of the store.
     func merged(onto theirs: World, touched: Set<Label>, moved: Set<Label>) -> Merged {
         var merged = theirs
         var isPossible = true
@@ -101,7 +101,8 @@ extension Scene {
         }
     }
 
-    /// Lists that one side has ordered are in that order; of those that both have, nobody knows.
+    /// Gives lists that one side has reordered the order of that side, and returns the lists that
+    /// both sides have reordered: their order is unknown.
     private func mergeOrder(into merged: inout World, _ theirs: World) -> Set<OwnedList> {
         var uncertain: Set<OwnedList> = []
         for list in Set(merged.order.keys).union(now.order.keys) {
@@ -121,7 +122,7 @@ extension Scene {
 }
 
 extension World {
-    /// Takes over an object with its values.
+    /// Adds an object with its values.
     mutating func take(_ values: Object, _ label: Label, isDead: Bool) {
         let references = objects[label]?.references ?? [:]
         objects[label] = values
@@ -132,7 +133,7 @@ extension World {
         if isDead { dead.insert(label) } else { dead.remove(label) }
     }
 
-    /// The references and links of what is there to what is not.
+    /// True if an existing object refers to, or is linked with, one that does not exist.
     var hasDangling: Bool {
         objects.contains { label, object in
             isAlive(label) && object.references.values.contains { objects[$0] == nil }
@@ -145,7 +146,7 @@ extension World {
             }
     }
 
-    /// Takes references and links to what is not there away.
+    /// Removes references and links to objects that do not exist.
     mutating func letGo() {
         for (label, object) in objects {
             for (relation, target) in object.references where objects[target] == nil {

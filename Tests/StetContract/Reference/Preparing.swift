@@ -12,8 +12,8 @@ struct Breach: Hashable, Comparable, CustomStringConvertible {
 }
 
 extension World {
-    /// What a save makes of the pending changes, and the rules that forbid it; each rule is written
-    /// as its sentence says it.
+    /// Returns the state that a save makes of the pending changes, and the rules that it breaks;
+    /// the code of each rule follows the sentence of the contract.
     func prepared(since base: World) -> (world: World, breaches: Set<Breach>) {
         var next = self
         next.normalize(since: base)
@@ -31,7 +31,7 @@ extension World {
         }
     }
 
-    /// Carries delete rules out, and removes orphans, until nothing changes.
+    /// Applies delete rules and removes orphans until nothing changes.
     private mutating func settle(since base: World) {
         while true {
             let count = dead.count

@@ -1,6 +1,6 @@
 import Stet
 
-/// Names an object, in the reference and in the library, for as long as a run lasts.
+/// The number of an object, in the reference and in the library, for the duration of a run.
 typealias Label = Int
 
 enum Kind: String, CaseIterable {
@@ -19,7 +19,7 @@ enum Kind: String, CaseIterable {
     }
 }
 
-/// What becomes of the other end when an object is deleted.
+/// The effect of the deletion of an object on the other end of a relationship.
 enum Rule { case nullify, cascade, deny, none }
 
 /// A relationship: references from many sources to one target each, or links.
@@ -35,7 +35,7 @@ enum Relation: String, CaseIterable {
 
     var isLink: Bool { Self.links.contains(self) }
 
-    /// The property that refers, or lists the targets.
+    /// The name of the property that refers to the target, or lists the targets.
     var property: String { self == .leafBox ? "box" : rawValue }
 
     var source: Kind {
@@ -64,7 +64,7 @@ enum Relation: String, CaseIterable {
         }
     }
 
-    /// The rule of the list of sources that a target has.
+    /// The rule of a target's list of sources.
     var targetRule: Rule {
         switch self {
         case .box, .leafBox: .cascade
@@ -93,7 +93,7 @@ enum Relation: String, CaseIterable {
     var removesOrphans: Bool { [.leafBox, .stack].contains(self) }
     var mostMembers: Int? { self == .guarded ? 2 : nil }
 
-    /// Every reference or link property of a kind, by its name.
+    /// Returns the reference or link property of a kind with a name.
     static func named(_ property: String, of kind: Kind) -> Relation? {
         allCases.first { $0.source == kind && $0.property == property }
     }
@@ -102,7 +102,7 @@ enum Relation: String, CaseIterable {
 /// One end of a relationship that lists members.
 struct List: Hashable {
     let relation: Relation
-    /// True where the owners are the sources of links.
+    /// True if the owners are the sources of links.
     let isAtSource: Bool
 
     static let all: [List] = Relation.allCases.flatMap { relation -> [List] in

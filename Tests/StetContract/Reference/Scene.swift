@@ -1,20 +1,20 @@
-/// What a context must show: a revision of the store, and its pending changes.
+/// The state that a context must show: a revision of the store, and its pending changes.
 struct Scene {
-    /// The state at the revision that it shows.
+    /// The state at the revision that the context shows.
     var base = World()
     var revision = 0
-    /// With the pending changes.
+    /// The state with the pending changes.
     var now = World()
     var policy = Policy.fail
-    /// The lists whose order the contract does not say: it is taken from what is shown.
+    /// The lists whose order the contract leaves open: it is taken from the context.
     var uncertain: Set<OwnedList> = []
-    /// What was pending when snapshots were taken.
+    /// The pending state at the time of each snapshot.
     var snapshots: [Int: World] = [:]
 
-    /// True when nothing that can be seen differs from the last saved state; positions may.
+    /// True if nothing visible differs from the last saved state; positions may differ.
     var isUnchanged: Bool { now.visible == base.visible && now.dead.isEmpty }
 
-    /// Everything as it was saved last.
+    /// Restores the last saved state.
     mutating func rollBack() {
         now = base
         snapshots = [:]
@@ -52,7 +52,7 @@ struct Scene {
         }
     }
 
-    /// The order of lists that have an object is not known any more.
+    /// Marks the order of all lists that contain an object as unknown.
     mutating func distrust(listsWith label: Label) {
         for (list, members) in now.order where members.contains(label) || list.owner == label {
             uncertain.insert(list)
@@ -83,15 +83,15 @@ struct Scene {
     }
 }
 
-/// What a store must have, revision by revision.
+/// The contents that a store must have, revision by revision.
 struct RunReference {
     /// The state after each commit.
     var states: [World] = [World()]
     /// The objects whose values each commit changed.
     var touched: [Set<Label>] = [[]]
-    /// What can be undone, by the author's context.
+    /// The undo stacks by the author's context.
     var stacks: [Int: UndoModel] = [:]
-    /// The group that a context's commits belong to.
+    /// The group to which the commits of a context belong.
     var groups: [Int: Int] = [:]
     private var groupCount = 0
     /// The values that the journal has lost, and the commits that have lost them.
@@ -99,7 +99,7 @@ struct RunReference {
     var erased: Set<Int> = []
     /// The last commit that was trimmed.
     var floor = 0
-    /// The labels that were ever given.
+    /// All labels that were ever given.
     var known: Set<Label> = []
 
     var head: Int { states.count - 1 }
@@ -109,7 +109,7 @@ struct RunReference {
         groups[index] = begins ? groupCount : nil
     }
 
-    /// The objects that commits after a revision have changed.
+    /// Returns the objects that commits after a revision have changed.
     func touched(since revision: Int) -> Set<Label> {
         touched[(revision + 1)...].reduce(into: []) { $0.formUnion($1) }
     }

@@ -2,9 +2,9 @@ import Foundation
 import Stet
 
 extension Stage {
-    /// What the context shows, read from both ends of each relationship.
+    /// Returns the state that the context shows, read from both ends of each relationship.
     ///
-    /// - Throws: `Difference` where it contradicts itself.
+    /// - Throws: `Difference` if the context contradicts itself.
     func shown() throws -> World {
         var world = World()
         var objects: [Label: any Thing] = [:]
@@ -80,7 +80,7 @@ extension Stage {
         }
     }
 
-    /// Lists at targets must say the same as what refers to them.
+    /// Checks that lists at targets agree with the references to the targets.
     private func compareEnds(_ world: inout World) throws {
         defer { others = [:] }
         for (list, owners) in others {
@@ -104,7 +104,8 @@ extension Stage {
 }
 
 extension World {
-    /// The first things that differ from what is expected; nil when nothing does.
+    /// Returns a description of the first differences from the expected state; nil if there are
+    /// none.
     func difference(from expected: World, ignoring lists: Set<OwnedList> = []) -> String? {
         var lines: [String] = []
         for label in Set(objects.keys).union(expected.objects.keys).sorted() {

@@ -1,19 +1,19 @@
-/// How conflicts of an undo are met.
+/// The response to conflicts of an undo.
 enum Answer: String, Sendable, CaseIterable { case fail, skip, overwrite }
 
-/// Which commit is taken back.
+/// The commit that is undone, redone or reverted.
 enum TakingBack: Sendable {
     case undo, redo
-    /// The commit so many before the last one.
+    /// Reverts the commit at this distance before the last one.
     case revert(Int)
 }
 
-/// What a commit can be undone and redone by, for one author.
+/// The undo and redo stacks of one author.
 struct UndoModel: Equatable {
     struct Entry: Equatable {
         let revision: Int
         var group: Int?
-        /// True when the one below was there, and of the same group: both are one step.
+        /// True if the entry below existed and is of the same group: both are one step.
         var continues = false
     }
 
@@ -27,7 +27,7 @@ struct UndoModel: Equatable {
         redo = []
     }
 
-    /// The steps of a stack from the top down, each with its last commit first.
+    /// Returns the steps of a stack from the top down, each with its last commit first.
     static func steps(of stack: [Entry]) -> [[Int]] {
         var steps: [[Int]] = []
         var continues = false
@@ -43,11 +43,11 @@ struct UndoModel: Equatable {
     }
 }
 
-/// What taking a commit back comes to by the three-way rule.
+/// The result of reversing a commit by the three-way rule.
 struct Inverse {
-    /// The state with every cell taken back that is as the commit left it.
+    /// The state in which every cell that is as the commit left it is reversed.
     var world: World
-    /// True when every cell was so, or had the value of before already.
+    /// True if every cell was as the commit left it, or already had its former value.
     var isClean = true
 
     init(of subjects: [Int], in states: [World]) {
@@ -93,7 +93,7 @@ struct Inverse {
         }
     }
 
-    /// True when others have let something that stays refer to what goes.
+    /// Returns whether others have made a remaining object refer to one that the undo removes.
     private func hasReferrers(_ after: World, _ now: World) -> Bool {
         let gone = now.objects.keys.filter { world.objects[$0] == nil }
         return now.objects.contains { label, object in
@@ -140,7 +140,7 @@ struct Inverse {
 }
 
 extension World.Object {
-    /// True when they differ in nothing but their stamps.
+    /// Returns whether two objects are equal apart from their stamps.
     func isSame(as other: World.Object) -> Bool {
         var (one, two) = (self, other)
         one.stamp = nil
@@ -150,7 +150,7 @@ extension World.Object {
 }
 
 extension World {
-    /// The cells by which another state differs from this one; existence is a cell, too.
+    /// Returns the cells in which another state differs from this one; existence is a cell as well.
     func cells(changedIn other: World) -> Set<String> {
         var cells: Set<String> = []
         for label in Set(objects.keys).union(other.objects.keys) {

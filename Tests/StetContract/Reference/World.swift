@@ -10,25 +10,26 @@ struct OwnedList: Hashable {
     let owner: Label
 }
 
-/// A state of a store, or what a context shows: plain values, in which objects are numbers.
+/// A state of a store, or of a context with its pending changes: plain values, in which objects are
+/// numbers.
 ///
-/// It knows nothing of the code under test.
+/// It does not use any code under test.
 struct World: Equatable {
     struct Object: Equatable {
         let kind: Kind
         var name = ""
         var key: String?
         var number = 0
-        /// The time of the last save that changed its values.
+        /// The time of the last save that changed the object's values.
         var stamp: Int?
         var references: [Relation: Label] = [:]
     }
 
     var objects: [Label: Object] = [:]
     var links: [Relation: Set<Pair>] = [:]
-    /// The members of lists with an order, those that are deleted and not saved among them.
+    /// The members of ordered lists, including members that are deleted but not saved.
     var order: [OwnedList: [Label]] = [:]
-    /// The objects that are deleted and not saved.
+    /// The objects that are deleted but not saved.
     var dead: Set<Label> = []
 
     // MARK: Looking
@@ -41,7 +42,7 @@ struct World: Equatable {
         objects.filter { $1.kind == kind && !dead.contains($0) }.keys.sorted()
     }
 
-    /// The members of a list, in their order where it has one.
+    /// Returns the members of a list, in their order if it has one.
     func members(_ list: List, of owner: Label) -> [Label] {
         if list.isOrdered {
             return (order[OwnedList(list: list, owner: owner)] ?? []).filter(isAlive)
@@ -62,7 +63,7 @@ struct World: Equatable {
 
     // MARK: Editing
 
-    /// The list whose order a relationship has.
+    /// Returns the list whose order a relationship has.
     private func ordered(_ relation: Relation, _ source: Label, _ target: Label) -> OwnedList? {
         guard relation.isOrdered else { return nil }
         return OwnedList(
@@ -109,7 +110,7 @@ struct World: Equatable {
         }
     }
 
-    /// Makes an object the member at an index.
+    /// Makes an object a member at an index.
     mutating func place(_ list: List, of owner: Label, _ member: Label, at index: Int) {
         setMember(list, of: owner, member, true)
         var present = order[OwnedList(list: list, owner: owner)] ?? []
@@ -131,7 +132,7 @@ struct World: Equatable {
         order[key] = wanted + (order[key] ?? []).filter { !wanted.contains($0) }
     }
 
-    /// Takes an object away as if it had never been.
+    /// Removes an object as if it had never existed.
     mutating func forget(_ label: Label) {
         objects[label] = nil
         dead.remove(label)
@@ -152,12 +153,12 @@ struct World: Equatable {
         }
     }
 
-    /// What is deleted and not saved goes.
+    /// Removes the objects that are deleted but not saved.
     mutating func bury() {
         for label in dead { forget(label) }
     }
 
-    /// Everything that can be seen, in one form: no deleted objects, no empty lists.
+    /// The visible state in one form: without deleted objects and empty lists.
     var visible: World {
         var world = self
         world.dead = []

@@ -29,7 +29,7 @@ struct ListAccess {
     let assign: (any Thing, [any Thing]) -> Void
     private(set) var insert: (any Thing, any Thing, Int) -> Void = { _, _, _ in }
     private(set) var move: (any Thing, Int, Int) -> Void = { _, _, _ in }
-    /// The subscript and `firstIndex(of:)` say the same as the iterator.
+    /// Returns whether the subscript and `firstIndex(of:)` agree with the iterator.
     private(set) var isConsistent: (any Thing, [any Thing]) -> Bool = { _, _ in true }
 
     init<M: Thing, List: ToManyProperty>(_ path: ReferenceWritableKeyPath<M, List>)

@@ -1,7 +1,7 @@
 import Foundation
 import Stet
 
-/// What every model of the checker has, beside its relationships.
+/// The properties that every model of the checker has, besides its relationships.
 protocol Thing: Model, Deletable {
     var name: String { get set }
     var key: String? { get set }
@@ -10,7 +10,7 @@ protocol Thing: Model, Deletable {
     init(name: String)
 }
 
-/// The owner of every kind of list.
+/// The owner of lists of every kind.
 @Model final class Box: Thing {
     @Attribute(.trimmed, .length(0...12)) var name: String
     @Attribute(.unique) var key: String?

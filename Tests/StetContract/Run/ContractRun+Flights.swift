@@ -3,7 +3,7 @@ import Stet
 import StetLMDB
 import StetStore
 
-/// Keeps LMDB's writer lock until it is released.
+/// Holds LMDB's writer lock until it is released.
 private final class WriterHold: Sendable {
     private let isReleased = Monitor(false)
     private struct NothingToWrite: Error {}
@@ -27,16 +27,16 @@ private final class WriterHold: Sendable {
     }
 }
 
-/// An asynchronous save, and how it has ended.
+/// An asynchronous save, and its outcome.
 @MainActor private final class Flight {
     private(set) var ended: Ended?
-    /// True when edits that were made meanwhile went with it.
+    /// True if edits made during the save were discarded with it.
     private(set) var hasLostLater = false
-    /// True when the save has gone as far as it does without waiting.
+    /// True once the save has gone as far as it can without waiting.
     private var hasStarted = false
     private var task: Task<Void, Never>?
 
-    /// Returns when the save waits for something.
+    /// Creates a flight, and returns when the save waits for something.
     init(_ run: ContractRun, _ context: ManagedContext, _ keepsPending: Bool) async {
         task = Task {
             hasStarted = true
@@ -61,7 +61,7 @@ private final class WriterHold: Sendable {
 }
 
 extension ContractRun {
-    /// Saves asynchronously, with edits while the save is on its way.
+    /// Saves asynchronously, with edits during the save.
     func fly(
         _ index: Int, _ later: [Step], _ end: FlightEnd, _ keepsPending: Bool
     ) async throws {
@@ -109,7 +109,7 @@ extension ContractRun {
         if end == .refresh { try refresh(index) }
     }
 
-    /// What is known of a save when it lands.
+    /// The facts about a save that are needed when it ends.
     struct Landing {
         let before: Scene
         let sent: World
@@ -143,7 +143,7 @@ extension ContractRun {
         return await flight.value()
     }
 
-    /// A save that was never sent off.
+    /// Settles a save that was never sent to the writer.
     private func settleAtOnce(
         _ index: Int, _ expected: Expected, _ ended: Ended, _ keepsPending: Bool, _ before: Scene,
         _ positions: Set<Label>
@@ -191,7 +191,7 @@ extension ContractRun {
         try adoptRevision(index)
     }
 
-    /// The save that has waited for the first one.
+    /// Settles the save that has waited for the first one.
     private func settle(
         _ second: Flight, _ index: Int, _ end: FlightEnd, _ first: Ended, _ hasLater: Bool,
         _ positions: Set<Label>, left: Set<Label>
@@ -232,7 +232,7 @@ extension FlightEnd {
 }
 
 extension Step {
-    /// True for what does not need the outcome of the save that is on its way.
+    /// True if the step does not need the outcome of the save in progress.
     var isMadeInFlight: Bool {
         switch self {
         case .edit, .save, .flight, .validate, .refresh, .renew, .policy, .takeBack, .trim,
@@ -244,7 +244,7 @@ extension Step {
 }
 
 extension Scene {
-    /// What is shown when a save was sent off: its objects count as saved.
+    /// Returns the scene after a save has been sent: its objects count as saved.
     func sent(_ moved: Set<Label>, _ time: Int) -> Scene {
         var scene = self
         var (next, _) = now.prepared(since: base)
@@ -264,7 +264,7 @@ extension Scene {
         now = base
     }
 
-    /// Puts edits on top that were made on another state.
+    /// Applies edits that were made on another state.
     mutating func putOnTop(_ later: Scene, of sent: World) {
         var mine = later
         mine.base = sent

@@ -5,8 +5,8 @@ import StetStore
 extension ContractRun {
     private struct NothingToWrite: Error {}
 
-    /// The entries of the journal, projected one after the other, come to the tables of the store,
-    /// byte by byte.
+    /// Checks that projecting the entries of the journal one after the other produces the tables of
+    /// the store, byte for byte.
     func compareProjection() throws {
         let (file, projection) = (store.file, store.file.projection)
         let entries = try store.journal()

@@ -1,7 +1,7 @@
 import Stet
 import StetStore
 
-/// A value that a commit names: one it has set, or one it has taken away.
+/// A value in a commit: one that it has set, or one that it has replaced.
 struct ValueImage: Hashable {
     let label: Label
     let attribute: Attribute
@@ -10,7 +10,7 @@ struct ValueImage: Hashable {
 }
 
 extension World.Object {
-    /// The value of an attribute as text; nil when there is none.
+    /// Returns the value of an attribute as text; nil if there is none.
     func value(_ attribute: Attribute) -> String? {
         switch attribute {
         case .name: name
@@ -21,7 +21,7 @@ extension World.Object {
 }
 
 extension RunReference {
-    /// The values of an attribute that the journal names, with the commit that names each.
+    /// Returns the values of an attribute in the journal, each with its commit.
     private func images(_ label: Label, _ attribute: Attribute) -> [(ValueImage, value: String)] {
         (floor + 1..<states.count).flatMap { revision -> [(ValueImage, value: String)] in
             let before = states[revision - 1].objects[label]
@@ -38,7 +38,7 @@ extension RunReference {
         }
     }
 
-    /// What a redaction takes away, and whether a present value is among it.
+    /// Returns the values that a redaction removes, and whether a present value is among them.
     func redaction(
         _ label: Label, _ attribute: Attribute
     ) -> (lost: [ValueImage], isInUse: Bool) {
@@ -50,8 +50,8 @@ extension RunReference {
 }
 
 extension ContractRun {
-    /// Takes the values of an attribute out of the journal, where all contexts show what is saved
-    /// last: what was before cannot be shown any more.
+    /// Redacts the former values of an attribute, if all contexts show the last saved state:
+    /// earlier states can no longer be shown.
     func redact(_ label: Label, _ attribute: Attribute) throws {
         guard scenes.allSatisfy({ $0.revision == reference.head }),
             let id = registry.ids[label], let kind = registry.kinds[label],
@@ -95,7 +95,7 @@ extension ContractRun {
         }
     }
 
-    /// The journal names none of the values any more, and says so.
+    /// Checks that the journal contains none of the values any more, and marks them as redacted.
     private func compareRedacted(
         _ id: ObjectID, _ attribute: Attribute, _ lost: [ValueImage]
     ) throws {

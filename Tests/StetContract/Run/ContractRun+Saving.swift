@@ -3,7 +3,7 @@ import Stet
 import StetLMDB
 import StetStore
 
-/// How a save of the library has ended.
+/// The outcome of a save of the library.
 enum Ended {
     case committed(Commit)
     case nothing
@@ -38,7 +38,7 @@ extension ContractRun {
         }
     }
 
-    /// Saves, and takes over what comes of it.
+    /// Saves, and adopts the outcome.
     func save(_ index: Int, _ keepsPending: Bool, _ failure: Failure?) throws {
         time += 1
         let positions = moved(index)
@@ -56,7 +56,7 @@ extension ContractRun {
         try adoptRevision(index)
     }
 
-    /// Compares an ending with the expected one; true when it succeeded.
+    /// Compares an outcome with the expected one, and returns whether the save succeeded.
     func settle(
         _ index: Int, _ expected: Expected, _ ended: Ended, _ failure: Failure?
     ) throws -> Bool {
@@ -89,8 +89,8 @@ extension ContractRun {
         error is Thrown || error is StoreError
     }
 
-    /// After a refusal everything is pending as before; the context may have followed the store
-    /// where nothing has to be merged for that.
+    /// Checks that after a refusal everything is pending as before; the context may have followed
+    /// the store if this needs no merge.
     func keep(_ index: Int, _ before: Scene, _ moved: Set<Label>) throws {
         scenes[index].now = before.now
         let shown = Int(stages[index].context.revision.number)
@@ -107,7 +107,7 @@ extension ContractRun {
         scenes[index].revision = shown
     }
 
-    /// Runs a save that fails for a reason of its own.
+    /// Runs a save that fails for an external reason.
     func failing<Result>(
         _ failure: Failure?, _ context: ManagedContext, _ body: () throws -> Result
     ) rethrows -> Result {
@@ -116,7 +116,7 @@ extension ContractRun {
         return try failing(failure, body)
     }
 
-    /// Runs a commit for which a call of LMDB fails.
+    /// Runs a commit during which a call of LMDB fails.
     func failing<Result>(
         _ failure: Failure?, _ body: () throws -> Result
     ) rethrows -> Result {

@@ -2,7 +2,7 @@ import Stet
 import StetStore
 
 extension ContractRun {
-    /// Takes a commit or a group back, and compares what was written with the three-way rule.
+    /// Reverses a commit or a group, and compares the written commit with the three-way rule.
     func takeBack(
         _ what: TakingBack, _ answer: Answer, _ failure: Failure?, author index: Int
     ) throws {
@@ -55,7 +55,7 @@ extension ContractRun {
         try compareStack(index)
     }
 
-    /// The commits that are taken back, the last one first.
+    /// Returns the commits that are reversed, the last one first.
     private func subjects(of what: TakingBack, author index: Int) -> [Int] {
         let model = reference.stacks[index, default: UndoModel()]
         switch what {
@@ -65,7 +65,8 @@ extension ContractRun {
         }
     }
 
-    /// A step that has lost values is taken off its stack, and nothing is written.
+    /// Checks that a step that has lost values is removed from its stack, and that nothing is
+    /// written.
     private func adoptErased(_ what: TakingBack, _ index: Int) throws {
         if case .revert = what { return count("revert of what was redacted") }
         let before = reference.head
@@ -166,7 +167,8 @@ extension ContractRun {
         reference.stacks[index] = stack
     }
 
-    /// A step that nothing is left of is taken off the stack by a commit without changes.
+    /// Checks that a step without remaining effects is removed from the stack by a commit without
+    /// changes.
     private func adoptDiscard() throws {
         let written = try store.journal(from: Revision(UInt64(reference.head) + 1))
         for commit in written {
@@ -192,7 +194,7 @@ extension ContractRun {
         else { throw Difference("the stack is \(stack), not \(model)") }
     }
 
-    /// Removes the commits that no context is based on any more.
+    /// Trims the commits on which no context is based any more.
     func trim() throws {
         let floor = scenes.map(\.revision).min() ?? 0
         guard floor > reference.floor else { return }

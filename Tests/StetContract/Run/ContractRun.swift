@@ -5,7 +5,7 @@ import StetLMDB
 import StetStore
 import StetTestSupport
 
-/// One run of the checker: a store of the library and the reference of it, side by side.
+/// One run of the checker: a store of the library and its reference, side by side.
 @MainActor final class ContractRun {
     private let directory = TemporaryDirectory()
     private let clock: Monitor<Double>
@@ -15,9 +15,9 @@ import StetTestSupport
     var scenes: [Scene]
     let stages: [Stage]
     private var fold = JournalFold()
-    /// True while an asynchronous save is on its way.
+    /// True while an asynchronous save is in progress.
     var isFlying = false
-    /// How often each ending of a save was met.
+    /// The number of times that each outcome of a save occurred.
     private(set) var counts: [String: Int] = [:]
 
     init(contexts: Int) throws {
@@ -48,7 +48,7 @@ import StetTestSupport
 
     // MARK: Steps
 
-    /// Carries out a step, and compares everything that can be seen.
+    /// Carries out a step, and compares everything that is visible.
     func perform(_ move: Move) async throws {
         guard move.step.applies(to: scenes[move.context], reference) else { return }
         if case .flight(let later, let end, let keepsPending) = move.step {
@@ -111,7 +111,7 @@ import StetTestSupport
         }
     }
 
-    /// What a context is based on now is one of the states of the store.
+    /// Checks that the revision of a context is a state of the store, and adopts it.
     func adoptRevision(_ index: Int) throws {
         let revision = Int(stages[index].context.revision.number)
         guard reference.states.indices.contains(revision) else {
@@ -126,7 +126,7 @@ import StetTestSupport
 
     // MARK: Comparing
 
-    /// Compares what a context shows with its scene.
+    /// Compares the state that a context shows with its scene.
     func compare(_ index: Int) throws {
         let shown = try stages[index].shown()
         let scene = scenes[index]
@@ -158,7 +158,7 @@ import StetTestSupport
         scenes[index].uncertain = []
     }
 
-    /// The objects that the context says it would update for their positions alone.
+    /// Returns the objects that the context would update only because of their positions.
     func moved(_ index: Int) -> Set<Label> {
         let scene = scenes[index]
         let changes = stages[index].context.changes.changes
@@ -170,8 +170,8 @@ import StetTestSupport
 
     // MARK: What was written
 
-    /// Takes a commit into the fold of the journal; the labels of the objects whose values it
-    /// changed.
+    /// Adds a commit to the fold of the journal, and returns the labels of the objects whose values
+    /// it changed.
     private func record(_ commit: Commit) throws -> Set<Label> {
         guard commit.revision.number == reference.head + 1 else {
             throw Difference("the commit is \(commit.revision) after \(reference.head)")
@@ -183,7 +183,7 @@ import StetTestSupport
                 .map { registry.label(of: $0.id) })
     }
 
-    /// Takes over a commit as the journal tells it.
+    /// Adopts a commit as the journal describes it.
     func adoptFolded(_ commit: Commit) throws {
         let touched = try record(commit)
         let world = fold.world(registry)
@@ -201,7 +201,7 @@ import StetTestSupport
         }
     }
 
-    /// Takes a commit into the reference, and compares what was written with what may have been.
+    /// Adds a commit to the reference, and compares it with the possible outcomes.
     func adopt(
         _ commit: Commit, _ possible: [(world: World, uncertain: Set<OwnedList>)], by index: Int
     ) throws {
@@ -235,7 +235,7 @@ import StetTestSupport
         scenes[index].now = world.visible
     }
 
-    /// What is left to compare at the end.
+    /// Makes the comparisons at the end of a run.
     func finish() throws {
         let report = try store.verify()
         if !report.isClean { throw Difference("verify: \(report)") }
@@ -244,8 +244,8 @@ import StetTestSupport
 }
 
 extension World {
-    /// Takes references away that go to what is not in another world: others have deleted it, and
-    /// whether it can still be read is not said.
+    /// Removes references to objects that do not exist in another world: others have deleted them,
+    /// and the contract does not say whether they can still be read.
     mutating func letGoOfUnknown(_ world: World) {
         for (label, object) in objects {
             for (relation, target) in object.references where world.objects[target] == nil {

@@ -1,7 +1,7 @@
 import Foundation
 import Stet
 
-/// Which object of the library has which label.
+/// The mapping between objects of the library and labels.
 final class Registry {
     private(set) var ids: [Label: ObjectID] = [:]
     private(set) var labels: [ObjectID: Label] = [:]
@@ -24,16 +24,16 @@ struct Difference: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Thrown where an edit is to fail.
+/// The error that makes an edit fail.
 struct Thrown: Error {}
 
-/// A context of the library, and the objects that are held of it.
+/// A context of the library, and the objects of it that are kept alive.
 @MainActor final class Stage {
     private(set) var context: ManagedContext
     let registry: Registry
     private var held: [Label: any Thing] = [:]
     var snapshots: [Int: ManagedContext.Snapshot] = [:]
-    /// What the lists at targets have, while all is read.
+    /// The members of the lists at targets, collected while everything is read.
     var others: [List: [Label: Set<Label>]] = [:]
 
     init(_ store: Store, _ registry: Registry, author: String) {
@@ -41,17 +41,17 @@ struct Thrown: Error {}
         self.registry = registry
     }
 
-    /// Begins with another context.
+    /// Replaces the context with a new one.
     func renew() {
         context = context.store.context(author: context.author)
         held = [:]
         snapshots = [:]
     }
 
-    /// Lets go of all objects but those that no read gives.
+    /// Releases all objects except those that no read returns.
     func letGo() { held = held.filter { $0.value.isDeleted } }
 
-    /// An object of the context; nil when there is none.
+    /// Returns an object of the context; nil if there is none.
     func find(_ label: Label) throws -> (any Thing)? {
         guard let id = registry.ids[label], let kind = registry.kinds[label] else { return nil }
         func read<M: Thing>(_ type: M.Type) throws -> (any Thing)? {
@@ -113,7 +113,7 @@ struct Thrown: Error {}
         held[label] = object
     }
 
-    /// An object that is deleted and not saved, which no read gives.
+    /// Returns an object that is deleted but not saved, which no read returns.
     private func deleted(_ label: Label) throws -> (any Thing)? {
         if let object = held[label], object.context === context { return object }
         return nil
