@@ -1,8 +1,8 @@
 import Foundation
 import StetContract
 
-/// `stet-contract MODE STEPS SEED [DIFFERENCES]`: compares the library with its reference in so
-/// many steps, or until it has found so many differences, else 20.
+/// Runs `stet-contract MODE STEPS SEED [DIFFERENCES]`, which compares the library with its
+/// reference for a number of steps, or until it has found a number of differences, 20 by default.
 @main struct StetContractTool {
     @MainActor static func main() async throws {
         let arguments = CommandLine.arguments
