@@ -2,8 +2,8 @@ import Stet
 import StetStore
 import StetTestSupport
 
-/// A context with random edits, saves, rollbacks and merges, and queries of it that are observed:
-/// their updates lead to what the queries give anew, and none is missing.
+/// A context with random edits, saves, rollbacks and merges, and observed queries of it, whose
+/// updates must lead to the results of the queries run afresh, without a missing update.
 package struct ContextQueryTrial {
     private static let queryCount = 6
     private static let roundCount = 24
@@ -16,7 +16,7 @@ package struct ContextQueryTrial {
     private var watches: [ContextWatch] = []
     private var random: SeededGenerator
 
-    /// A trial of its own for each pair of a seed and a stream.
+    /// Creates a separate trial for each pair of a seed and a stream.
     package init(seed: UInt64, stream: Int) throws {
         var random = SeededGenerator(seed: seed, stream: stream)
         store = try Store.open(
@@ -28,7 +28,7 @@ package struct ContextQueryTrial {
         self.random = random
     }
 
-    /// Compares; returns the first difference in words, or nil when there is none.
+    /// Runs the trial, and returns a description of the first difference, or nil if there is none.
     package mutating func run(_ counts: inout LiveQueryTrial.Counts) throws -> String? {
         for _ in 0..<Self.queryCount { watches.append(try watch()) }
         for round in 0..<Self.roundCount {
@@ -44,7 +44,7 @@ package struct ContextQueryTrial {
         return nil
     }
 
-    /// Does something that may change a result; returns what, in words.
+    /// Does something that may change a result, and returns its description.
     private mutating func step() throws -> String {
         switch Int.random(in: 0..<14, using: &random) {
         case 0:
@@ -101,7 +101,7 @@ package struct ContextQueryTrial {
     }
 }
 
-/// A query of a context that is observed, and what its observer has seen of it.
+/// An observed query of a context, and the result that its observer has seen.
 private struct ContextWatch {
     let text: String
     private let context: ManagedContext
@@ -116,7 +116,7 @@ private struct ContextWatch {
         iterator = context.observe(fetch).makeAsyncIterator()
     }
 
-    /// Follows what was changed; returns what is otherwise than the query gives anew.
+    /// Follows the changes, and returns a description of a difference from the query run afresh.
     mutating func follow() throws -> String? {
         let fresh = try fetch.objects.map { (id: $0.id, text: values(of: $0)) }
         guard let update = try iterator.poll() else {

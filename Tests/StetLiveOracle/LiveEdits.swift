@@ -3,12 +3,12 @@ import Stet
 import StetStore
 import StetTestSupport
 
-/// Makes commits by chance: edits of two contexts, undo, redo, revert; redactions and trims.
+/// Makes random commits: edits of two contexts, undos, redos, reverts, redactions and trims.
 struct LiveEdits {
     private let store: Store
     private let contexts: [ManagedContext]
     private var random: SeededGenerator
-    /// True since commits have been trimmed.
+    /// True once commits have been trimmed.
     private(set) var hasTrimmed = false
 
     init(_ store: Store, _ random: SeededGenerator) throws {
@@ -71,7 +71,7 @@ struct LiveEdits {
         try context.save()
     }
 
-    /// Edits a context, and saves nothing.
+    /// Edits a context without saving.
     mutating func edit(_ context: ManagedContext) throws {
         let samples = try context.fetch(LiveSample.self).filter { !$0.isDeleted }
         guard let sample = samples.randomElement(using: &random), samples.count > 2 else {

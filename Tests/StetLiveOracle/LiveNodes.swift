@@ -3,9 +3,9 @@ import Stet
 import StetStore
 import StetTestSupport
 
-/// Makes conditions and orders of the query language by chance.
+/// Generates random conditions and orders of the query language.
 struct LiveNodes {
-    /// An object that a node can be about.
+    /// An object to which a node can apply.
     private struct Subject {
         let object: QueryObject
         let entity: String
@@ -13,7 +13,7 @@ struct LiveNodes {
 
     private let schema: Schema
     var random: SeededGenerator
-    /// True once a node was made that reads other objects than the one that is asked about.
+    /// True once a generated node reads objects other than the one being tested.
     var readsOthers = false
 
     init(_ schema: Schema, _ random: SeededGenerator) {
@@ -38,7 +38,7 @@ struct LiveNodes {
     static let dates = [-1, 0, 0.25, 1e9].map { Date(timeIntervalSinceReferenceDate: $0) }
     static let prices = [Decimal(-2), Decimal(0), Decimal(1) / Decimal(10), Decimal(3)]
 
-    /// The type of a property's values, and values to compare them with.
+    /// Returns a random value of the type of a property, to compare it with.
     private mutating func constant(_ name: String) -> Value {
         switch name {
         case "number", "rank", "size": .int(pick(Self.numbers))
@@ -62,7 +62,7 @@ struct LiveNodes {
         return .property(subject.object, slot: slot)
     }
 
-    /// The subject itself, or what it refers to.
+    /// Returns the subject itself, or an object to which it refers.
     private mutating func place(from subject: Subject, ownOnly: Bool) -> Subject {
         guard !ownOnly, chance(3) else { return subject }
         readsOthers = true
@@ -92,7 +92,7 @@ struct LiveNodes {
 
     // MARK: Conditions
 
-    /// A condition of the objects of an entity.
+    /// Returns a condition for the objects of an entity.
     mutating func condition(_ entity: String, ownOnly: Bool) -> QueryNode {
         condition(Subject(object: .root, entity: entity), ownOnly: ownOnly, depth: 0)
     }
@@ -185,14 +185,14 @@ struct LiveNodes {
 
     // MARK: Order
 
-    /// The sort keys of an entity's objects.
+    /// Returns the sort keys for the objects of an entity.
     mutating func order(_ entity: String, ownOnly: Bool) -> [QueryOrder] {
         (0..<pick([0, 1, 1, 2])).map { _ in
             QueryOrder(term(entity, ownOnly: ownOnly), isDescending: chance(2))
         }
     }
 
-    /// A whole number of objects of an entity, which may be nil.
+    /// Returns an integer property of the objects of an entity, which may be nil.
     mutating func number(_ entity: String) -> QueryNode {
         let root = Subject(object: .root, entity: entity)
         let subject = place(from: root, ownOnly: chance(2))
@@ -200,7 +200,7 @@ struct LiveNodes {
             subject.entity == "LiveBox" ? "rank" : pick(["number", "size"]), of: subject)
     }
 
-    /// A value of objects of an entity.
+    /// Returns a value of the objects of an entity.
     mutating func term(_ entity: String, ownOnly: Bool) -> QueryNode {
         let subject = place(from: Subject(object: .root, entity: entity), ownOnly: ownOnly)
         let name = name(in: subject.entity)

@@ -2,26 +2,26 @@ import Stet
 import StetStore
 import StetTestSupport
 
-/// A store with random commits, and live queries that are asked for at random: what their updates
-/// lead to is what the queries give anew.
+/// A store with random commits, and live queries that are polled at random: their updates must lead
+/// to the results of the queries run afresh.
 package struct LiveQueryTrial {
-    /// The pairs of a query and commits that one trial compares, about.
+    /// The approximate number of pairs of a query and commits that one trial compares.
     package static let pairCount = 400
     private static let queryCount = 18
     private static let valueCount = 4
     private static let sectionCount = 3
     private static let roundCount = 20
 
-    /// The pairs that were compared, and how results were found.
+    /// The number of compared pairs, and the ways in which results were found.
     package struct Counts: Sendable {
         package var pairs = 0
         package var updates = 0
         package var steps = 0
         package var reruns = 0
-        /// Those of aggregates.
+        /// The number of steps of aggregates.
         package var valueSteps = 0
         package var valueReruns = 0
-        /// The results of queries of contexts that were compared.
+        /// The number of compared results of queries of contexts.
         package var contextPairs = 0
 
         package init() {}
@@ -39,7 +39,7 @@ package struct LiveQueryTrial {
     private var members: [MemberWatch] = []
     private var random: SeededGenerator
 
-    /// A trial of its own for each pair of a seed and a stream.
+    /// Creates a separate trial for each pair of a seed and a stream.
     package init(seed: UInt64, stream: Int) throws {
         var random = SeededGenerator(seed: seed, stream: stream)
         store = try Store.open(
@@ -49,7 +49,7 @@ package struct LiveQueryTrial {
         self.random = random
     }
 
-    /// Compares; returns the first difference in words, or nil when there is none.
+    /// Runs the trial, and returns a description of the first difference, or nil if there is none.
     package mutating func run(_ counts: inout Counts) throws -> String? {
         for number in 0..<Self.queryCount {
             if number % 6 == 5 {
@@ -156,7 +156,7 @@ package struct LiveQueryTrial {
             spareCount: nodes.pick([0, 1, 3, nil]))
     }
 
-    /// A query, and whether it asks for a part of the result.
+    /// Returns a query, and whether it asks for a part of the result.
     private mutating func fetch<M: Model>(
         _ type: M.Type, _ entity: String, ownOnly: Bool, isSorted: Bool = true,
         mayHavePage: Bool = true

@@ -1,9 +1,9 @@
 import Stet
 import StetStore
 
-/// A live query, and what its observer has seen of it, replayed from differences and updates.
+/// A live query, and the result that its observer has seen, replayed from differences and updates.
 struct LiveWatch<M: Model> {
-    /// The query, for people.
+    /// A description of the query.
     let text: String
     private let fetch: SnapshotFetch<M>
     private let query: LiveQuery<M>
@@ -29,7 +29,7 @@ struct LiveWatch<M: Model> {
 
     var statistics: LiveQueryStatistics { query.statistics }
 
-    /// Follows what was committed; returns what is otherwise than the query gives anew.
+    /// Follows the commits, and returns a description of a difference from the query run afresh.
     mutating func follow(_ head: Revision) throws -> String? {
         let fresh = try fetch.snapshots
         guard let update = try iterator.poll() else {
@@ -91,7 +91,7 @@ struct LiveWatch<M: Model> {
         return missing.isEmpty ? nil : "\(missing) were updated, which is not told"
     }
 
-    /// Returns what the statistics tell that they should not.
+    /// Returns a description of an unexpected value in the statistics.
     func statisticsProblem(hasTrimmed: Bool) -> String? {
         for (reason, count) in statistics.rerunCounts {
             let isExpected =
@@ -106,7 +106,7 @@ struct LiveWatch<M: Model> {
         return nil
     }
 
-    /// NaN is the same as itself here.
+    /// Returns whether two results are equal; NaN counts as equal to itself.
     private func isSame(_ one: [M.Snapshot], _ other: [M.Snapshot]) -> Bool {
         one == other || "\(one)" == "\(other)"
     }

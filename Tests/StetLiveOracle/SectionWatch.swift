@@ -1,9 +1,9 @@
 import Stet
 import StetStore
 
-/// A live query in sections, and what its observer has seen of it.
+/// A live query in sections, and the result that its observer has seen.
 struct SectionWatch {
-    /// The name of a sample's section.
+    /// The property that names a sample's section.
     enum Kind: CaseIterable {
         case flag, size, note, boxName, box
     }
@@ -29,7 +29,7 @@ struct SectionWatch {
     private var seen: [LiveSample.Snapshot] = []
     private var sections: [Section] = []
 
-    /// A query that has no order yet, in sections by a kind of value.
+    /// Divides a query that has no order yet into sections by a kind of value.
     init(
         _ store: Store, _ kind: Kind, _ direction: SortDirection,
         _ fetch: SnapshotFetch<LiveSample>
@@ -88,7 +88,7 @@ struct SectionWatch {
         }
     }
 
-    /// Follows what was committed; returns what is otherwise than the query gives anew.
+    /// Follows the commits, and returns a description of a difference from the query run afresh.
     mutating func follow() throws -> String? {
         let fresh = try fetch.snapshots
         let expected = try self.sections(of: fresh)

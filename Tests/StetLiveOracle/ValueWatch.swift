@@ -1,17 +1,17 @@
 import Stet
 import StetStore
 
-/// A live value, and what its observer has seen of it.
+/// A live value, and the value that its observer has seen.
 struct ValueWatch {
     enum Kind: CaseIterable {
         case count, sum, least, greatest, average
     }
 
     let text: String
-    /// Polls the live value; nil when it is as it was.
+    /// Polls the live value; returns nil if it has not changed.
     private let poll: () throws -> String?
     private let count: () -> LiveQueryStatistics
-    /// The value as the query gives it anew.
+    /// Returns the value that the query returns when it is run afresh.
     private let compute: () throws -> String
     private var seen: String?
 
@@ -49,7 +49,7 @@ struct ValueWatch {
 
     var statistics: LiveQueryStatistics { count() }
 
-    /// Follows what was committed; returns what is otherwise than the query gives anew.
+    /// Follows the commits, and returns a description of a difference from the query run afresh.
     mutating func follow() throws -> String? {
         let fresh = Result { try compute() }
         do {
@@ -66,7 +66,7 @@ struct ValueWatch {
     }
 }
 
-/// A live object, and what its observer has seen of it.
+/// A live object, and the state that its observer has seen.
 struct ObjectWatch {
     private let store: Store
     private let id: ObjectID
@@ -79,7 +79,7 @@ struct ObjectWatch {
         iterator = store.observe(LiveSample.self, id: id).makeAsyncIterator()
     }
 
-    /// Follows what was committed; returns what is otherwise than the object is.
+    /// Follows the commits, and returns a description of a difference from the object in the store.
     mutating func follow() throws -> String? {
         let fresh = try store.fetch(LiveSample.self) { [id] in $0.id == id }.first
         if let update = try iterator.poll() {
@@ -93,7 +93,7 @@ struct ObjectWatch {
     }
 }
 
-/// The members of an object, and what their observer has seen of them.
+/// The members of an object, and the list that their observer has seen.
 struct MemberWatch {
     enum Kind: CaseIterable {
         case box, shelf, others, tags
@@ -101,7 +101,7 @@ struct MemberWatch {
 
     let text: String
     private let poll: () throws -> (ids: [ObjectID], update: Update)?
-    /// The members anew, as text.
+    /// Returns the members, read afresh, as text.
     private let compute: () throws -> [(id: ObjectID, text: String)]
     private var seen: [(id: ObjectID, text: String)]?
 
@@ -149,7 +149,8 @@ struct MemberWatch {
         )
     }
 
-    /// Follows what was committed; returns what is otherwise than the members are.
+    /// Follows the commits, and returns a description of a difference from the members in the
+    /// store.
     mutating func follow() throws -> String? {
         let fresh = try compute()
         guard let (ids, update) = try poll() else {
