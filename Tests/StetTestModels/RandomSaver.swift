@@ -1,23 +1,23 @@
 package import Stet
 import StetTestSupport
 
-/// Makes random commits on objects that other savers change, too: inserts, updates and deletes of a
-/// dozen shared notebooks, and of articles that refer to them.
+/// Makes random commits on objects that other savers change as well: inserts, updates and deletes
+/// of a dozen shared notebooks, and of articles that refer to them.
 package struct RandomSaver {
     private let store: Store
     private var generator: SeededGenerator
     private let author: String
-    /// Articles that it has inserted, the last ones.
+    /// The articles that it has inserted most recently.
     private var articles: [ObjectID] = []
 
-    /// A saver that does the same for the same seed and the same store.
+    /// Creates a saver, which does the same for the same seed and the same store.
     package init(_ store: Store, seed: UInt64) {
         self.store = store
         generator = SeededGenerator(seed: seed)
         author = "saver \(seed)"
     }
 
-    /// Saves until so many commits are made; what conflicts with others is tried again.
+    /// Saves until `count` commits are made, and repeats saves that conflict with others.
     package mutating func save(_ count: Int) throws {
         var made = 0
         while made < count {
