@@ -1,28 +1,28 @@
 import Foundation
 
-/// Runs programs of this package in a process of their own.
+/// Runs programs of this package in a separate process.
 package enum ChildProcess {
-    /// The folder with the programs and libraries that were built beside the tests.
+    /// The folder with the programs and libraries that were built with the tests.
     package static var buildFolder: String {
         let program =
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         return (program as NSString).deletingLastPathComponent
     }
 
-    /// How a process ended, and what it wrote to standard output.
+    /// The end of a process, and its standard output.
     package struct Outcome: Sendable {
-        /// Its exit code, or the number of the signal that ended it.
+        /// The exit code, or the number of the signal that ended the process.
         package let status: Int32
-        /// True when a signal ended it.
+        /// True if a signal ended the process.
         package let wasKilled: Bool
         /// The lines of standard output.
         package let lines: [String]
     }
 
-    /// Runs `stet-test-child`, another program of this package, or one that is named by its whole
-    /// path, to its end.
+    /// Runs `stet-test-child`, another program of this package, or a program with an absolute path,
+    /// until it ends.
     ///
-    /// With `killAfter` kills the process with SIGKILL once it has written so many lines.
+    /// With `killAfter` the process is killed with SIGKILL once it has written that many lines.
     package static func run(
         _ arguments: [String], program: String = "stet-test-child", in folder: String? = nil,
         environment: [String: String] = [:], killAfter: Int? = nil

@@ -1,15 +1,15 @@
 import Glibc
 import Synchronization
 
-/// A lock of an open file description, as another process would hold it.
+/// A lock of an open file description, such as another process would hold.
 ///
-/// State: the descriptor is constant; whether it is held is atomic.
+/// State: the descriptor is constant; whether the lock is held is atomic.
 package final class ForeignLock: Sendable {
     private let descriptor: Int32
     private let isHeld = Atomic(true)
 
-    /// Takes a lock on `count` bytes from `start` on; nil when another has one there, or the file
-    /// cannot be opened.
+    /// Locks `count` bytes from `start`, or returns nil if another description has locked one of
+    /// them, or the file cannot be opened.
     package init?(_ path: String, from start: Int, count: Int = 1, isShared: Bool = false) {
         descriptor = open(path, O_RDWR | O_CLOEXEC)
         var lock = flock()
@@ -22,7 +22,7 @@ package final class ForeignLock: Sendable {
 
     deinit { release() }
 
-    /// Lets go of it.
+    /// Releases the lock.
     package func release() {
         guard isHeld.exchange(false, ordering: .relaxed) else { return }
         var lock = flock()
@@ -31,7 +31,7 @@ package final class ForeignLock: Sendable {
         close(descriptor)
     }
 
-    /// The right to write, as a process with this id has it.
+    /// Takes the right to write as a process with this id would.
     package convenience init?(writing path: String, process: Int32) {
         self.init(path, from: 2 << 48, count: Int(process) + 1)
     }

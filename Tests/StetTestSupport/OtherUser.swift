@@ -1,8 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Runs `body` on a thread of its own that Linux lets reach only the files that user 65534 may
-/// reach, as root may do; for other users the thread keeps its own rights.
+/// Runs `body` on a separate thread with access only to the files that user 65534 may access.
+///
+/// Only root can limit a thread in this way: for other users the thread keeps its rights.
 package func withRightsOfNobody<Value: Sendable>(
     _ body: @escaping @Sendable () throws -> Value
 ) throws -> Value {
@@ -13,8 +14,8 @@ package func withRightsOfNobody<Value: Sendable>(
     }
 }
 
-/// Runs `body` on a thread that sees `directory` mounted for reading only; nil where this process
-/// may not mount.
+/// Runs `body` on a thread that sees `directory` mounted read-only; returns nil if this process may
+/// not mount.
 package func withReadOnlyMount<Value: Sendable>(
     of directory: String, _ body: @escaping @Sendable () throws -> Value
 ) throws -> Value? {
@@ -35,13 +36,13 @@ package func withReadOnlyMount<Value: Sendable>(
 private typealias SetUser = @convention(c) (UInt32) -> Int32
 private typealias Unshare = @convention(c) (Int32) -> Int32
 
-/// A function of Linux that Swift's Glibc module leaves out.
+/// Returns a function of Linux that Swift's Glibc module lacks.
 private func function<Function>(_ name: String, as type: Function.Type) -> Function {
     guard let symbol = dlsym(nil, name) else { preconditionFailure("no function \(name)") }
     return unsafeBitCast(symbol, to: type)
 }
 
-/// Runs `body` on a thread of its own, and waits for its end.
+/// Runs `body` on a separate thread, and waits for its end.
 package func onThread<Value: Sendable>(
     _ body: @escaping @Sendable () throws -> Value
 ) throws -> Value {

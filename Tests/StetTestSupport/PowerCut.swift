@@ -3,19 +3,19 @@ import Glibc
 
 /// The files of a store as power cuts at random moments of a trace may have left them.
 ///
-/// For each image a cut is chosen between two events. What was synced before the cut is in the
-/// image; of what was not, a ``Mode`` decides. Everything is applied in the order of the trace, so
-/// a later write wins where two overlap. A synchronous write that comes next after the cut is in
-/// flight: it is treated like an unsynced write. An unsynced truncation is present or absent as a
-/// whole, and so is each unsynced change of a name: a file is then there or not, or is still the
-/// one of before.
+/// For each image a cut is chosen between two events. Data that was synced before the cut is in the
+/// image; a ``Mode`` decides which other data is. Everything is applied in the order of the trace,
+/// so a later write wins if two overlap. If the event after the cut is a synchronous write, it is
+/// in flight and treated like an unsynced write. An unsynced truncation is present or absent as a
+/// whole, and so is each unsynced change of a name: the file then exists or not, or is still the
+/// former one.
 ///
-/// After an error of a disk the system takes what it could not write for written: what a failed
-/// call wrote, or was to sync, is never safe, unless it is written again.
+/// After a disk error the system regards data that it failed to write as written: data that a
+/// failed call wrote, or was to sync, is never safe unless it is written again.
 ///
-/// The same trace, seed and index give the same image, whatever the count.
+/// The same trace, seed and index produce the same image, regardless of the count.
 package struct PowerCutImages: Sendable {
-    /// Which unsynced writes reached the disk.
+    /// The choice of the unsynced writes that reached the disk.
     ///
     /// The images take the modes in turn.
     package enum Mode: String, CaseIterable, Sendable {
@@ -31,24 +31,26 @@ package struct PowerCutImages: Sendable {
         case torn
     }
 
-    /// What stands on the disk after a cut, but for the bytes, and what had been promised.
+    /// The state of the disk after a cut, without the bytes, and the saves that had been
+    /// acknowledged.
     package struct Image: Sendable {
         /// The acknowledgements before the cut, as they were written: `ack …` with its newline.
         package let acknowledged: [String]
-        /// The names that files have, as they follow that of the store; empty for its data file.
+        /// The names of the existing files, without the name of the store; empty for its data file.
         package let names: [String]
         /// A line that names the image in a failure.
         package let description: String
 
-        /// False when the data file has no name yet, so that there is none.
+        /// False if the data file has no name yet, and so does not exist.
         package var hasName: Bool { names.contains("") }
     }
 
-    /// How many images there are.
+    /// The number of images.
     package let count: Int
     private let seed: UInt64
     private let initial: [UInt8]
-    /// The first event that a cut may come before: a file that was there has its name by then.
+    /// The first event before which a cut may occur: a file that already existed has its name by
+    /// then.
     private let firstEvent: Int
     private let eventCount: Int
     private let operations: [Operation]
@@ -57,7 +59,7 @@ package struct PowerCutImages: Sendable {
 
     /// Prepares images of a trace.
     ///
-    /// `initial` are the bytes of the data file before the trace began; a new file has none.
+    /// `initial` contains the bytes of the data file before the trace began; a new file has none.
     package init(_ trace: WriteTrace, seed: UInt64, count: Int, initial: [UInt8] = []) {
         self.count = count
         self.seed = seed
@@ -73,9 +75,8 @@ package struct PowerCutImages: Sendable {
 
     /// Writes image `index` to a file, and to files beside it whose names begin with its name.
     ///
-    /// Replaces those that are there; a file that has no name yet is not written.
-    ///
-    /// LMDB's lock file beside it is not touched.
+    /// Existing files are replaced; a file that has no name yet is not written. LMDB's lock file is
+    /// not touched.
     ///
     /// - Throws: `CocoaError` if a file cannot be written.
     /// - Complexity: O(bytes written before the cut).
@@ -102,7 +103,7 @@ package struct PowerCutImages: Sendable {
             acknowledged: acknowledged, names: names.keys.sorted(), description: description)
     }
 
-    /// The files that have names after a cut before event `cut`.
+    /// Returns the files that have names after a cut before event `cut`.
     private func names(
         at cut: Int, _ mode: Mode, using generator: inout SeededGenerator
     ) -> [String: Int] {
@@ -120,8 +121,8 @@ package struct PowerCutImages: Sendable {
         return names
     }
 
-    /// What is on the disk of each file after a cut before event `cut`, and how many parts of the
-    /// unsynced writes that includes.
+    /// Returns the data on the disk for each file after a cut before event `cut`, and how many
+    /// parts of the unsynced writes it includes.
     private func survivors(
         at cut: Int, _ mode: Mode, using generator: inout SeededGenerator
     ) -> (effects: [Int: [Effect]], unsynced: Int, kept: Int) {
@@ -150,13 +151,13 @@ package struct PowerCutImages: Sendable {
     }
 }
 
-/// A name that a file is given, or that is removed, and when that is safe.
+/// A name that a file is given or that is removed, and the event that makes this durable.
 private struct NameChange: Sendable {
     let event: Int
-    /// The event that makes it durable, or `Int.max`.
+    /// The event that makes the change durable, or `Int.max`.
     let durableFrom: Int
     let name: String
-    /// The file that has the name then; nil for none.
+    /// The file that has the name afterwards; nil for none.
     let file: Int?
 
     static func all(of trace: WriteTrace) -> [NameChange] {
@@ -179,15 +180,15 @@ private struct NameChange: Sendable {
     }
 }
 
-/// An event that changes the file, and when that change is safe.
+/// An event that changes the file, and the event that makes the change durable.
 private struct Operation: Sendable {
     let event: Int
-    /// The event that makes it durable: itself, a later sync, or `Int.max`.
+    /// The event that makes the change durable: itself, a later sync, or `Int.max`.
     let durableFrom: Int
     let file: Int
     let effect: Effect
 
-    /// True if a cut before event `cut` may find the effect on the disk.
+    /// Returns whether a cut before event `cut` may find the effect on the disk.
     func began(before cut: Int) -> Bool {
         event < cut || (event == cut && durableFrom == event)
     }
@@ -229,7 +230,7 @@ private enum Effect: Sendable {
     case write(Int, ArraySlice<UInt8>)
     case truncate(Int)
 
-    /// The parts that the disk makes one by one: a write is split at the file's multiples of 512.
+    /// The parts that the disk writes one by one: a write is split at the file's multiples of 512.
     var sectors: [Effect] {
         guard case .write(let offset, let bytes) = self else { return [self] }
         var parts: [Effect] = []
@@ -249,7 +250,7 @@ private enum Effect: Sendable {
 private struct FileImage {
     private let initial: [UInt8]
     private let effects: [Effect]
-    /// The largest size on the way, which is what has to be allocated.
+    /// The largest size in between, for which memory has to be allocated.
     private let peakByteCount: Int
 
     init(_ initial: [UInt8], _ effects: [Effect]) {
@@ -274,7 +275,7 @@ private struct FileImage {
         try data.write(to: URL(filePath: path))
     }
 
-    /// Fills `memory`, which is zero, and returns the size of the file.
+    /// Fills `memory`, which is zeroed, and returns the size of the file.
     private func apply(to memory: UnsafeMutableRawPointer) -> Int {
         var byteCount = initial.count
         copy(initial[...], to: memory)

@@ -3,7 +3,7 @@ import Glibc
 
 /// A program of this package that runs beside the test.
 ///
-/// State: what it has written so far; it belongs to the test.
+/// State: the output so far; it belongs to the test.
 package final class RunningChild {
     private let process = Process()
     private let output = Pipe()
@@ -18,7 +18,7 @@ package final class RunningChild {
         try process.run()
     }
 
-    /// The next line that it writes to standard output; nil when it has ended.
+    /// Returns the next line of its standard output; nil if it has ended.
     ///
     /// Blocks the thread until then.
     package func line() -> String? {
@@ -33,20 +33,20 @@ package final class RunningChild {
         }
     }
 
-    /// All further lines, up to its end.
+    /// Returns all further lines, until it ends.
     package func lines() -> [String] {
         var lines: [String] = []
         while let line = line() { lines.append(line) }
         return lines
     }
 
-    /// Ends it with SIGKILL; returns when it is gone.
+    /// Ends it with SIGKILL, and returns when it has ended.
     package func kill() {
         Glibc.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
 
-    /// Its exit code, when it has ended by itself.
+    /// Returns its exit code if it has ended by itself, otherwise -1.
     package func status() -> Int32 {
         process.waitUntilExit()
         return process.terminationReason == .exit ? process.terminationStatus : -1

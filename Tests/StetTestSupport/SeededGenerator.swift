@@ -1,16 +1,16 @@
-/// The SplitMix64 generator: the same seed gives the same numbers on every run.
+/// The SplitMix64 generator: the same seed produces the same numbers on every run.
 ///
 /// Source: Steele, Lea, Flood, “Fast Splittable Pseudorandom Number Generators”, OOPSLA 2014.
 package struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// A generator whose state is `seed`.
+    /// Creates a generator whose state is `seed`.
     package init(seed: UInt64) {
         state = seed
     }
 
-    /// The generator of one member of a numbered family, so that member 417 can be had without the
-    /// 416 before it.
+    /// Creates the generator of one member of a numbered family, so that member 417 is available
+    /// without the 416 before it.
     package init(seed: UInt64, stream: Int) {
         state = Self.mix(seed ^ Self.mix(UInt64(bitPattern: Int64(stream)) &+ Self.increment))
     }

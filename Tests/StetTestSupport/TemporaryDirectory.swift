@@ -1,11 +1,11 @@
 import Foundation
 
-/// A directory of its own for a test; removed when the value goes.
+/// A separate directory for a test, which is removed when the object is released.
 package final class TemporaryDirectory: Sendable {
-    /// The directory's path.
+    /// The path of the directory.
     package let path: String
 
-    /// A new, empty directory.
+    /// Creates a new, empty directory.
     package init() {
         let url = FileManager.default.temporaryDirectory
             .appendingPathComponent("stet-test-\(UUID().uuidString)")
@@ -19,6 +19,6 @@ package final class TemporaryDirectory: Sendable {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The path of a file in the directory.
+    /// Returns the path of a file in the directory.
     package func file(_ name: String = "test.stet") -> String { "\(path)/\(name)" }
 }

@@ -1,40 +1,40 @@
 import FoundationEssentials
 
-/// What child processes wrote to the files of a store, when they synced them, and what they
-/// acknowledged: the trace of the recorder in `Tests/CStetRecorder`, in the order of the calls.
+/// The writes of child processes to the files of a store, their syncs and their acknowledgements:
+/// the trace of the recorder in `Tests/CStetRecorder`, in the order of the calls.
 package struct WriteTrace: Hashable, Sendable {
     /// One successful call of a recorded process.
     package enum Event: Hashable, Sendable {
         /// Bytes written at `offset`; a power cut may lose them until the next ``sync``.
         case write(offset: Int, bytes: ArraySlice<UInt8>)
-        /// Bytes written at `offset` through a descriptor with `O_DSYNC`: they are on the disk,
+        /// Bytes written at `offset` through a descriptor with `O_DSYNC`: they are on the disk, but
         /// earlier writes need not be.
         case synchronousWrite(offset: Int, bytes: ArraySlice<UInt8>)
         /// Bytes written at `offset` by a call that reported an error: later reads may see them,
-        /// and no sync brings them to the disk, where they may be all the same.
+        /// and no sync writes them to the disk, although they may be there.
         case lostWrite(offset: Int, bytes: ArraySlice<UInt8>)
-        /// Everything before it in this file is on the disk.
+        /// A sync: everything before it in this file is on the disk.
         case sync
-        /// A sync failed: no later one brings what was written before it to the disk.
+        /// A failed sync: no later one writes the data before it to the disk.
         case failedSync
-        /// The file was given this size; a power cut may lose that until the next ``sync``.
+        /// A change of the size of the file; a power cut may lose it until the next ``sync``.
         case truncate(byteCount: Int)
         /// Bytes written to standard output.
         case output(ArraySlice<UInt8>)
-        /// The file was given a name, of which this follows that of the store: empty for its data
-        /// file; a power cut may lose that until the next ``nameSync``.
+        /// A new name of the file, without the name of the store: empty for its data file; a power
+        /// cut may lose it until the next ``nameSync``.
         case name(String)
-        /// A name was removed; a power cut may lose that until the next ``nameSync``.
+        /// The removal of a name; a power cut may lose it until the next ``nameSync``.
         case removal(String)
-        /// The directory with the names is on the disk.
+        /// A sync of the directory: the names are on the disk.
         case nameSync
     }
 
     package let events: [Event]
-    /// The number of the file that each event is about, in the order in which they appear.
+    /// The number of the file that each event concerns, in order of appearance.
     package let files: [Int]
-    /// The bytes at the end that are not a whole record: 0 unless the process was killed while it
-    /// recorded.
+    /// The number of bytes at the end that are not a whole record: 0 unless the process was killed
+    /// while it recorded.
     package let tornByteCount: Int
 
     /// Reads a trace from a file.
@@ -46,7 +46,7 @@ package struct WriteTrace: Hashable, Sendable {
 
     /// Reads a trace from bytes.
     ///
-    /// A last record that is cut short is ignored, and counted in ``tornByteCount``.
+    /// A truncated last record is ignored, and counted in ``tornByteCount``.
     package init(decoding bytes: [UInt8]) throws(WriteTraceError) {
         var decoder = TraceDecoder(bytes)
         (events, files) = try decoder.decode()
@@ -57,7 +57,7 @@ package struct WriteTrace: Hashable, Sendable {
 extension WriteTrace.Event {
     /// The text of an acknowledgement: output that begins with `ack `.
     ///
-    /// Other output is not one.
+    /// Other output has none.
     package var acknowledgement: String? {
         guard case .output(let bytes) = self, bytes.starts(with: Array("ack ".utf8)) else {
             return nil
@@ -67,19 +67,19 @@ extension WriteTrace.Event {
 }
 
 extension WriteTrace {
-    /// The indices in ``events`` of the acknowledgements that the disk did not back.
+    /// Returns the indices in ``events`` of the acknowledgements whose data was not on the disk.
     ///
     /// An acknowledgement is backed if between the previous acknowledgement (or the start) and this
     /// one there are, in this order, 1. at least one `write`: the data pages; 2. a `sync` with no
-    /// `write` and no `truncate` between it and the step below: it covers all of them; 3. a
+    /// `write` and no `truncate` between it and the next step: it covers all of them; 3. a
     /// `synchronousWrite`: the meta page;
     ///
     /// and if at the acknowledgement every `write` and `truncate` since the start is followed by a
-    /// `sync`. A `write` after step 2 or 3 takes the rule back to step 1. A `synchronousWrite`
-    /// before step 2 counts for nothing.
+    /// `sync`. A `write` after step 2 or 3 leads back to step 1. A `synchronousWrite` before step 2
+    /// does not count.
     ///
-    /// So each acknowledgement needs a commit of its own: the second of two for one group commit
-    /// breaks the rule. Output that does not begin with `ack ` is ignored.
+    /// Each acknowledgement therefore needs a separate commit: the second of two for one group
+    /// commit breaks the rule. Output that does not begin with `ack ` is ignored.
     package func unsyncedAcknowledgements() -> [Int] {
         enum Step { case nothing, written, synced, finished }
         var broken: [Int] = []
@@ -110,12 +110,12 @@ extension WriteTrace {
     }
 }
 
-/// Why bytes are not a trace, and where.
+/// The reason why bytes are not a trace, and the offset.
 package struct WriteTraceError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
         /// The record does not begin with the magic number.
         case magic
-        /// The record is of a kind that this version does not know.
+        /// The record is of an unknown kind.
         case kind
         /// A record of a process is missing.
         case sequence
@@ -124,7 +124,7 @@ package struct WriteTraceError: Error, Hashable, Sendable, CustomStringConvertib
     }
 
     package let code: Code
-    /// Where the record begins that is wrong.
+    /// The offset of the invalid record.
     package let byteOffset: Int
 
     package init(code: Code, byteOffset: Int) {
@@ -137,18 +137,19 @@ package struct WriteTraceError: Error, Hashable, Sendable, CustomStringConvertib
     }
 }
 
-/// Reads records one after the other; the layout is in `CStetRecorder.h`.
+/// Reads records one after the other; the layout is described in `CStetRecorder.h`.
 private struct TraceDecoder {
     private static let headerByteCount = 48
     private static let magic: UInt32 = 0x4352_5453
-    /// Images are built in memory, and no recorded test writes a file of this size.
+    /// The maximum size of a file: images are built in memory, and no recorded test writes a larger
+    /// one.
     private static let maximalFileByteCount: Int64 = 1 << 32
 
     private let bytes: [UInt8]
     private(set) var position = 0
-    /// How many records of each process were read.
+    /// The number of records read of each process.
     private var sequences: [UInt64: UInt64] = [:]
-    /// The number of each file that has a name, or never had one.
+    /// The number of each file that has a name, or has never had one.
     private var numbers: [UInt64: Int] = [:]
     private var fileCount = 0
     /// The inode behind each name.
@@ -168,7 +169,7 @@ private struct TraceDecoder {
         return (events, files)
     }
 
-    /// The next event and its file, or nil at the end of the last whole record.
+    /// Returns the next event and its file, or nil at the end of the last whole record.
     private mutating func next() throws(WriteTraceError) -> (WriteTrace.Event, file: Int)? {
         guard bytes.count - position >= Self.headerByteCount else { return nil }
         guard load(UInt32.self, at: 0) == Self.magic else { throw error(.magic) }
@@ -219,7 +220,8 @@ private struct TraceDecoder {
         return fileCount - 1
     }
 
-    /// A file that has lost its name is gone, and another may get its inode.
+    /// Records a change of a name: a file that has lost its name is gone, and another may get its
+    /// inode.
     private mutating func noteName(_ event: WriteTrace.Event, _ inode: UInt64) {
         let name: String
         var present: UInt64?
