@@ -1,11 +1,11 @@
 import Foundation
 import Stet
 
-/// A catalogue of installed packages: imported from a dpkg status file, edited, read back,
+/// A catalogue of installed packages: imported from a dpkg status file, edited, read back and
 /// verified.
 ///
-/// Exit status: 0 when all went as expected, 1 on any surprise, 2 when the input or the place of
-/// the store can't be used, 64 for a command line that makes no sense.
+/// Exit status: 0 when everything went as expected, 1 on any surprise, 2 when the input or the
+/// place of the store cannot be used, 64 for an invalid command line.
 @main struct Catalogue {
     static func main() async {
         // Who reads the output may go away: the run goes on, and removes what it has made.
@@ -21,7 +21,7 @@ import Stet
         }
     }
 
-    /// False on any surprise.
+    /// Runs the example, and returns false on any surprise.
     private static func run(_ options: Options) async throws -> Bool {
         let report = Report()
         switch options {
@@ -97,7 +97,7 @@ import Stet
         try showJournal(seen: seen)
     }
 
-    /// All commits, as the observer saw them.
+    /// Reverses the edits, and returns all commits as the observer received them.
     private func takeBack(
         _ edits: [Commit], in store: Store, _ observer: Observer, _ names: Names
     ) async throws -> [Commit] {
@@ -136,13 +136,13 @@ import Stet
     }
 }
 
-/// Where the store is, and whether it stays there.
+/// The place of the store, and whether the store stays there.
 struct StorePlace {
     let path: String
-    /// For everything that is removed at the end.
+    /// The directory that is removed at the end.
     let directory: URL
 
-    /// - Throws: `Failure` when something is at the path already.
+    /// - Throws: `Failure` if something exists at the path already.
     init(kept: String?) throws {
         if let kept, FileManager.default.fileExists(atPath: kept) {
             throw Failure(message: "--keep \(kept): there is something at this path already")
@@ -153,7 +153,7 @@ struct StorePlace {
         path = kept ?? directory.appendingPathComponent("catalogue.stet").path
     }
 
-    /// - Throws: `Failure` when there can be no store at the path.
+    /// - Throws: `Failure` if no store can be created at the path.
     func openStore() throws -> Store {
         do {
             return try Store.open(at: path, for: catalogueModels)

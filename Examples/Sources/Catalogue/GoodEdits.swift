@@ -5,9 +5,9 @@ struct GoodEdits {
     let context: ManagedContext
     let report: Report
 
-    /// Makes each edit, and returns what was committed.
+    /// Makes each edit, and returns the commits.
     ///
-    /// - Throws: what `edit` throws.
+    /// - Throws: Errors of `edit`.
     func run() throws -> [Commit] {
         let commits = [try upgrade(), try dissolveSmallestSection(), try addPackage()]
         let unchanged = try saveNothing()
@@ -29,7 +29,7 @@ struct GoodEdits {
         }
     }
 
-    /// The packages of a deleted section have none afterwards, by the same commit.
+    /// Deletes the smallest section; the same commit sets the section of its packages to nil.
     private func dissolveSmallestSection() throws -> Commit? {
         var sizes: [ObjectID: Int] = [:]
         for package in try context.fetch(Package.self) {
@@ -61,7 +61,7 @@ struct GoodEdits {
 }
 
 extension Report {
-    /// What changed with packages, old → new, as the events of a commit tell it.
+    /// Prints the changes of packages, old → new, from the events of a commit.
     func changes(in commit: Commit, _ names: Names) {
         line("\(commit)")
         var rows: [[String]] = []

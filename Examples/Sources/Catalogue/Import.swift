@@ -1,6 +1,6 @@
 import Stet
 
-/// Makes objects of a status file, and saves all of them as one commit.
+/// Creates objects from a status file, and saves all of them as one commit.
 struct Import {
     let context: ManagedContext
     let report: Report
@@ -14,7 +14,7 @@ struct Import {
         self.report = report
     }
 
-    /// - Throws: `Failure` when a package breaks a rule of the models; what `save` throws.
+    /// - Throws: `Failure` if a package breaks a rule of the models; errors of `save`.
     mutating func run(_ found: [InstalledPackage]) throws -> Commit? {
         for (index, package) in found.enumerated() {
             // A section or maintainer that is new is inserted with the package that refers to it.
@@ -62,7 +62,7 @@ struct Import {
         return maintainer
     }
 
-    /// The file holds what the catalogue does not take: nothing of it was saved.
+    /// Returns the failure for a file with packages that the catalogue refuses: nothing was saved.
     private static func failure(_ error: ValidationError) -> Failure {
         let shown = error.violations.prefix(5).map { violation in
             let change = error.rejected.changes.first { $0.id == violation.object }
@@ -77,7 +77,7 @@ struct Import {
 }
 
 extension Report {
-    /// What an observer can tell of a commit that inserted much.
+    /// Prints what an observer can learn from a commit with many inserts.
     func observed(_ commit: Commit, _ names: Names) {
         let changes = commit.changeSet.changes
         line("An observer saw \(commit):")

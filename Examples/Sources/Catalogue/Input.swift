@@ -1,15 +1,15 @@
 import Foundation
 
-/// The bytes of a status file, and what to call them.
+/// The bytes of a status file, and its name in the output.
 struct Input {
     let name: String
     let bytes: Data
 
-    /// A machine's own status file.
+    /// The path of the machine's own status file.
     static let machinePath = "/var/lib/dpkg/status"
-    /// The largest file that is read.
+    /// The size of the largest file that is read.
     ///
-    /// A status file of ten thousand packages has some 10 MB.
+    /// A status file of ten thousand packages has about 10 MB.
     static let byteLimit = 256 << 20
 
     /// - Throws: `Failure`.
@@ -23,7 +23,7 @@ struct Input {
         }
     }
 
-    /// The 200 packages that come with the program.
+    /// Returns the 200 packages that come with the program.
     static func excerpt() throws -> Input {
         guard let path = Bundle.module.path(forResource: "status-excerpt", ofType: nil) else {
             throw Failure(message: "the excerpt is missing: run the program where it was built")
@@ -31,7 +31,7 @@ struct Input {
         return Input(name: "the bundled excerpt", bytes: try file(path).bytes)
     }
 
-    /// The contents of a file, of a pipe, or of anything else that can be read and comes to an end.
+    /// Returns the contents of a file, of a pipe, or of anything else that can be read to its end.
     private static func file(_ path: String) throws -> Input {
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {

@@ -1,7 +1,7 @@
 import Stet
 
 extension Report {
-    /// Every commit: who made it, what it was called, what it changed.
+    /// Prints every commit with its author, its label and its changes.
     func journal(_ commits: [Commit]) {
         var names = Names()
         var rows: [[String]] = []
@@ -40,7 +40,7 @@ extension Report {
             .map { "\($0.key) × \($0.value)" }
     }
 
-    /// The verdict of `verify`, and whether it is about this store.
+    /// Prints the report of `verify`, and checks that it is about this store.
     func verdict(_ verification: VerificationReport, of store: Store, commitCount: Int) throws {
         line("\(verification)")
         let context = store.context()

@@ -1,20 +1,20 @@
 import Stet
 
-/// A package that is installed.
+/// An installed package.
 @Model final class Package {
     @Attribute(.trimmed, .notEmpty, .length(...200), .indexed) var name: String
     @Attribute(.trimmed, .notEmpty, .length(...200)) var version: String
     @Attribute(.notEmpty, .length(...50)) var architecture: String
-    /// In KiB; nil when the package does not say.
+    /// The size in KiB; nil if the package does not state it.
     @Attribute(.range(0...1_000_000_000)) var installedSize: Int?
     @Attribute(.trimmed, .length(...400)) var summary: String
     var essential: Bool = false
     var section: Section?
     var maintainer: Maintainer?
-    /// What it needs: each package once, and not too many.
+    /// The packages that it needs: each once, and at most 1,000.
     @Relationship(.count(0...1_000), inverse: \Package.dependents)
     var dependencies: ToMany<Package>
-    /// What needs it: as long as there is such a package, it can't be removed.
+    /// The packages that need it: as long as there are any, it cannot be removed.
     @Relationship(deleteRule: .deny) var dependents: ToMany<Package>
 
     init(name: String, version: String, architecture: String, summary: String = "") {
@@ -33,7 +33,7 @@ import Stet
     }
 }
 
-/// Who looks after packages.
+/// A person or group that maintains packages.
 @Model final class Maintainer {
     @Attribute(.trimmed, .notEmpty, .length(...400)) var name: String
     @Attribute(.length(1...400)) var email: String?

@@ -1,15 +1,15 @@
 import Stet
 
-/// Watches the commits of a store in a task of its own, as another part of a service would.
+/// Observes the commits of a store in a separate task, as another part of a service would.
 actor Observer {
-    /// Every commit so far, in the order in which they came.
+    /// All commits so far, in the order of their arrival.
     private(set) var commits: [Commit] = []
-    /// True when the sequence of commits has come to its end, as it does when the store is closed.
+    /// True once the sequence of commits has ended, as it does when the store is closed.
     private(set) var hasEnded = false
-    /// Why the sequence broke off; nil when it did not.
+    /// The error that ended the sequence; nil if there was none.
     private(set) var failure: (any Error)?
 
-    /// An observer of what is committed from now on.
+    /// Returns an observer of all commits from now on.
     static func watching(_ store: Store) -> Observer {
         let observer = Observer()
         // Taken here, not in the task: nothing that is committed before the task runs is missed.
@@ -27,7 +27,7 @@ actor Observer {
         hasEnded = true
     }
 
-    /// The commits up to a revision, as soon as all of them have come.
+    /// Returns the commits up to a revision, as soon as all of them have arrived.
     ///
     /// It waits for ten seconds at most, so that a lost commit is a surprise and not an endless
     /// wait.
@@ -36,7 +36,7 @@ actor Observer {
         return commits.filter { $0.revision <= revision }
     }
 
-    /// Waits for the end of the sequence, ten seconds at most.
+    /// Waits for the end of the sequence for ten seconds at most, and returns whether it has ended.
     func end() async -> Bool {
         await wait { self.hasEnded }
         return hasEnded
@@ -49,7 +49,8 @@ actor Observer {
     }
 }
 
-/// The names of objects, learned from commits alone: an update names only what it changed.
+/// The names of objects, learned from commits alone: an update contains only the changed
+/// properties.
 struct Names {
     private var names: [ObjectID: String] = [:]
 

@@ -1,17 +1,17 @@
-/// What the command line asks for.
+/// The options of the command line.
 enum Options: Equatable {
     /// Run the example.
     case run(status: StatusSource, keptStore: String?)
-    /// Import a package index, and ask it the same.
+    /// Import a package index, and run the same queries.
     case index(path: String)
-    /// What the example runs in a process of its own: see `Expectation`.
+    /// Read the store back, which the example does in a separate process: see `Expectation`.
     case readBack(store: String, expectation: String)
     /// Print the usage.
     case help
 
-    /// Where the packages come from.
+    /// The source of the packages.
     enum StatusSource: Equatable {
-        /// The machine's own file, or the excerpt when there is none.
+        /// The machine's own file, or the excerpt if there is none.
         case machine
         case excerpt
         case file(String)
@@ -68,7 +68,7 @@ enum Options: Equatable {
     }
 }
 
-/// Why the example could not run: what the user can put right.
+/// The reason why the example could not run, which the user can correct.
 struct Failure: Error {
     let message: String
     var exitCode: Int32 = 2

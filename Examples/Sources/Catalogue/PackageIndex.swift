@@ -1,12 +1,12 @@
 import Foundation
 import Stet
 
-/// All packages of an archive: how long it takes to import them, and to find some.
+/// All packages of an archive: measures how long it takes to import them, and to find some.
 struct PackageIndex {
     let path: String
     let report: Report
 
-    /// - Throws: `Failure` when the file can't be read or has no packages.
+    /// - Throws: `Failure` if the file cannot be read or has no packages.
     func run() throws {
         let input = try Input.read(.file(path))
         let file = StatusFile(input.bytes, listsAvailable: true)

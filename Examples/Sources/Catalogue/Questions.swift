@@ -1,14 +1,14 @@
 import Foundation
 import Stet
 
-/// What one asks a catalogue, and what it was at the import.
+/// Typical queries of a catalogue, also as of the import.
 struct Questions {
     let store: Store
     let report: Report
-    /// How many packages the import has made.
+    /// The number of packages that the import created.
     let imported: Int
 
-    /// Changes nothing.
+    /// Runs the queries without changing anything.
     func run() throws {
         let context = store.context(author: "reader")
         let all = try context.fetch(Package.self)
@@ -18,7 +18,7 @@ struct Questions {
         try compareWithImport()
     }
 
-    /// By the beginning of a name, which an index answers, and by a word in the summary.
+    /// Searches by a prefix of the name, which an index answers, and by a word in the summary.
     private func search(_ context: ManagedContext, _ all: [Package]) throws {
         let libraries = context.fetch(Package.self) { $0.name.hasPrefix("lib") }
             .sorted(by: \.name)
@@ -62,7 +62,7 @@ struct Questions {
             "nobody has more of them", found.map(\.dependents.count) == Array(counts))
     }
 
-    /// A package that others need is not removed.
+    /// Checks that a package that others need is not removed.
     private func beSentAway(_ context: ManagedContext) throws {
         let needed = context.fetch(Package.self) { !$0.essential && !$0.dependents.isEmpty }
             .sorted(by: { $0.dependents.count }, .descending)

@@ -1,18 +1,18 @@
 import Foundation
 import Stet
 
-/// What a process that opens the store anew must find in it.
+/// The contents that a process must find when it opens the store again.
 struct Expectation: Codable {
-    /// The packages that were edited, with all their values.
+    /// The edited packages, with all their values.
     let edited: [Package.Snapshot]
     let deleted: [ObjectID]
     let packageCount: Int
     let revision: Revision
-    /// Of the last commit, and through it of the whole journal.
+    /// The hash of the last commit, and through it of the whole journal.
     let hash: String
 
-    /// What differs from an earlier state: each package that is new or another, and what is not
-    /// there any more.
+    /// Records the difference from an earlier state: each package that is new or changed, and each
+    /// that was deleted.
     init(since revision: Revision, in store: Store) throws {
         let context = store.context()
         let changes = try store.diff(from: revision, to: context.revision).changes
@@ -25,8 +25,8 @@ struct Expectation: Codable {
         hash = try store.journal(from: context.revision).last?.hash ?? ""
     }
 
-    /// Runs this program again, in a process of its own that knows nothing but the path and the
-    /// expectation, which it reads from a file; true when it found everything.
+    /// Runs this program again in a separate process, which knows only the path and the
+    /// expectation, and returns whether it found everything.
     func isMetInNewProcess(storePath: String, file: URL) throws -> Bool {
         try JSONEncoder().encode(self).write(to: file)
         let process = Process()
@@ -39,7 +39,7 @@ struct Expectation: Codable {
         return process.terminationReason == .exit && process.terminationStatus == 0
     }
 
-    /// What the new process does.
+    /// Compares a store with an expectation, in the new process.
     static func readBack(store path: String, expectation: String, _ report: Report) throws {
         let file = try Data(contentsOf: URL(fileURLWithPath: expectation))
         let expected = try JSONDecoder().decode(Expectation.self, from: file)

@@ -8,11 +8,11 @@ struct RefusedEdit {
     let report: Report
     let names: Names
     private let packages: [Package]
-    /// The package that gets impossible values, and another section.
+    /// The package that gets invalid values and another section.
     private let subject: Package
-    /// The package that is deleted: one that must not be, where there is one.
+    /// The package that is deleted: one that must not be, if there is one.
     private let victim: Package?
-    /// The package with a change of before, which is no part of the edit.
+    /// The package with an earlier change, which is not part of the edit.
     private let noted: Package
     private let otherSection: Section
     private let isNeeded: Bool
@@ -32,7 +32,7 @@ struct RefusedEdit {
         otherSection = others.first ?? Section(name: "other")
     }
 
-    /// All that can be seen of the context and the store.
+    /// Everything that is visible in the context and the store.
     private struct State: Equatable {
         let packages: [Package.Snapshot]
         let deleted: [Bool]
@@ -49,7 +49,7 @@ struct RefusedEdit {
             revision: try context.store.revision())
     }
 
-    /// Leaves one change pending, which was there before the edit.
+    /// Makes one change before the edit, which must stay pending.
     func run() throws {
         noted.summary = "Kept for the demonstration"
         report.line("Pending before the edit: the summary of \(noted.name).")

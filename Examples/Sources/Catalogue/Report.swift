@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the run prints, and how many things were not as they should be.
+/// The output of the run, and the number of surprises.
 final class Report {
     private(set) var surpriseCount = 0
     private var sectionCount = 0
@@ -14,7 +14,7 @@ final class Report {
         print("   " + text)
     }
 
-    /// Rows in columns that are as wide as they need to be; the last one may run on.
+    /// Prints rows in columns that are as wide as necessary; the last one may be longer.
     func table(_ rows: [[String]]) {
         var widths: [Int] = []
         for row in rows {
@@ -31,13 +31,13 @@ final class Report {
         }
     }
 
-    /// Says what should be so, and counts it when it is not.
+    /// Prints a claim, and counts a surprise if it does not hold.
     func check(_ claim: String, _ holds: Bool) {
         if !holds { surpriseCount += 1 }
         line(holds ? "[ok] \(claim)" : "[NOT SO] \(claim)")
     }
 
-    /// How far something has come: on one line of a terminal, else a line for each quarter.
+    /// Prints progress: on one line of a terminal, otherwise a line for each quarter.
     func progress(_ done: Int, of total: Int, _ what: String) {
         let isTerminal = isatty(STDERR_FILENO) == 1
         let step = max(total / (isTerminal ? 100 : 4), 1)
@@ -60,13 +60,13 @@ extension String {
         self + String(repeating: " ", count: max(width - count, 0))
     }
 
-    /// At most so many characters, with an ellipsis where some are missing.
+    /// Returns at most `limit` characters, with an ellipsis if some are missing.
     func shortened(to limit: Int) -> String {
         count <= limit ? self : prefix(limit - 1) + "…"
     }
 }
 
-/// "1 change", "2 changes".
+/// Returns a number with its noun: "1 change", "2 changes".
 func counted(_ number: Int, _ noun: String) -> String {
     "\(number) \(noun)\(number == 1 ? "" : "s")"
 }

@@ -1,26 +1,27 @@
-/// What a dpkg status file says of the packages that are installed.
+/// The installed packages that a dpkg status file lists.
 ///
 /// The file is a sequence of stanzas with an empty line between them. A stanza is a sequence of
 /// fields, `Name: value`; a line that begins with white space continues the field above it. Every
-/// input has a reading: what cannot be used is left out and counted.
+/// input can be read: unusable parts are left out and counted.
 struct StatusFile: Equatable, Sendable {
-    /// The packages that are installed, in the order of the file.
+    /// The installed packages, in the order of the file.
     private(set) var packages: [InstalledPackage] = []
-    /// Stanzas, whatever they say.
+    /// The number of stanzas, regardless of their contents.
     private(set) var stanzaCount = 0
-    /// Stanzas of packages that are not installed: removed but for their configuration, say.
+    /// The number of stanzas of packages that are not installed, such as removed packages whose
+    /// configuration remains.
     private(set) var notInstalledCount = 0
-    /// Stanzas that lack a name, a version or an architecture.
+    /// The number of stanzas without a name, a version or an architecture.
     private(set) var incompleteCount = 0
-    /// Lines outside any field.
+    /// The number of lines outside any field.
     private(set) var strayLineCount = 0
 
     /// Reads the contents of a file.
     ///
-    /// Bytes that are not UTF-8, and control characters, become U+FFFD.
+    /// Bytes that are not UTF-8, and control characters, become U+FFFD. With `listsAvailable` every
+    /// package counts, installed or not, as in the index of an archive.
     ///
     /// - Complexity: O(bytes).
-    /// With `listsAvailable` every package counts, installed or not, as in the index of an archive.
     init(_ bytes: some Collection<UInt8>, listsAvailable: Bool = false) {
         let text = String(decoding: bytes, as: UTF8.self).utf8
         let lineFeed = UInt8(ascii: "\n")
@@ -58,14 +59,14 @@ struct InstalledPackage: Equatable, Sendable {
     var name: String
     var version: String
     var architecture: String
-    /// In KiB; nil when it is missing or not a number.
+    /// The size in KiB; nil if it is missing or not a number.
     var installedSize: Int?
-    /// The first line of the description; empty when there is none.
+    /// The first line of the description; empty if there is none.
     var summary: String
     var isEssential: Bool
     var section: String?
     var maintainer: Person?
-    /// What it needs; of each the names that will do.
+    /// The packages that it needs; for each the names of the alternatives.
     var dependencies: [[String]] = []
 
     /// A name and an address, as in `Ada Lovelace <ada@example.org>`.
@@ -82,8 +83,8 @@ private struct Stanza {
         "essential", "section", "maintainer", "depends", "pre-depends",
     ]
     private var fields: [String: String] = [:]
-    /// The field that a continuation line belongs to: nil before the first, empty when it is of no
-    /// use.
+    /// The field to which a continuation line belongs: nil before the first, empty if the field is
+    /// not used.
     private var current: String?
 
     var isEmpty: Bool { current == nil }
@@ -93,7 +94,7 @@ private struct Stanza {
 
     mutating func setStatus(_ status: String) { fields["status"] = status }
 
-    /// Takes a line that is not blank; false when it is no part of a field.
+    /// Reads a line that is not blank, and returns false if it is not part of a field.
     mutating func take(_ line: Substring.UTF8View) -> Bool {
         if let first = line.first, isBlank(first) { return continueField(with: line) }
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex
@@ -110,7 +111,8 @@ private struct Stanza {
         return true
     }
 
-    /// Of a description only the first line is of use; other fields are folded with a space.
+    /// Appends a line to the current field with a space; of a description only the first line is
+    /// used.
     private mutating func continueField(with line: Substring.UTF8View) -> Bool {
         guard let current else { return false }
         if current.isEmpty || current == "description" { return true }
@@ -119,7 +121,7 @@ private struct Stanza {
         return true
     }
 
-    /// nil when the package is not installed, or lacks a field that it needs.
+    /// The package; nil if it is not installed, or lacks a required field.
     var installedPackage: InstalledPackage? {
         guard let status = fields["status"], status.hasSuffix(" ok installed"),
             let name = fields["package"], let version = fields["version"],
@@ -135,7 +137,8 @@ private struct Stanza {
             dependencies: ["pre-depends", "depends"].flatMap { dependencies(fields[$0] ?? "") })
     }
 
-    /// `libc6 (>= 2.34), mawk | awk:any`: alternatives of names, without versions.
+    /// Returns the names in a text such as `libc6 (>= 2.34), mawk | awk:any`, without versions: a
+    /// list of alternatives.
     private func dependencies(_ text: String) -> [[String]] {
         text.split(separator: ",").map { alternatives in
             alternatives.split(separator: "|").compactMap { alternative in
@@ -146,7 +149,8 @@ private struct Stanza {
 }
 
 extension InstalledPackage.Person {
-    /// Without `<…>` all of the text is the name; without a name the address stands for it.
+    /// Reads a name and an address in `<…>`: without an address the whole text is the name, and
+    /// without a name the address is used as the name.
     init(_ text: String) {
         guard let open = text.lastIndex(of: "<"), text.hasSuffix(">") else {
             self.init(name: text, email: nil)
@@ -164,7 +168,8 @@ private func isBlank(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
 }
 
-/// A value without the white space around it, and without what a terminal would obey.
+/// Returns a value without surrounding white space and without control characters that a terminal
+/// would execute.
 private func repaired(_ value: Substring.UTF8View) -> String {
     let start = value.firstIndex { !isBlank($0) } ?? value.endIndex
     let end = value.lastIndex { !isBlank($0) }.map { value.index(after: $0) } ?? start

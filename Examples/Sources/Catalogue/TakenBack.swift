@@ -1,20 +1,19 @@
 import Stet
 
-/// Saved edits that are taken back: undo and redo, what another author has written in between, a
-/// revert.
+/// Undo, redo and revert of saved edits, with an edit by another author in between.
 struct TakenBack {
     let store: Store
     let report: Report
     let names: Names
-    /// Whose edits they are.
+    /// The author of the edits.
     let author: String
-    /// What is taken back, and made again in the end.
+    /// The edits that are undone, and redone at the end.
     let edits: [Commit]
 
-    /// Leaves everything as the last of the edits has left it.
+    /// Reverses the edits, and leaves everything as the last of them has left it.
     ///
-    /// - Returns: the commits that it took.
-    /// - Throws: what `undo`, `redo` and `revert` throw.
+    /// - Returns: The commits that this made.
+    /// - Throws: Errors of `undo`, `redo` and `revert`.
     func run() throws -> [Commit] {
         let start = try store.revision()
         try undoAndRedoLast()
@@ -27,12 +26,12 @@ struct TakenBack {
         return try store.journal(from: Revision(start.number + 1))
     }
 
-    /// The package that the last edit has inserted.
+    /// The package that the last edit inserted.
     private var addedPackage: ObjectID? {
         edits.last?.changes(of: Package.self).first { $0.kind == .insert }?.id
     }
 
-    /// A package that got another version.
+    /// A package whose version was changed.
     private var upgradedPackage: ObjectID? {
         edits[0].changes(of: Package.self).first { $0.new[\.version] != nil }?.id
     }
@@ -53,7 +52,7 @@ struct TakenBack {
             try before != nil && snapshot(addedPackage) == before)
     }
 
-    /// Another author gives a package that was upgraded a version of their own.
+    /// Changes the version of an upgraded package as another author.
     private func editBySecondAuthor() throws -> Commit? {
         let context = store.context(author: "reviewer")
         guard let id = upgradedPackage, let package = try context.object(Package.self, id: id)
@@ -64,7 +63,8 @@ struct TakenBack {
         return commit
     }
 
-    /// Undoes what does not touch the edit of the other, up to the edit that does.
+    /// Undoes the edits that do not touch the other author's edit, up to the one that conflicts
+    /// with it.
     private func meetConflict(with other: Commit) throws {
         let reviewed = try snapshot(upgradedPackage)?.version
         for _ in edits.dropFirst() { try store.undo(author: author) }
@@ -98,7 +98,7 @@ struct TakenBack {
         }
     }
 
-    /// The commit of the other author is taken back by a third.
+    /// Reverts the commit of the other author as a third one.
     private func revert(_ other: Commit) throws {
         let commit = try store.revert(other.revision, author: "lead")
         let edited = edits[0].changes(of: Package.self).first { $0.id == upgradedPackage }
