@@ -1,7 +1,7 @@
 import Foundation
 import StetStore
 
-/// What a writer says when a commit has returned.
+/// A writer's statement that a commit has returned.
 struct Acknowledgement: Hashable, CustomStringConvertible {
     let revision: Revision
     let token: UInt64
@@ -23,17 +23,17 @@ struct Acknowledgement: Hashable, CustomStringConvertible {
     var description: String { "ack \(revision) \(String(token, radix: 16))" }
 }
 
-/// A file with every promise that the writers of a store have told, for the checker.
+/// A file with every promise that the writers of a store have reported, for the checker.
 struct AcknowledgementLog {
     let path: String
-    /// Its lines.
+    /// The number of its lines.
     private(set) var count = 0
 
     init(path: String) { self.path = path }
 
     /// Adds the lines of writers.
     ///
-    /// - Throws: `CampaignFailure` when one is something else: a writer has failed.
+    /// - Throws: `CampaignFailure` if a line is not a promise: a writer has failed.
     mutating func append(_ lines: [String]) throws {
         if let other = lines.first(where: { Promise($0) == nil }) {
             throw CampaignFailure("a writer said: \(other)")

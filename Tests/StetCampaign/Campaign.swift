@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// What every campaign is told on the command line.
+/// The options that every campaign has on the command line.
 struct CampaignOptions: ParsableArguments {
     @Option(help: "How many faults; the table in CONTRIBUTING.md has the doses.")
     var size: Int
@@ -17,19 +17,20 @@ struct CampaignOptions: ParsableArguments {
     var keep: String?
 }
 
-/// A campaign: many cases, each with a fault, each judged by what a child finds afterwards.
+/// A campaign: many cases with a fault each, each judged by what a child finds afterwards.
 protocol Campaign: ParsableCommand {
     var options: CampaignOptions { get }
 
-    /// Runs the cases, and tells the report what was done and what was found.
+    /// Runs the cases, and records in the report what was done and what was found.
     ///
-    /// - Throws: `NotPossibleHere` when the machine lacks what the campaign needs; any other error
-    ///   means that the campaign itself failed.
+    /// - Throws: `NotPossibleHere` if the machine lacks a prerequisite; any other error means that
+    ///   the campaign itself failed.
     func run(_ report: Report) throws
 }
 
 extension Campaign {
-    /// Exit codes: 0 nothing found, 1 something found, 69 not possible on this machine.
+    /// Runs the campaign; exit codes: 0 nothing found, 1 something found, 69 not possible on this
+    /// machine.
     func run() throws {
         // A child that dies of a damaged file is a result, not a crash to be analysed.
         setenv("SWIFT_BACKTRACE", "enable=no", 0)
@@ -43,7 +44,7 @@ extension Campaign {
         throw ExitCode(report.end() ? 0 : 1)
     }
 
-    /// Runs `body` for the cases 0..<`count`, or for the one that was asked for, on all cores.
+    /// Runs `body` on all cores for the cases 0..<`count`, or for the case in the options.
     func forEachCase(
         of count: Int, _ report: Report, _ body: @Sendable (Int) throws -> Void
     ) throws {
@@ -65,19 +66,19 @@ extension Campaign {
     }
 }
 
-/// The machine lacks what a campaign needs.
+/// The reason why the machine cannot run a campaign.
 struct NotPossibleHere: Error {
     let reason: String
 }
 
-/// The campaign itself went wrong, so that it proves nothing.
+/// A failure of the campaign itself, which therefore proves nothing.
 struct CampaignFailure: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// What a campaign has done and found so far.
+/// The cases that a campaign has run, and its findings so far.
 ///
 /// State: the counts and the number of findings, guarded by the mutex.
 final class Report: Sendable {
@@ -86,7 +87,7 @@ final class Report: Sendable {
         var findingCount = 0
     }
 
-    /// Findings that are told; the others are counted.
+    /// The number of findings that are printed; further ones are only counted.
     private static let shownCount = 20
 
     private let name: String
@@ -99,7 +100,7 @@ final class Report: Sendable {
         self.options = options
     }
 
-    /// False when no further case is to be begun.
+    /// False if no further case is to be started.
     var wantsMore: Bool {
         !options.stopsAtFinding || state.withLock { $0.findingCount == 0 }
     }
@@ -109,7 +110,7 @@ final class Report: Sendable {
         state.withLock { $0.counts[what, default: 0] += count }
     }
 
-    /// Tells that case `index` broke a promise, how to run it again, and keeps `files`.
+    /// Reports that case `index` broke a promise, prints how to run it again, and keeps `files`.
     func finding(_ index: Int, _ text: String, files: [String] = []) {
         let number = state.withLock { state in
             state.findingCount += 1
@@ -131,7 +132,7 @@ final class Report: Sendable {
         say(line)
     }
 
-    /// Says the summary in one line; true when nothing was found.
+    /// Prints the summary in one line, and returns whether nothing was found.
     fileprivate func end() -> Bool {
         let state = state.withLock { $0 }
         let counts = state.counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
@@ -144,7 +145,7 @@ final class Report: Sendable {
     }
 }
 
-/// Writes a line to standard output without a buffer: what was written survives a kill.
+/// Writes a line to standard output without a buffer, so that it survives a kill.
 func say(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     var start = 0

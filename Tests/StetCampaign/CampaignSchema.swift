@@ -3,7 +3,7 @@ import StetStore
 
 extension Schema {
     /// The schema of the stores of all campaigns: a property of each type, references within and
-    /// between entities, and links, of both with and without an order.
+    /// between entities, and links with and without an order.
     static let campaign: Schema = {
         do { return try Schema(entities: [article, notebook, tag], links: links) } catch {
             preconditionFailure("the schema of the campaigns: \(error)")

@@ -3,7 +3,7 @@ import Foundation
 import StetLMDB
 import StetStore
 
-/// The child that looks at stores that may be damaged, and may die of it.
+/// The child that examines stores, which may be damaged and may kill it.
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Inspects, reads and verifies stores, and writes a line of JSON for each.")
@@ -68,35 +68,35 @@ struct Check: ParsableCommand {
     }
 }
 
-/// What the checker found in one store.
+/// The result of the checker for one store.
 struct Answer: Codable, Hashable {
-    /// The steps of the checker, in their order.
+    /// The steps of the checker, in order.
     enum Stage: String, Codable {
         case inspect, open, read, verify, acknowledgements, readers, migration
     }
 
-    /// The step at which it stopped; the last one when nothing is wrong.
+    /// The step at which the checker stopped; the last one if nothing is wrong.
     var stage: Stage
-    /// What is wrong there; nil when nothing is.
+    /// A description of the problem; nil if there is none.
     var problem: String?
     var revision: UInt64?
     /// The hash of the last entry of the journal.
     var hash: String?
-    /// A digest of the store's identity and of all objects as users read them.
+    /// A digest of the store's identity and of all objects as users see them.
     var state: UInt64?
 
-    /// What the store shows, in a few words.
+    /// A short description of the contents of the store.
     var contents: String {
         let digest = String(state ?? 0, radix: 16)
         return "revision \(revision ?? 0), hash \(hash?.prefix(8) ?? "-"), state \(digest)"
     }
 }
 
-/// The models that a checker opens a store with.
+/// The models with which a checker opens a store.
 enum CheckedSchema: String {
-    /// Those of the campaigns.
+    /// The models of the campaigns.
     case campaign
-    /// Those that the store has; and then, where it is not migrated yet, the later ones.
+    /// The models that the store has; then, if it has not been migrated yet, the later ones.
     case withIndex, people
 
     func open(_ path: String) throws -> StoreFile {
@@ -106,7 +106,8 @@ enum CheckedSchema: String {
         }
     }
 
-    /// What is wrong once the store has the later models; nil when nothing is.
+    /// Migrates the store to the later models, and returns a description of a problem; nil if there
+    /// is none.
     func problemWithLaterModels(_ path: String) throws -> String? {
         switch self {
         case .campaign: return nil
@@ -120,8 +121,8 @@ enum CheckedSchema: String {
 }
 
 extension StoreFile {
-    /// A digest of the store's identity and of every object and its members, at each end,
-    /// as readers see them.
+    /// Returns a digest of the store's identity and of every object and its members at each end, as
+    /// readers see them.
     func stateDigest() throws -> UInt64 {
         var digest = Checksum.combine(0, storeID.high, storeID.low)
         try read { reader in

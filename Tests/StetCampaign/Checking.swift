@@ -1,25 +1,25 @@
 import Foundation
 
-/// A store that a checker is to look at, and what was promised of it.
+/// A store that a checker is to examine, and the promises that were made for it.
 struct CheckRequest {
     let path: String
-    /// A file of promises, a line each, and how many of its lines count.
+    /// A file with one promise on each line, and the number of its lines that count.
     var acknowledgements = (file: "-", count: 0)
     var schema = CheckedSchema.campaign
 
-    /// How long the checker may take for one store.
+    /// The maximum time of the checker for one store.
     fileprivate static let limit = Duration.seconds(20)
 }
 
-/// How the checker ended with one store.
+/// The outcome of the checker for one store.
 enum CheckOutcome: Hashable {
     case answered(Answer)
-    /// The checker died, and how.
+    /// The checker died in the described way.
     case died(String)
-    /// It did not answer in time.
+    /// The checker did not answer in time.
     case hung
 
-    /// What is wrong; nil when the store is whole.
+    /// A description of the problem; nil if the store is intact.
     var problem: String? {
         switch self {
         case .answered(let answer): answer.problem.map { "\(answer.stage): \($0)" }
@@ -29,10 +29,10 @@ enum CheckOutcome: Hashable {
     }
 }
 
-/// Has children look at stores; one outcome for each.
+/// Lets children examine stores, and returns one outcome for each.
 ///
-/// A child looks at one store after the other; when it dies, the store that it was at is to blame,
-/// and another child goes on with the next.
+/// A child examines one store after the other; if it dies, the current store is to blame, and
+/// another child continues with the next one.
 func answers(to requests: [CheckRequest]) throws -> [CheckOutcome] {
     var outcomes: [CheckOutcome] = []
     let decoder = JSONDecoder()
@@ -60,8 +60,8 @@ func answers(to requests: [CheckRequest]) throws -> [CheckOutcome] {
 }
 
 extension Child {
-    /// Lets a writer make one commit, which must not wait for what dead ones have left; what it
-    /// said, and what is wrong.
+    /// Lets a writer make one commit, which must not wait for dead writers, and returns its output
+    /// and a description of a problem.
     static func commitAtOnce(to path: String, stream: Int) throws -> (
         lines: [String], problem: String?
     ) {

@@ -3,12 +3,12 @@ import Glibc
 import StetTestSupport
 import Synchronization
 
-/// A process that a campaign started.
+/// A process that a campaign has started.
 ///
-/// Its standard output is read through a pipe, so that nothing that it has written is lost when it
-/// is killed. One thread uses it.
+/// Its standard output is read through a pipe, so that none of its output is lost when it is
+/// killed. One thread uses it.
 final class Child {
-    /// How a process ended.
+    /// The way in which a process ended.
     enum Ending: Hashable, CustomStringConvertible {
         case exited(Int32)
         case killed(Int32)
@@ -28,7 +28,7 @@ final class Child {
     private var takenLineCount = 0
     private var ending: Ending?
 
-    /// Starts a program, this one where no other is named.
+    /// Starts a program, this one by default.
     init(
         _ arguments: [String], program: String = "\(ChildProcess.buildFolder)/stet-campaign",
         environment: [String: String] = [:]
@@ -39,7 +39,8 @@ final class Child {
         }
     }
 
-    /// Held while a child is started: one that is started meanwhile would inherit the other's pipe.
+    /// A lock that is held while a child is started: a child started at the same time would inherit
+    /// the other's pipe.
     private static let spawning = Mutex(())
 
     private static func spawn(
@@ -85,14 +86,15 @@ final class Child {
         if ending == nil { Glibc.kill(processID, signal) }
     }
 
-    /// The whole lines that it has written; a line without its end was cut off by a kill.
+    /// The whole lines of its output; a line without an end was cut off by a kill.
     var lines: [String] {
         let end = bytes.lastIndex(of: UInt8(ascii: "\n")) ?? bytes.startIndex
         return String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\n").map(
             String.init)
     }
 
-    /// The next line, as soon as it is written; nil when none comes within the time, or at all.
+    /// Returns the next line as soon as it is written; nil if none is written within the time, or
+    /// at all.
     func nextLine(within limit: Duration) -> String? {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -106,8 +108,8 @@ final class Child {
         }
     }
 
-    /// Reads to the end of its output and waits for its end; nil when that takes longer than the
-    /// limit, and then it is killed.
+    /// Reads to the end of its output and waits for its end, or kills it and returns nil if that
+    /// takes longer than the limit.
     func end(within limit: Duration) -> Ending? {
         Self.read([self], until: ContinuousClock.now + limit)
         guard isOutputOpen else { return end() }
@@ -126,7 +128,7 @@ final class Child {
         return ending
     }
 
-    /// Reads what children write, until `deadline` or until all have ended their output.
+    /// Reads the output of children, until `deadline` or until all have closed it.
     static func read(
         _ children: [Child], until deadline: ContinuousClock.Instant, stopsAtOutput: Bool = false
     ) {

@@ -4,7 +4,7 @@ import StetStore
 import StetTestSupport
 
 extension Schema {
-    /// The schema of the campaigns with another index.
+    /// The schema of the campaigns with an additional index.
     static let campaignWithIndex: Schema = {
         do {
             let notebook = Entity(
@@ -49,7 +49,8 @@ enum People {
             }
         })
 
-    /// Opens a store with the last version, and looks for each person; what is wrong.
+    /// Opens a store with the last version, checks each person, and returns a description of a
+    /// problem.
     static func problem(ofStoreAt path: String) throws -> String? {
         let store = try Store.open(at: path, migrating: plan)
         defer { store.close() }
@@ -70,7 +71,7 @@ extension People {
         _ = try insert(1...1_200, into: store)
     }
 
-    /// Migrates a store that `make` has made, and says what it has promised.
+    /// Migrates a store that `make` has created, and reports the promise.
     static func migrate(_ path: String, seed: UInt64) throws {
         var random = SeededGenerator(seed: seed, stream: 1)
         if Bool.random(using: &random) {

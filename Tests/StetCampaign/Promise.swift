@@ -1,22 +1,22 @@
 import Foundation
 import StetStore
 
-/// A line in which a process of the campaign says what the store has promised it, or what it is
-/// about to ask for.
+/// A line in which a process of the campaign reports a promise of the store, or a request that it
+/// is about to make.
 enum Promise {
     /// A commit has returned.
     case committed(Acknowledgement)
-    /// A commit failed, and is called not committed.
+    /// A commit failed, and is reported as not committed.
     case refused(token: UInt64)
-    /// The journal is to begin after this revision, and now does.
+    /// The journal is about to be trimmed to begin after this revision, or has been.
     case trimming(Revision)
     case trimmed(Revision)
-    /// The commits up to a revision have no value of a property any more but that of then.
+    /// The commits up to a revision contain only the present value of a property.
     case redacted(RedactionRequest, through: Revision)
-    /// A copy is to be made, and is there; its name, as it follows that of the store.
+    /// A copy is about to be made, or has been made; its name, without the name of the store.
     case copying(String)
     case copied(String)
-    /// The store has later models.
+    /// The store has been migrated to the later models.
     case migrated
 
     /// Reads a line that begins with `ack`; nil for anything else.
@@ -46,7 +46,7 @@ enum Promise {
         }
     }
 
-    /// The line.
+    /// The line that represents the promise.
     var line: String {
         switch self {
         case .committed(let acknowledgement): "\(acknowledgement)"
@@ -62,7 +62,7 @@ enum Promise {
         }
     }
 
-    /// Reads a file of lines.
+    /// Returns the promises in a file of lines.
     static func read(_ path: String) throws -> [Promise] {
         try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap {
             Promise(String($0))
@@ -71,7 +71,8 @@ enum Promise {
 }
 
 extension StoreFile {
-    /// What the store does not keep of the first `count` promises; nil when it keeps all.
+    /// Returns a description of the first of `count` promises that the store does not keep; nil if
+    /// it keeps all.
     func broken(_ promises: [Promise], count: Int) throws -> String? {
         let (head, floor) = try read { (try $0.head().revision, try $0.floor()) }
         var asked = Revision.zero
@@ -107,7 +108,7 @@ extension StoreFile {
         return try read { try $0.commit(revision).id.token } == acknowledgement.token
     }
 
-    /// The commits that a redaction would take values out of.
+    /// Returns the commits from which a redaction would remove values.
     private func values(of request: RedactionRequest) throws -> [Revision] {
         do {
             return try redactionPlan(request).revisions
@@ -116,7 +117,7 @@ extension StoreFile {
         }
     }
 
-    /// A commit with one of these tokens.
+    /// Returns the revision of a commit with one of these tokens.
     private func isThere(
         _ tokens: Set<UInt64>, _ floor: Revision, _ head: Revision
     ) throws -> Revision? {

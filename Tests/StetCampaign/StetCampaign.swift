@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// Breaks stores in every way that is told in CONTRIBUTING.md, and shows that what was acknowledged
-/// is still there.
+/// Breaks stores in every way that CONTRIBUTING.md describes, and shows that acknowledged commits
+/// survive.
 @main
 struct StetCampaign: ParsableCommand {
     static let configuration = CommandConfiguration(

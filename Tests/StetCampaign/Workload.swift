@@ -5,16 +5,16 @@ import StetTestSupport
 /// Random edits of the objects of a store, several objects in each commit, the same for the same
 /// seed and stream.
 ///
-/// Some values fill several pages. References and links always connect objects that exist. An id is
-/// used once: a deleted object never comes back; a link does.
+/// Some values fill several pages. References and links always connect existing objects. An id is
+/// used once: a deleted object is never restored, but a link may be.
 struct Workload {
-    /// An object as the store has it.
+    /// An object as in the store.
     struct Object: Hashable {
         var values: [Value]
         var revision: Revision
     }
 
-    /// What names an object.
+    /// The entity and the id of an object.
     struct Key: Hashable, Comparable {
         var entity: EntityNumber
         var id: ObjectID
@@ -30,33 +30,34 @@ struct Workload {
         var key: Key
         var old: Object?
         var new: [Value]?
-        /// The commit finds out when each was changed before.
+        /// The changes of links; the commit finds out when each was last changed.
         var links: [LinkChange]
     }
 
-    /// What a commit makes of objects and links, as far as it was decided.
+    /// The changes of objects and links that a commit will contain, as far as they are decided.
     private struct Draft {
         var values: [Key: [Value]?] = [:]
         var links: [LinkKey: Membership] = [:]
     }
 
-    /// Objects from which on deleting is likelier than inserting.
+    /// The number of objects from which deleting is likelier than inserting.
     private static let objectLimit = 300
 
     private var random: SeededGenerator
     private let stream: Int
-    /// The most objects that a commit steps through.
+    /// The maximum number of objects that a commit changes.
     var changeLimit: Int
     private var insertedCount: UInt64 = 0
     private var objects: [Key: Object] = [:]
     /// The keys of `objects`, in an order that is the same on every run.
     private var keys: [Key] = []
-    /// Those that are present.
+    /// The links that are present.
     private var links: [LinkKey: Membership] = [:]
-    /// The commit that `objects` was read at.
+    /// The revision at which `objects` was read.
     private(set) var revision = Revision.zero
 
-    /// Writers that share a store need a stream each, and must not use one again.
+    /// Creates a workload; writers that share a store need a stream each, and must not use one
+    /// again.
     init(seed: UInt64, stream: Int, changeLimit: Int) {
         random = SeededGenerator(seed: seed, stream: stream)
         self.stream = stream
@@ -65,7 +66,7 @@ struct Workload {
 
     // MARK: What is there
 
-    /// Takes over all objects of the store as they are now.
+    /// Reads all present objects of the store.
     mutating func load(_ file: StoreFile) throws {
         objects = [:]
         keys = []
@@ -87,7 +88,7 @@ struct Workload {
         }
     }
 
-    /// Takes over edits that were committed.
+    /// Adopts edits that were committed.
     mutating func adopt(_ edits: [Edit], _ revision: Revision) {
         for edit in edits {
             for link in edit.links { links[link.key] = link.after.isPresent ? link.after : nil }
@@ -99,7 +100,7 @@ struct Workload {
         self.revision = revision
     }
 
-    /// How the store's objects differ from these; nil when they do not.
+    /// Returns a description of how the store's objects differ from these; nil if they do not.
     func difference(from file: StoreFile) throws -> String? {
         var present = self
         try present.load(file)
@@ -125,10 +126,10 @@ struct Workload {
         Int.random(in: 0..<count, using: &random) == 0
     }
 
-    /// A number of the commit that can be looked for.
+    /// Returns a number by which the commit can be found.
     mutating func token() -> UInt64 { random.next() }
 
-    /// The edits of one commit; at least one.
+    /// Returns the edits of one commit; at least one.
     mutating func edits() -> [Edit] {
         var draft = Draft()
         for _ in 0..<Int.random(in: 1...changeLimit, using: &random) { step(&draft) }
@@ -150,12 +151,12 @@ struct Workload {
         return edits.isEmpty ? self.edits() : edits
     }
 
-    /// The values of an object with what the draft does to it; nil when it is gone.
+    /// Returns the values of an object with the edits of the draft; nil if it does not exist.
     private func values(_ key: Key, _ draft: Draft) -> [Value]? {
         draft.values[key] ?? objects[key]?.values
     }
 
-    /// An object that is there, three times of four one of its own.
+    /// Returns an existing object, three times out of four one that this workload has inserted.
     private mutating func present(_ entity: EntityNumber, _ draft: Draft) -> Key? {
         let prefersOwn = !isTrue(oneIn: 4)
         var found: Key?
@@ -204,7 +205,7 @@ struct Workload {
         draft.values[key] = .some(nil)
     }
 
-    /// Adds members to an article, removes some, and gives some another position.
+    /// Adds members to an article, removes some, and moves some.
     private mutating func link(_ source: Key, _ draft: inout Draft) {
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             let isOrdered = isTrue(oneIn: 2)
@@ -221,7 +222,7 @@ struct Workload {
         }
     }
 
-    /// A position by chance, now and then with a fraction.
+    /// Returns a random position, sometimes with a fraction.
     private mutating func position() -> ListPosition {
         let bytes = withUnsafeBytes(of: random.next() | 1) { Array($0) }
         let fraction = isTrue(oneIn: 3) ? [UInt8.random(in: 1...255, using: &random)] : []
@@ -254,7 +255,7 @@ struct Workload {
         }
     }
 
-    /// Mostly a few bytes, now and then so many that they fill several pages.
+    /// Returns mostly a few bytes, sometimes so many that they fill several pages.
     private mutating func bytes() -> [UInt8] {
         let largest = isTrue(oneIn: 40) ? 60_000 : isTrue(oneIn: 10) ? 3_000 : 40
         let count = Int.random(in: 0...largest, using: &random)

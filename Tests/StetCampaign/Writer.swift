@@ -5,7 +5,7 @@ import Foundation
 import StetStore
 import Synchronization
 
-/// The child that saves one edit after the other, and says so after each.
+/// The child that saves one edit after the other, and reports each.
 struct Write: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Commits random edits, and writes \"ack REVISION TOKEN\" after each.")
@@ -69,7 +69,8 @@ struct Write: ParsableCommand {
         }
     }
 
-    /// Other savers may be anywhere, also inside the right to write, when this thread forks.
+    /// Forks a child; other savers may be anywhere when this thread forks, even inside the right to
+    /// write.
     private func forkIdleChild() {
         let child = stet_fork()
         if child == 0 {
@@ -87,8 +88,8 @@ struct Write: ParsableCommand {
     }
 }
 
-/// The child that keeps a store open and does nothing, so that the lock file and what dead
-/// processes left in it stay.
+/// The child that keeps a store open and does nothing, so that the lock file stays, with everything
+/// that dead processes left in it.
 struct Hold: ParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Keeps a store open until killed.")
 
@@ -101,7 +102,7 @@ struct Hold: ParsableCommand {
     }
 }
 
-/// The child that puts a compacted copy in the place of a store that others have open.
+/// The child that replaces a store that others have open with a compacted copy.
 struct CompactInPlace: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Compacts a store in its place, and writes \"compacted\".")

@@ -2,10 +2,10 @@ import ArgumentParser
 import Foundation
 import StetTestSupport
 
-/// Copies of a store are damaged; each case is one damage.
+/// Damages copies of a store; each case is one damage.
 ///
-/// Whoever looks must say that there is damage, or show what the undamaged store shows: damage may
-/// have hit bytes that nobody uses. It must never die, hang, or show something else.
+/// Every reader must report the damage, or show the contents of the undamaged store: the damage may
+/// have hit unused bytes. It must never die, hang, or show other contents.
 struct Damage: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Damages SIZE copies of stores, and lets children look at them.")
@@ -56,17 +56,17 @@ struct Damage: Campaign {
     }
 }
 
-/// A store of some hundred commits, and what a checker says of it.
+/// A store of some hundred commits, and the answers of a checker for it.
 struct SoundStore {
-    /// The file as it is now.
+    /// The present bytes of the file.
     private(set) var bytes: [UInt8] = []
-    /// The first two pages as they were after each of the last commits.
+    /// The first two pages after each of the last commits.
     private(set) var metaPages: [[UInt8]] = []
-    /// What the checker said after each of the last commits; the last one is for `bytes`.
+    /// The answers of the checker after each of the last commits; the last one is for `bytes`.
     private var history: [Answer] = []
 
     enum Verdict {
-        /// Nothing was shown that is wrong, and why.
+        /// Nothing wrong was shown, for the given reason.
         case harmless(String)
         case finding(String)
     }
@@ -91,7 +91,7 @@ struct SoundStore {
         }
     }
 
-    /// Judges what a checker made of a damaged copy.
+    /// Judges the outcome of a checker for a damaged copy.
     func verdict(on outcome: CheckOutcome) -> Verdict {
         guard case .answered(let answer) = outcome, let sound = history.last else {
             return .finding(outcome.problem ?? "no answer")

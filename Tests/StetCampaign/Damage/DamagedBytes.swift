@@ -5,7 +5,7 @@ struct DamagedBytes {
     static let pageByteCount = 4_096
 
     private(set) var bytes: [UInt8]
-    /// The damage in words.
+    /// A description of the damage.
     private(set) var description = ""
     private var random: SeededGenerator
 
@@ -45,14 +45,14 @@ struct DamagedBytes {
         for _ in 0..<count { flip(Int.random(in: bytes.indices, using: &random)) }
     }
 
-    /// Of the bytes that a meta page uses.
+    /// Flips a bit of the bytes that a meta page uses.
     private mutating func flipInMetaPage() {
         let offset = Int.random(in: 0..<168, using: &random)
         flip(Bool.random(using: &random) ? offset : Self.pageByteCount + offset)
     }
 
-    /// Of the root of the table without a name: where the store's identity, its schema, its head
-    /// and the roots of all tables are.
+    /// Flips a bit in the root of the table without a name, which contains the store's identity,
+    /// its schema, its head and the roots of all tables.
     private mutating func flipInUnnamedTable() {
         func number(at offset: Int) -> UInt64 {
             bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }

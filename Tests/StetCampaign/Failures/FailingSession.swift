@@ -1,8 +1,8 @@
 import ArgumentParser
 import StetStore
 
-/// The child whose system calls fail: commits of various sizes, with the store closed and opened in
-/// between.
+/// The child whose system calls fail: it makes commits of various sizes, and closes and opens the
+/// store in between.
 struct FailingSession: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Commits edits of several sizes, and writes down what the store answers.")
@@ -11,7 +11,8 @@ struct FailingSession: ParsableCommand {
     var path: String
     @Option var seed: UInt64
 
-    /// The most objects that each commit steps through; 0 closes the store and opens it.
+    /// The maximum number of objects that each commit changes; 0 closes the store and opens it
+    /// again.
     private static let steps = [
         1, 30, 3, 300, 1, 0, 100, 5, 600, 2, 0, 40, 1, 200, 9, 150, 1, 400, 20, 1,
     ]

@@ -1,17 +1,18 @@
-/// A case of the campaign `failures`: which call fails, and how.
+/// A case of the campaign `failures`: the call that fails, and the kind of failure.
 struct FailureCase: Hashable, CustomStringConvertible {
     let call: String
-    /// The number of the call among those of its name, from 1.
+    /// The number of the call among those with its name, from 1.
     let number: Int
     let error: String
-    /// Every later call of that name fails, too.
+    /// True if every later call with that name fails as well.
     let isSticky: Bool
-    /// Another process has the store open all the time, which it finds made.
+    /// True if another process has the store open all the time, so that the session finds it
+    /// existing.
     let isHeld: Bool
 
-    /// What each call can answer.
+    /// The failures of each call.
     ///
-    /// A short sync or a mapping that is reported as missing, but is there, does not exist.
+    /// A short sync does not exist, nor does a mapping that exists but is reported as missing.
     static let errors: KeyValuePairs<String, [String]> = [
         "pwrite": ["EIO", "ENOSPC", "EINTR", "short", "persisted"],
         "writev": ["EIO", "ENOSPC", "EINTR", "short", "persisted"],
@@ -21,7 +22,8 @@ struct FailureCase: Hashable, CustomStringConvertible {
         "open": ["EMFILE", "EIO", "ENOSPC", "EINTR"],
     ]
 
-    /// Every case: `counts` says how many calls of each name a session makes, held or not.
+    /// Returns every case; `counts` returns the number of calls of each name that a session makes,
+    /// held or not.
     static func all(_ counts: (_ isHeld: Bool) throws -> [String: Int]) rethrows -> [FailureCase] {
         var cases: [FailureCase] = []
         for isHeld in [false, true] {
@@ -41,7 +43,7 @@ struct FailureCase: Hashable, CustomStringConvertible {
         return cases
     }
 
-    /// What tells the library in Tests/CStetRecorder.
+    /// The environment variables that configure the library in Tests/CStetRecorder.
     var environment: [String: String] {
         [
             "STET_FAIL_CALL": call, "STET_FAIL_AT": "\(number)", "STET_FAIL_ERROR": error,

@@ -3,7 +3,7 @@ import Foundation
 import StetStore
 import StetTestSupport
 
-/// A session's system calls fail: each call once, and from then on, with each error.
+/// Makes the system calls of a session fail: each call once, and from then on, with each error.
 struct Failures: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Lets the k-th system call of a session fail: SIZE cases, spread evenly; 0: all.")
@@ -38,13 +38,13 @@ struct Failures: Campaign {
     }
 }
 
-/// One session under one failure, or under none.
+/// One session with one failure, or with none.
 private struct FailureRun {
     private let failure: FailureCase?
     private let directory = TemporaryDirectory()
     private let ending: Child.Ending?
     private let testimony: Testimony
-    /// What each call of a name was answered.
+    /// The results of the calls with each name.
     let calls: [String: [String]]
 
     private var path: String { directory.file() }
@@ -82,7 +82,7 @@ private struct FailureRun {
         calls.values.contains { $0.contains { $0 != "passed" } }
     }
 
-    /// What is wrong with what the session said, or with what it left.
+    /// Returns a description of a problem in the session's output or in the store that it left.
     func problem() throws -> String? {
         guard let ending else { return "it hung" }
         guard ending == .exited(0) else { return "it ended with \(ending)" }

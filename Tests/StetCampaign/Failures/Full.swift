@@ -3,7 +3,7 @@ import Foundation
 import StetStore
 import StetTestSupport
 
-/// Stores whose disk, file or map gets full; then there is room again, and work goes on.
+/// Fills the disk, the file or the map of stores; then space becomes available, and work continues.
 struct Full: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Fills SIZE stores up: the disk, a limit of file size, the map, the map with "
@@ -45,7 +45,7 @@ struct Full: Campaign {
         }
     }
 
-    /// Runs a session; what is wrong with it, or with what it left.
+    /// Runs a session, and returns a description of a problem in it or in the store that it left.
     private func problem(
         _ obstacle: Obstacle, _ path: String, _ arguments: [String], _ report: Report
     ) throws -> String? {

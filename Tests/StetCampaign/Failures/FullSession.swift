@@ -4,18 +4,18 @@ import StetStore
 import StetTestSupport
 import Synchronization
 
-/// What a session of the campaign `full` runs up against.
+/// The limit that a session of the campaign `full` reaches.
 enum Obstacle: String, CaseIterable, ExpressibleByArgument {
-    /// The file system is small, and a filler takes most of it.
+    /// The file system is small, and a filler occupies most of it.
     case disk
     /// The process may not write larger files.
     case limit
     /// The map is small.
     case map
-    /// The map is small, and a read that is open all the time keeps pages from being used again.
+    /// The map is small, and a read that is open all the time prevents pages from being reused.
     case reader
 
-    /// The code of the error that a save must get that does not fit.
+    /// The code of the error of a save that does not fit.
     var code: StoreError.Code {
         switch self {
         case .disk, .limit: .diskFull
@@ -24,7 +24,7 @@ enum Obstacle: String, CaseIterable, ExpressibleByArgument {
     }
 }
 
-/// The child that saves until nothing fits any more, makes room, and goes on.
+/// The child that saves until no space is left, makes room, and continues.
 struct FullSession: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Saves until the store is full, makes room, and goes on.")
@@ -40,7 +40,7 @@ struct FullSession: ParsableCommand {
     @Option(help: "The most objects that a commit steps through.")
     var changes = 20
 
-    /// More saves than fit into any room that a campaign leaves.
+    /// A number of saves that no campaign leaves enough space for.
     private static let saveLimit = 5_000
 
     func run() throws {
@@ -60,7 +60,7 @@ struct FullSession: ParsableCommand {
         ReportingSession.tell(.done)
     }
 
-    /// Saves until a save is refused, and tries that one again; its edits.
+    /// Saves until a save is refused, tries that one again, and returns its edits.
     private func fill(_ session: inout ReportingSession) -> [Workload.Edit]? {
         for _ in 0..<Self.saveLimit {
             let edits = session.edits(changes)
@@ -83,7 +83,7 @@ struct FullSession: ParsableCommand {
         }
     }
 
-    /// Everything must work again, the refused save first of all.
+    /// Checks that everything works again, beginning with the refused save.
     private func goOn(_ session: inout ReportingSession, with refused: [Workload.Edit]?) throws {
         if session.file == nil, !session.open(attempts: 1) {
             return ReportingSession.tell(.wrong("the store cannot be opened after room was made"))
@@ -97,7 +97,7 @@ struct FullSession: ParsableCommand {
         }
     }
 
-    /// Larger files are refused with an error, not a signal.
+    /// Limits the size of files: a larger one is refused with an error, not with a signal.
     private func limitFiles(to byteCount: rlim_t) {
         signal(SIGXFSZ, SIG_IGN)
         var limit = rlimit(rlim_cur: byteCount, rlim_max: rlim_t.max)
@@ -107,7 +107,7 @@ struct FullSession: ParsableCommand {
     }
 }
 
-/// A read on a thread of its own that ends when it is told.
+/// A read on a separate thread that ends on request.
 private final class OpenRead: Sendable {
     private let begun = DispatchSemaphore(value: 0)
     private let ending = DispatchSemaphore(value: 0)

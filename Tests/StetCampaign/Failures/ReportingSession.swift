@@ -3,15 +3,15 @@ import StetLMDB
 import StetStore
 import StetTestSupport
 
-/// Works with a store in a process that failures are done to, and tells in statements what the
-/// store tells it.
+/// Works with a store in a process that is subject to failures, and reports the store's answers in
+/// statements.
 struct ReportingSession {
     let path: String
     private(set) var file: StoreFile?
     private(set) var workload: Workload
-    /// The largest size of the map.
+    /// The maximum size of the map.
     var mapByteCount = 1 << 30
-    /// Its size at first; nil means the largest.
+    /// The initial size of the map; nil means the maximum.
     var initialMapByteCount: Int?
 
     init(_ path: String, seed: UInt64) {
@@ -23,7 +23,7 @@ struct ReportingSession {
         say("\(statement)")
     }
 
-    /// The code of a typed error; anything else is wrong.
+    /// Returns the code of a typed error; any other error is reported as wrong.
     private static func code(of error: any Error, _ what: String) -> String {
         if let error = error as? StoreError { return "\(error.code)" }
         tell(.wrong("\(what): \(error)"))
@@ -32,7 +32,7 @@ struct ReportingSession {
 
     // MARK: Opening
 
-    /// Opens the store, in a few attempts; false when none of them succeeds.
+    /// Opens the store in a few attempts, and returns false if none of them succeeds.
     mutating func open(attempts: Int = 3) -> Bool {
         for _ in 0..<attempts {
             do {
@@ -69,7 +69,7 @@ struct ReportingSession {
         }
     }
 
-    /// Starts from what the store contains.
+    /// Starts from the contents of the store.
     mutating func takeOver() throws {
         if let file { try workload.load(file) }
     }
@@ -81,16 +81,16 @@ struct ReportingSession {
 
     // MARK: Saving
 
-    /// What came of a save, after as many attempts as it was given.
+    /// The result of a save after all its attempts.
     enum Result { case committed, notCommitted, unknown }
 
-    /// Edits of `count` objects at most.
+    /// Returns edits of at most `count` objects.
     mutating func edits(_ count: Int) -> [Workload.Edit] {
         workload.changeLimit = count
         return workload.edits()
     }
 
-    /// Makes edits a commit; each attempt is one of its own, with its own token.
+    /// Commits edits; each attempt is a separate commit with its own token.
     mutating func save(_ edits: [Workload.Edit], attempts: Int = 3) -> Result {
         var result = Result.notCommitted
         for _ in 0..<attempts where result == .notCommitted {
@@ -119,7 +119,7 @@ struct ReportingSession {
         }
     }
 
-    /// Closes the store, opens it again, and asks what became of a commit.
+    /// Closes the store, opens it again, and asks for the outcome of a commit.
     private mutating func resolve(_ id: CommitID, _ edits: [Workload.Edit]) -> Result {
         close()
         guard open(), let file else { return .unknown }
@@ -138,7 +138,7 @@ struct ReportingSession {
 
     // MARK: Reading
 
-    /// Reads everything, and compares it with what was acknowledged.
+    /// Reads everything, and compares it with the acknowledged commits.
     func check() {
         guard let file else { return }
         do {

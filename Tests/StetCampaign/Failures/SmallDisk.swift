@@ -2,14 +2,14 @@ import Foundation
 import Glibc
 import StetTestSupport
 
-/// A file system of a few megabytes in memory; gone with the value.
+/// A file system of a few megabytes in memory, which exists as long as the object.
 final class SmallDisk {
     private let directory = TemporaryDirectory()
     private var isMounted = false
 
-    /// What takes the room that a session may not have, until it is removed.
+    /// The path of a file that occupies the space a session may not use, until it is removed.
     var filler: String { directory.file("filler") }
-    /// The store.
+    /// The path of the store.
     var path: String { directory.file() }
 
     private static let limit = Duration.seconds(20)
@@ -28,7 +28,7 @@ final class SmallDisk {
         _ = try? Child(["-l", directory.path], program: "umount").end(within: Self.limit)
     }
 
-    /// Takes all of the room but `byteCount` bytes.
+    /// Occupies all space except `byteCount` bytes.
     func fill(leaving byteCount: Int) throws {
         // Not inherited by the children of other cases, which would keep its room taken.
         let descriptor = open(filler, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)

@@ -1,21 +1,21 @@
 import StetStore
 
-/// A line in which a session tells the campaign what the store told it.
+/// A line in which a session reports an answer of the store to the campaign.
 ///
-/// It is written before the next call is made, so that it stands whatever happens then.
+/// It is written before the next call is made, so that it is not lost if that call fails.
 enum Statement: Hashable {
-    /// A commit with so many changes, prepared at a revision, is about to be made.
+    /// A commit with this number of changes, prepared at a revision, is about to be made.
     case trying(token: UInt64, base: Revision, changeCount: Int)
     case acknowledged(token: UInt64, Revision)
     case notCommitted(token: UInt64, code: String)
     case unknown(token: UInt64, code: String)
-    /// What a later question after an unknown outcome was answered.
+    /// The answer to a later question after an unknown outcome.
     case resolved(token: UInt64, isCommitted: Bool)
-    /// Something else threw a typed error.
+    /// Another operation threw a typed error.
     case failed(what: String, code: String)
-    /// The disk or the map is full now; the campaign frees space and says so.
+    /// The disk or the map is full; the campaign frees space and confirms it.
     case full
-    /// A promise was broken before the eyes of the session.
+    /// The session has seen a broken promise.
     case wrong(String)
     /// The session has given up after a few attempts, because nothing works any more.
     case gaveUp(String)
@@ -39,7 +39,7 @@ extension Statement: CustomStringConvertible {
         }
     }
 
-    /// Reads a line; nil for what is none.
+    /// Reads a line; nil if it is not a statement.
     init?(_ line: String) {
         let words = line.split(separator: " ").map(String.init)
         func token() -> UInt64? { words.count > 1 ? UInt64(words[1]) : nil }

@@ -2,14 +2,14 @@ import ArgumentParser
 import Foundation
 import StetTestSupport
 
-/// A writer is killed at its N-th system call, N after N; each case is one call of the session.
+/// Kills a writer at its N-th system call, for each N; each case is one call of the session.
 struct SystemCalls: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Kills a session at SIZE of its system calls, spread evenly; at each for SIZE 0.")
 
     @OptionGroup var options: CampaignOptions
 
-    /// A call by its name, and its number among those of that name in its thread, which is how
+    /// A call by its name, and its number among the calls of that name in its thread, which is how
     /// strace counts.
     private struct Call: Hashable {
         let name: String
@@ -32,14 +32,14 @@ struct SystemCalls: Campaign {
         }
     }
 
-    /// The session: it makes a store and commits, alone and in one thread.
+    /// The arguments of the session: it creates a store and commits, alone and in one thread.
     private func session(_ path: String) -> [String] {
         let program = "\(ChildProcess.buildFolder)/stet-campaign"
         return [program, "write", path, "--seed", "\(options.seed)", "--stream", "1"]
             + ["--commits", "12"]
     }
 
-    /// The calls of the session from the first that names the store.
+    /// Returns the calls of the session from the first that names the store.
     private func sessionCalls() throws -> [Call] {
         let directory = TemporaryDirectory()
         let trace = directory.file("trace")
@@ -79,7 +79,8 @@ struct SystemCalls: Campaign {
         }
     }
 
-    /// Runs the session up to a call, and looks at what is left; what is wrong.
+    /// Runs the session up to a call, and returns a description of a problem in the store that it
+    /// left.
     private func kill(at call: Call, _ report: Report) throws -> String? {
         let directory = TemporaryDirectory()
         let path = directory.file()

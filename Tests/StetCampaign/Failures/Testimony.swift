@@ -1,11 +1,11 @@
 import Foundation
 import StetStore
 
-/// All that a session has said, to be held against what its store contains afterwards.
+/// All statements of a session, to be compared with the contents of its store afterwards.
 struct Testimony {
     let statements: [Statement]
 
-    /// The first line that is no statement, and the first one that tells of a broken promise.
+    /// The first line that is not a statement, or that reports a broken promise.
     let broken: String?
 
     init(_ lines: [String]) {
@@ -14,18 +14,18 @@ struct Testimony {
         broken = lines.first { Statement($0) == nil } ?? wrong?.description
     }
 
-    /// True when the session came to its end.
+    /// True if the session reached its end.
     var isComplete: Bool { statements.last == .done }
 
     func count(where isCounted: (Statement) -> Bool) -> Int { statements.count(where: isCounted) }
 
-    /// What the session may say of a commit.
+    /// The statements of the session about a commit.
     private struct Claim {
         var base: Revision
         var changeCount: Int
-        /// The revision that was acknowledged.
+        /// The acknowledged revision.
         var revision: Revision?
-        /// Whether it is in the journal; nil when the session does not know.
+        /// Whether it is in the journal; nil if the session does not know.
         var isCommitted: Bool?
     }
 
@@ -46,11 +46,11 @@ struct Testimony {
         return claims
     }
 
-    /// How the journal contradicts the session; nil when it does not.
+    /// Returns how the journal contradicts the session; nil if it does not.
     ///
-    /// I1: what was acknowledged is there. I2: with all of its changes. I7: what was called not
-    /// committed is not there, and every unknown outcome has exactly one answer. Nothing is there
-    /// that nobody has tried.
+    /// I1: every acknowledged commit is there. I2: with all of its changes. I7: no commit that was
+    /// reported as not committed is there, and every unknown outcome has exactly one answer.
+    /// Nothing is there that nobody has tried to commit.
     func contradiction(in file: StoreFile) throws -> String? {
         var entries: [UInt64: [Commit]] = [:]
         try file.read { reader in
@@ -84,8 +84,8 @@ struct Testimony {
     }
 }
 
-/// Looks at a store that a session has left: whether it is whole, whether it agrees with the
-/// session, and whether it takes a further commit.
+/// Checks a store that a session has left: whether it is intact, whether it agrees with the
+/// session, and whether it accepts a further commit.
 func judge(_ path: String, _ testimony: Testimony) throws -> String? {
     if let broken = testimony.broken { return "it said: \(broken)" }
     guard FileManager.default.fileExists(atPath: path) else {

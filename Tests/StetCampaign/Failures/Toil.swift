@@ -5,7 +5,8 @@ import StetLMDB
 import StetStore
 import StetTestSupport
 
-/// The child that does to a store what a program may do, and says what it was promised.
+/// The child that performs all operations of a program on a store, and reports the promises of the
+/// store.
 struct Toil: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Commits, trims, redacts, copies and compacts, at random.")
@@ -35,7 +36,7 @@ struct Toil: ParsableCommand {
     }
 }
 
-/// A process at work on a store whose calls may fail: it opens it again and goes on.
+/// A process that works on a store whose calls may fail: it opens the store again and continues.
 private struct Toiler {
     private let path: String
     private let stream: Int
@@ -58,7 +59,7 @@ private struct Toiler {
         try workload.load(file)
     }
 
-    /// Opens the store, in a few attempts.
+    /// Opens the store in a few attempts.
     private static func open(_ path: String) throws -> StoreFile {
         var configuration = StoreFile.Configuration()
         configuration.logger = Logger(label: "stet") { _ in SwiftLogNoOpLogHandler() }
@@ -158,7 +159,7 @@ private struct Toiler {
         say(Promise.trimmed(end).line)
     }
 
-    /// Takes the earlier values of a property out of the journal, unless one of them is in use.
+    /// Redacts the earlier values of a property, unless one of them is in use.
     private mutating func redact() throws {
         var ids: [ObjectID] = []
         let head = try file.read { reader in
@@ -194,11 +195,11 @@ private struct Toiler {
     }
 }
 
-/// The child that gives a store later models, with an interruption by chance, and goes on.
+/// The child that migrates a store to later models, is interrupted by chance, and continues.
 struct Migrate: ParsableCommand {
-    /// What later models need.
+    /// The kind of migration that the later models need.
     enum Way: String, CaseIterable, ExpressibleByArgument {
-        /// An index, for some objects or for so many that it is built in steps.
+        /// An index, for a few objects or for so many that it is built in steps.
         case index, largeIndex
         /// Code that works on copies, which the store then adopts.
         case code
@@ -277,7 +278,7 @@ private enum Notebooks {
         return try StoreFile.open(at: path, schema: .campaignWithIndex)
     }
 
-    /// A few commits, whether the store is migrated yet or not.
+    /// Makes a few commits, whether or not the store has been migrated.
     private static func commit(
         _ path: String, _ schema: Schema, _ seed: UInt64, stream: Int
     ) throws {

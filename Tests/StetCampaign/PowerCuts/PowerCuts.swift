@@ -2,7 +2,8 @@ import ArgumentParser
 import Foundation
 import StetTestSupport
 
-/// What a power cut may leave of a recorded session; each case is one image of the store's file.
+/// Examines the states in which a power cut may leave a recorded session; each case is one image of
+/// the store's file.
 struct PowerCuts: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Records sessions, and checks SIZE images of what power cuts would have left.")
@@ -72,15 +73,15 @@ struct PowerCuts: Campaign {
     }
 }
 
-/// What the processes of a session do.
+/// The work of the processes of a session.
 private enum SessionKind: Hashable {
-    /// Writers with these arguments: to a new store, or to one that has been in use.
+    /// Writers with these arguments: to a new store, or to one that has been used.
     case commits(isNew: Bool, [String])
     /// Two writers at the same time.
     case twoWriters
-    /// Everything that is done to a store, by so many processes at the same time.
+    /// All operations on a store, by this number of processes at the same time.
     case toil(processes: Int)
-    /// The same by one process, while calls of LMDB fail, or one call of the system.
+    /// All operations by one process, while calls of LMDB fail, or one system call.
     case failingToil(inSystem: Bool)
     case migration(Migrate.Way, fails: Bool)
 
@@ -105,7 +106,7 @@ private enum SessionKind: Hashable {
         }
     }
 
-    /// What makes the store, before anything is recorded; nil for a new one.
+    /// The arguments that create the store before the recording; nil for a new one.
     func preparation(_ seed: UInt64) -> [String]? {
         switch self {
         case .commits(isNew: true, _): nil
@@ -130,7 +131,7 @@ private enum SessionKind: Hashable {
         }
     }
 
-    /// A call of the system that fails; nil for none.
+    /// A system call that fails; nil for none.
     func failure(_ seed: UInt64) -> FailureCase? {
         switch self {
         case .failingToil(inSystem: true), .migration(_, fails: true): break
@@ -150,17 +151,17 @@ private enum SessionKind: Hashable {
     }
 }
 
-/// What the processes of a session wrote, synced and said.
+/// The writes, syncs and statements of the processes of a session.
 private struct Recording {
     let kind: SessionKind
     let trace: WriteTrace
     /// The store's file before the session.
     let initial: [UInt8]
-    /// All promises, and how many of them are from before the session.
+    /// All promises, and how many of them precede the session.
     private let log: AcknowledgementLog
     private let initialCount: Int
     private let directory = TemporaryDirectory()
-    /// How many promises of the session were made before each copy was begun.
+    /// The number of promises of the session before each copy was begun.
     private var counts: [String: Int] = ["": Int.max]
 
     init(seed: UInt64, _ session: Int) throws {
@@ -200,12 +201,12 @@ private struct Recording {
         }
     }
 
-    /// The path of a store comes after the name of a command.
+    /// Inserts the path of a store after the name of a command.
     private static func with(_ path: String, _ arguments: [String]) -> [String] {
         [arguments[0], path] + arguments.dropFirst()
     }
 
-    /// What children said, once they have ended well.
+    /// Returns the output of children after they have ended successfully.
     private static func end(_ children: [Child]) throws -> [String] {
         try children.flatMap { child in
             guard child.end(within: .seconds(60)) == .exited(0) else {
@@ -217,11 +218,11 @@ private struct Recording {
 
     // MARK: Images
 
-    /// Returns whether a file of an image is a store of its own: not a copy that a migration works
-    /// on.
+    /// Returns whether a file of an image is a complete store, rather than a copy that a migration
+    /// works on.
     func isChecked(_ name: String) -> Bool { counts[name] != nil }
 
-    /// The name of a file that was promised, and that an image does not have.
+    /// Returns the name of a file that was promised but is missing in an image.
     func lostFile(of image: PowerCutImages.Image) -> String? {
         if !image.hasName, !image.acknowledged.isEmpty { return "of the store" }
         for line in image.acknowledged {
@@ -230,7 +231,7 @@ private struct Recording {
         return nil
     }
 
-    /// What a checker is to find in a file of an image.
+    /// Returns the request for a checker of a file of an image.
     func request(_ path: String, _ name: String, of image: PowerCutImages.Image) -> CheckRequest {
         let count = min(image.acknowledged.count, counts[name] ?? 0)
         return CheckRequest(

@@ -3,14 +3,14 @@ import Foundation
 import Glibc
 import StetTestSupport
 
-/// A file system is shut down under writers, as a power cut would; each case is one cut.
+/// Shuts a file system down under writers, as a power cut would; each case is one cut.
 struct Shutdowns: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Shuts an ext4 file system down under writers SIZE times; needs root.")
 
     @OptionGroup var options: CampaignOptions
 
-    /// A store is used for so many cuts.
+    /// The number of cuts for which one store is used.
     private static let cutsPerStore = 20
 
     func run(_ report: Report) throws {
@@ -34,10 +34,10 @@ struct Shutdowns: Campaign {
     }
 }
 
-/// A store on a volume that is shut down again and again.
+/// A store on a volume that is repeatedly shut down.
 private struct Session {
     let path: String
-    /// On another file system.
+    /// The promises, on another file system.
     private(set) var log: AcknowledgementLog
     private let volume: Volume
     private let seed: UInt64
@@ -52,7 +52,8 @@ private struct Session {
         log = AcknowledgementLog(path: "\(volume.directory.path)/acknowledgements")
     }
 
-    /// Lets writers work, shuts the file system down, and looks at what is left.
+    /// Lets writers work, shuts the file system down, and returns a description of a problem in the
+    /// store.
     mutating func cut() throws -> String? {
         let writers = try (0..<Int.random(in: 1...2, using: &random)).map { _ in
             stream += 1
@@ -79,7 +80,7 @@ private struct Session {
     }
 }
 
-/// An ext4 file system in a file, mounted while the value lives.
+/// An ext4 file system in a file, mounted as long as the object exists.
 private final class Volume: Sendable {
     let directory = TemporaryDirectory()
     var mountPoint: String { "\(directory.path)/volume" }
@@ -95,7 +96,8 @@ private final class Volume: Sendable {
 
     deinit { try? unmount() }
 
-    /// From here on nothing reaches the image: neither data nor the journal of the file system.
+    /// Prevents anything from reaching the image from now on: neither data nor the journal of the
+    /// file system.
     func shutDown() throws {
         let descriptor = open(mountPoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         defer { close(descriptor) }
@@ -106,7 +108,7 @@ private final class Volume: Sendable {
         }
     }
 
-    /// Forgets everything in memory, and replays the journal of the file system.
+    /// Discards everything in memory, and replays the journal of the file system.
     func mountAgain() throws {
         try unmount()
         try mount()

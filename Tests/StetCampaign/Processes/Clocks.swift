@@ -5,7 +5,7 @@ import StetLMDB
 import StetStore
 import StetTestSupport
 
-/// Clocks that jump ahead or back and are set right again, by less than a day or by more than the
+/// Sets clocks ahead or back and corrects them later, by less than a day or by more than the
 /// longest pause that counts, while a store trims by age.
 struct Clocks: Campaign {
     static let configuration = CommandConfiguration(
@@ -25,10 +25,10 @@ struct Clocks: Campaign {
     }
 }
 
-/// One store, and what it must be: a list of its commits.
+/// One store, and a list of its commits, with which it must agree.
 private final class ClockSession {
     struct MadeCommit {
-        /// When it was really made, in seconds since 2001.
+        /// The true time of the commit, in seconds since 2001.
         let made: Double
         let token: UInt64
         let date: Double
@@ -44,7 +44,7 @@ private final class ClockSession {
     private let directory = TemporaryDirectory()
     private let clock = Monitor(0.0)
     private let file: StoreFile
-    /// The true time, and what the clock is ahead of it.
+    /// The true time, and how far the clock is ahead of it.
     private var now = 26 * 365.25 * day
     private var error = 0.0
     private(set) var commits: [MadeCommit] = []
@@ -63,7 +63,7 @@ private final class ClockSession {
 
     func floor() throws -> Revision { try file.read { try $0.floor() } }
 
-    /// The first thing that is not as it must be.
+    /// Returns a description of the first difference.
     func run() throws -> String? {
         for _ in 0..<Int.random(in: 20...80, using: &random) {
             pass(Double.random(in: 0...5, using: &random) * Self.day)
@@ -125,8 +125,8 @@ private final class ClockSession {
             ? nil : "\(made) is dated \((date - now) / Self.day) days ahead"
     }
 
-    /// Trims; no commit may go that is younger than the age, less the longest pause that counts and
-    /// the day that dates may be off.
+    /// Trims, and checks that no commit is removed that is younger than the age, less the longest
+    /// pause that counts and the day by which dates may be wrong.
     private func trim() throws -> String? {
         while !file.trimOutdated() {}
         let floor = try floor()

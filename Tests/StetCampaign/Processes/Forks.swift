@@ -3,17 +3,17 @@ import Foundation
 import Glibc
 import StetTestSupport
 
-/// The line with which a writer names a child that it has forked.
+/// The line in which a writer names a child that it has forked.
 enum ForkedChild {
     static let word = "forked"
 
-    /// The processes that a writer's lines name.
+    /// Returns the processes that the lines of a writer name.
     static func processes(_ lines: [String]) -> [pid_t] {
         lines.filter { $0.hasPrefix("\(word) ") }.compactMap { pid_t($0.dropFirst(word.count + 1)) }
     }
 }
 
-/// Writers fork children that outlive them; what a killed writer held must not stay with these.
+/// Lets writers fork children that outlive them, which must not keep the locks of a killed writer.
 struct Forks: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Kills SIZE writers that have forked children, which live on.")

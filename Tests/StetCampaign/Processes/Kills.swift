@@ -2,8 +2,7 @@ import ArgumentParser
 import Foundation
 import StetTestSupport
 
-/// Writers that share a store are killed at random times; each case is one store and up to 25
-/// kills.
+/// Kills writers that share a store at random times; each case is one store and up to 25 kills.
 struct Kills: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Kills 1 to 4 writers of one store at random times, SIZE kills in all.")
@@ -30,10 +29,10 @@ struct Kills: Campaign {
     }
 }
 
-/// A store whose writers are killed round by round.
+/// A store whose writers are killed in each round.
 private final class KilledStore {
     let path: String
-    /// Of all rounds.
+    /// The promises of all rounds.
     private(set) var log: AcknowledgementLog
     private(set) var killCount = 0
 
@@ -41,7 +40,7 @@ private final class KilledStore {
     private let seed: UInt64
     private var random: SeededGenerator
     private var stream = 0
-    /// In every second store somebody has it open all the time, so that nobody resets the lock
+    /// A process that has every second store open all the time, so that nobody resets the lock
     /// file.
     private var holder: Child?
     private let isHeld: Bool
@@ -54,7 +53,8 @@ private final class KilledStore {
         isHeld = !index.isMultiple(of: 2)
     }
 
-    /// Starts writers, kills them, and looks at what they left; what is wrong.
+    /// Starts writers, kills them, and returns a description of a problem in the store that they
+    /// left.
     func round(limit: Int) throws -> String? {
         let writers = try (0..<Int.random(in: 1...min(4, limit), using: &random)).map { _ in
             try writer("--savers", "\([1, 1, 1, 4].randomElement(using: &random) ?? 1)")
@@ -89,7 +89,7 @@ private final class KilledStore {
         return try commitAtOnce()
     }
 
-    /// What the dead left must not keep the next one waiting.
+    /// Checks that dead writers do not make the next one wait.
     private func commitAtOnce() throws -> String? {
         stream += 1
         let next = try Child.commitAtOnce(to: path, stream: stream)

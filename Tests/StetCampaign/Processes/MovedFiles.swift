@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import StetTestSupport
 
-/// The files of a store are removed, renamed, replaced, read or compacted while processes save to
-/// it; each case is one store.
+/// Removes, renames, replaces, reads or compacts the files of a store while processes save to it;
+/// each case is one store.
 struct MovedFiles: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Moves the files of SIZE stores away under their writers.")
@@ -24,12 +24,12 @@ struct MovedFiles: Campaign {
     }
 }
 
-/// What happens to the files.
+/// The operation on the files.
 private enum Disturbance: String, CaseIterable {
     case fileRemoved, fileReplaced, directoryRenamed, lockRemoved, lockReplaced, lockRead
     case compactedInPlace
 
-    /// Whether what was acknowledged is still behind the path.
+    /// True if the acknowledged commits are still at the path.
     var leavesStore: Bool { self == .lockRead || self == .compactedInPlace }
 }
 
@@ -51,7 +51,7 @@ private final class MovedStore {
         log = AcknowledgementLog(path: directory.file("acknowledgements"))
     }
 
-    /// What is wrong; nil when nothing is.
+    /// Runs the case, and returns a description of a problem; nil if there is none.
     func run(_ disturbance: Disturbance, _ report: Report) throws -> String? {
         try FileManager.default.createDirectory(
             atPath: directory.file("here"), withIntermediateDirectories: false)
@@ -106,7 +106,8 @@ private final class MovedStore {
         }
     }
 
-    /// All that was acknowledged is in the file that was open, or in its compacted copy.
+    /// Checks that all acknowledged commits are in the file that was open, or in its compacted
+    /// copy.
     private func look(_ disturbance: Disturbance) throws -> String? {
         var place = kept
         if disturbance.leavesStore {

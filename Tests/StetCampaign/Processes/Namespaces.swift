@@ -3,8 +3,8 @@ import Foundation
 import Glibc
 import StetTestSupport
 
-/// Processes of two PID namespaces, as two containers are, want to share a store; each case is one
-/// store, and an order in which they come, stop and die.
+/// Lets processes of two PID namespaces, such as those of containers, try to share a store; each
+/// case is one store, and an order in which they start, are suspended and die.
 struct Namespaces: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Opens SIZE stores from two PID namespaces; needs unshare.")
@@ -27,7 +27,7 @@ struct Namespaces: Campaign {
     }
 }
 
-/// A store, one process that has it open, and others that come from elsewhere.
+/// A store, one process that has it open, and others from another namespace.
 private final class Meeting {
     let path: String
     private(set) var log: AcknowledgementLog
@@ -43,7 +43,7 @@ private final class Meeting {
         log = AcknowledgementLog(path: directory.file("acknowledgements"))
     }
 
-    /// What is wrong; nil when nothing is.
+    /// Runs the case, and returns a description of a problem; nil if there is none.
     func run(_ report: Report) throws -> String? {
         // Of two namespaces that are not the campaign's both may have a process 1.
         let isFirstContained = Bool.random(using: &random)
@@ -79,7 +79,8 @@ private final class Meeting {
         return try answers(to: [request])[0].problem
     }
 
-    /// What is wrong with how a process of another namespace ended.
+    /// Checks that a process of another namespace was refused, and returns a description of a
+    /// problem.
     private func refused(_ child: Child) -> String? {
         let ending = child.end(within: .seconds(20))
         let word = child.lines.joined(separator: "; ")

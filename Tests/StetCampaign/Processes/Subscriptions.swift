@@ -6,7 +6,7 @@ import StetStore
 import StetTestModels
 import StetTestSupport
 
-/// Writers, owners of subscriptions and those who wait to take over are killed at random times;
+/// Kills writers, owners of subscriptions and processes that wait to take over at random times;
 /// each case is one store and up to 25 kills.
 struct Subscriptions: Campaign {
     static let configuration = CommandConfiguration(
@@ -37,13 +37,13 @@ struct Subscriptions: Campaign {
     }
 }
 
-/// A store whose writers and consumers are killed round by round.
+/// A store whose writers and consumers are killed in each round.
 private struct SubscribedStore {
     let path: String
     private(set) var killCount = 0
     private(set) var commitCount = 0
     private(set) var effectCount = 0
-    /// The revisions of delivered messages, with those that came again.
+    /// The revisions of delivered messages, including repeated deliveries.
     private(set) var messages: [UInt64] = []
 
     private let directory = TemporaryDirectory()
@@ -54,7 +54,8 @@ private struct SubscribedStore {
         path = directory.file()
     }
 
-    /// Starts writers and consumers, kills them, and notes what they said; what is wrong.
+    /// Starts writers and consumers, kills them, records their output, and returns a description of
+    /// a problem.
     mutating func round(limit: Int) throws -> String? {
         let roles = [["post"], ["consume", "effects"], ["consume", "messages"]]
         // Each role at least once; a second consumer waits to take over.
@@ -86,7 +87,7 @@ private struct SubscribedStore {
         return nil
     }
 
-    /// Lets the subscriptions come to their end, and compares what they did with the journal.
+    /// Lets the subscriptions reach the end, and compares their effects with the journal.
     mutating func judge() throws -> String? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         for kind in ["effects", "messages"] {
@@ -142,7 +143,7 @@ struct Consume: ParsableCommand {
         abstract: "Delivers the commits of a subscription.")
 
     enum Kind: String, ExpressibleByArgument {
-        /// Inserts a notebook for each commit that is no such effect, in the same transaction.
+        /// Inserts a notebook for each commit that is not such an effect, in the same transaction.
         case effects
         /// Writes "got REVISION", and acknowledges.
         case messages
@@ -169,7 +170,7 @@ struct Consume: ParsableCommand {
         dispatchMain()
     }
 
-    /// The last commit that is delivered.
+    /// Returns the last commit that is delivered.
     private func last(in store: Store) throws -> Revision {
         try store.journal().filter { kind == .messages || $0.subscription == nil }
             .map(\.revision).max() ?? .zero

@@ -3,12 +3,12 @@ import Foundation
 import StetStore
 import StetTestSupport
 
-/// Random queries, each asked of the engine and of plain Swift closures over the same objects.
+/// Compares random queries of the engine with plain Swift closures over the same objects.
 struct Queries: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Compares SIZE pairs of a condition and data with plain Swift closures.")
 
-    /// How many conditions are tried with the same data.
+    /// The number of conditions that are tried with the same data.
     private static let pairsPerCase = 100
 
     @OptionGroup var options: CampaignOptions
@@ -33,7 +33,7 @@ struct Queries: Campaign {
     }
 }
 
-/// Data in several stores, and questions about it.
+/// Data in several stores, and queries of it.
 final class QueryTrial {
     private let stores: QueryStores
     private let seen: QueryWorld
@@ -74,7 +74,7 @@ final class QueryTrial {
         return question
     }
 
-    /// Any object, which may have changed since, or be none of those that are there.
+    /// Returns any object, which may have changed since or may no longer exist.
     private func position(_ entity: EntityNumber) -> (QueryQuestion.Candidate, [UInt8])? {
         if entity == QuerySchema.box {
             guard let id = seen.boxIDs.randomElement(using: &random), let box = seen.boxes[id]
@@ -102,13 +102,13 @@ final class QueryTrial {
 
     // MARK: Comparing
 
-    /// What a store finds otherwise than the closures.
+    /// A difference between the result of a store and the closures.
     struct Difference {
         let store: Int
         let text: String
     }
 
-    /// Nil when there is none.
+    /// Returns the first difference; nil if there is none.
     func difference(_ question: QueryQuestion) -> Difference? {
         let answer = question.answer(candidates(question.entity))
         for place in 0..<stores.count {
@@ -123,7 +123,7 @@ final class QueryTrial {
         return nil
     }
 
-    /// As simple a question as shows a difference, and that difference.
+    /// Returns the simplest question that still shows a difference, and that difference.
     func shrunk(
         _ question: QueryQuestion, _ difference: Difference
     ) -> (QueryQuestion, Difference) {
@@ -134,7 +134,7 @@ final class QueryTrial {
         return (question, last)
     }
 
-    /// A difference, with how the store answers.
+    /// Describes a difference, including how the store answers the query.
     func text(_ question: QueryQuestion, _ difference: Difference) -> String {
         let explanations =
             (try? stores.read(difference.store) { state in

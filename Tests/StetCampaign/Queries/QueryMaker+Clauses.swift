@@ -2,17 +2,17 @@ import Foundation
 import StetStore
 import StetTestSupport
 
-/// A term whose type does not matter.
+/// A term of any type.
 protocol AnyQueryTerm {
     var node: QueryNode { get }
     func value(_ scope: QueryScope) -> Value
     func order(_ one: QueryScope, _ other: QueryScope) -> Int
-    /// As many conditions of the value, all or any of which must be met.
+    /// Returns `count` conditions of the value, of which all or any must be satisfied.
     func clauses(_ count: Int, _ maker: inout QueryMaker) -> QueryClause
 }
 
 extension QuerySubject {
-    /// The value of a property.
+    /// Returns the value of a property.
     func term<Content: Sendable>(
         _ slot: Slot, _ kind: ValueKind<Content>, _ content: @escaping (Object) -> Content?
     ) -> QueryTerm<Content> {
@@ -145,7 +145,7 @@ extension QueryMaker {
         }
     }
 
-    /// With a constant at either side, or with itself.
+    /// Combines a term with a constant at either side, or with itself.
     private mutating func made<Content: Sendable>(
         _ operation: QueryNode.Arithmetic, _ term: QueryTerm<Content>,
         _ result: @escaping (Content, Content) -> Content?

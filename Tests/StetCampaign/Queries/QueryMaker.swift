@@ -2,24 +2,24 @@ import Foundation
 import StetStore
 import StetTestSupport
 
-/// Makes conditions and orders by chance, each as a query and as a closure.
+/// Generates random conditions and orders, each as a query and as a closure.
 struct QueryMaker {
     var random: SeededGenerator
-    /// The objects that a condition can speak of at this place.
+    /// The objects that a condition can refer to at this place.
     private(set) var samples: [QuerySubject<Sample>] = []
     private(set) var boxes: [QuerySubject<Box>] = []
     private let sampleIDs: ValueKind<ObjectID>
     private let boxIDs: ValueKind<ObjectID>
     private var depth = 0
-    /// How many objects of each kind a closure has at this place.
+    /// The number of objects of each kind that a closure has at this place.
     private var sampleCount: Int
     private var boxCount: Int
     private var lastScope = 0
-    /// How many conditions of members stand within each other: each costs what the one around it
-    /// does for each member.
+    /// The maximum nesting of conditions of members: each is evaluated for each member of the one
+    /// around it.
     private let deepest: Int
 
-    /// What is asked about is a sample, or a box.
+    /// Creates a generator of conditions of a sample, or of a box.
     init(_ random: SeededGenerator, _ world: QueryWorld, ofSamples: Bool) {
         self.random = random
         let count = world.sampleIDs.count
@@ -61,7 +61,7 @@ struct QueryMaker {
 
     // MARK: Objects
 
-    /// Of the objects of a kind some, or one that another refers to; nil where there is none.
+    /// Returns one of the objects of a kind, or one that another refers to; nil if there is none.
     private mutating func sample() -> QuerySubject<Sample>? {
         guard let sample = samples.randomElement(using: &random) else { return nil }
         if !random.chance(5) { return sample }
@@ -76,7 +76,7 @@ struct QueryMaker {
 
     // MARK: Terms
 
-    /// A value of an object.
+    /// Returns a value of an object.
     mutating func term() -> any AnyQueryTerm {
         if samples.isEmpty || random.chance(5), let box = self.box() { return term(of: box) }
         guard let sample = self.sample() else { return constant }
@@ -202,7 +202,7 @@ struct QueryMaker {
         }
     }
 
-    /// What is asked of members; often only of them, which an index can answer.
+    /// Returns a condition of members; often only of them, which an index can answer.
     private mutating func inside(
         _ member: [QuerySubject<Sample>], _ box: [QuerySubject<Box>]
     ) -> QueryClause {

@@ -2,7 +2,7 @@ import Foundation
 import StetStore
 import StetTestSupport
 
-/// An object of the campaign's reference: plain Swift, and nothing of the engine.
+/// An object of the campaign's reference: plain Swift, without any part of the engine.
 struct Sample {
     let id: ObjectID
     var flag: Bool
@@ -26,13 +26,13 @@ struct Sample {
     var box: ObjectID?
     var next: ObjectID?
 
-    /// Among the samples of its box; another one when it has changed.
+    /// The position among the samples of its box, which depends on its values.
     private var place: ListPosition {
         let bytes = withUnsafeBytes(of: id.low.bigEndian) { Array($0.dropFirst()) }
         return ListPosition(bytes: [UInt8(number & 0x7f) + 1] + bytes) ?? .first
     }
 
-    /// In the order of the slots.
+    /// The values in the order of the slots.
     var values: [Value] {
         [
             .bool(flag), .int(number), .int(small), .uint(whole), .float(ratio), .double(real),
@@ -45,21 +45,21 @@ struct Sample {
     }
 }
 
-/// What samples refer to.
+/// An object to which samples refer.
 struct Box {
     let id: ObjectID
     var name: String
     var rank: Int?
     var parent: ObjectID?
 
-    /// In the order of the slots.
+    /// The values in the order of the slots.
     var values: [Value] {
         [.string(name), Value(rank, Value.int), Value(parent, Value.reference)]
     }
 }
 
 extension LinkKey {
-    /// The link that makes a sample a member of another one's relationship.
+    /// Creates the link that makes a sample a member of another sample's relationship.
     init(_ source: ObjectID, _ target: ObjectID) {
         self.init(link: QuerySchema.links, source: source, target: target)
     }
@@ -78,7 +78,7 @@ struct QueryWorld {
     var links: Set<LinkKey> = []
     private var lastID: UInt64 = 0
 
-    /// The values of all objects of an entity.
+    /// Returns the values of all objects of an entity.
     func values(_ entity: EntityNumber) -> [ObjectID: [Value]] {
         entity == QuerySchema.box ? boxes.mapValues(\.values) : samples.mapValues(\.values)
     }
@@ -95,7 +95,7 @@ struct QueryWorld {
         for _ in 0..<sampleCount { addLink(&random) }
     }
 
-    /// What is made from now on has ids that the commits of others have not.
+    /// Makes further ids differ from those in the commits of others.
     mutating func takeOtherIDs() { lastID += 1 << 32 }
 
     private mutating func nextID() -> ObjectID {
@@ -130,7 +130,7 @@ struct QueryWorld {
             parent: random.chance(3) ? nil : others.randomElement(using: &random))
     }
 
-    /// An object with values by chance.
+    /// Returns an object with random values.
     func sample(_ id: ObjectID, _ random: inout SeededGenerator) -> Sample {
         Sample(
             id: id, flag: random.chance(2), number: random.pick(ValuePools.integers),
@@ -149,7 +149,7 @@ struct QueryWorld {
             next: random.chance(3) ? nil : sampleIDs.randomElement(using: &random))
     }
 
-    /// Changes some objects; with `dangling` what refers to a deleted one may stay as it is.
+    /// Changes some objects; with `dangling` references to a deleted object may remain.
     mutating func edit(dangling: Bool, _ random: inout SeededGenerator) {
         for id in sampleIDs {
             switch Int.random(in: 0..<12, using: &random) {
@@ -192,6 +192,6 @@ extension SeededGenerator {
         elements[Int.random(in: 0..<elements.count, using: &self)]
     }
 
-    /// True once in so many times.
+    /// Returns true once in `times` calls on average.
     mutating func chance(_ times: Int) -> Bool { Int.random(in: 0..<times, using: &self) == 0 }
 }

@@ -1,9 +1,9 @@
 import StetStore
 import StetTestSupport
 
-/// A query, and what it must find.
+/// A query, and the closures that compute its result.
 struct QueryQuestion {
-    /// An object that is asked about.
+    /// An object to which the query applies.
     struct Candidate {
         let id: ObjectID
         let scope: QueryScope
@@ -19,9 +19,9 @@ struct QueryQuestion {
     var order: [Key]
     var limit: Int?
     var offset: Int
-    /// Behind which object the page begins, with the object's body.
+    /// The object after which the page begins, with its body.
     var after: (candidate: Candidate, body: [UInt8])?
-    /// What is asked of the objects that are found.
+    /// The value that is computed for each object in the result.
     let value: any AnyQueryTerm
 
     init(_ maker: inout QueryMaker, _ entity: EntityNumber) {
@@ -55,7 +55,7 @@ struct QueryQuestion {
         return query
     }
 
-    /// The same with one thing less.
+    /// The questions that have one part less.
     var simpler: [Self] {
         func changed(_ change: (inout Self) -> Void) -> Self {
             var simpler = self
@@ -72,16 +72,16 @@ struct QueryQuestion {
 
     // MARK: The answer
 
-    /// What the closures find.
+    /// The result of the closures.
     struct Answer {
-        /// In ascending order of id.
+        /// The ids in ascending order.
         let matching: [ObjectID]
         let page: [ObjectID]
-        /// What is asked of each object of the page.
+        /// The value of each object of the page.
         let values: [Value]
     }
 
-    /// `candidates` are in ascending order of id.
+    /// Returns the result of the closures for `candidates`, which are in ascending order of id.
     func answer(_ candidates: [Candidate]) -> Answer {
         let matching = candidates.filter { clause.test($0.scope) }
         var rest = matching
@@ -101,7 +101,8 @@ struct QueryQuestion {
         return order.last?.isDescending ?? false ? one.id > other.id : one.id < other.id
     }
 
-    /// What the engine finds otherwise; nil when there is nothing.
+    /// Returns a description of the difference between the engine and the closures; nil if there is
+    /// none.
     func difference(_ state: QueryState, _ answer: Answer) throws -> String? {
         let plain = try QueryRun(state, plain)
         let paged = try QueryRun(state, query)
@@ -130,7 +131,7 @@ struct QueryQuestion {
         return "\(what): found \(texts[0]), expected \(texts[1])"
     }
 
-    /// How often each value is there; text as the same whose characters are.
+    /// Returns how often each value occurs; texts with equal characters count as the same value.
     private func counts(_ values: [Value]) -> [Value: Int] {
         values.reduce(into: [:]) { counts, value in
             if case .string(let text) = value {

@@ -1,16 +1,16 @@
 import StetStore
 
-/// The entities of the queries campaign by number, and which indexes a store can have.
+/// The entities of the queries campaign by number, and the indexes that a store can have.
 enum QuerySchema {
     static let box: EntityNumber = 1
     static let sample: EntityNumber = 2
     /// The number of the links between samples.
     static let links = 1
 
-    /// Of the property of samples that no two share.
+    /// The slot of the property of samples that is unique.
     private static let uniqueSlot: Slot = 17
 
-    /// The schema with some of the indexes.
+    /// Returns the schema with some of the indexes.
     static func schema(
         ofSamples samples: [EntityIndex], ofBoxes boxes: [EntityIndex]
     ) throws -> Schema {

@@ -3,7 +3,7 @@ import StetLMDB
 import StetStore
 import StetTestSupport
 
-/// Stores with the same contents and different indexes, and what a context sees of them.
+/// Stores with the same contents and different indexes, and the state that a context sees of them.
 final class QueryStores {
     /// A store, and the memberships that queries see.
     private struct Opened {
@@ -13,11 +13,11 @@ final class QueryStores {
 
     private let directory = TemporaryDirectory()
     private let revision: Revision
-    /// What is pending, by entity.
+    /// The pending changes by entity.
     private let pending: [EntityNumber: [ObjectID: EncodedBody?]]
     private var stores: [Opened] = []
 
-    /// `worlds` are what the commits have made, one after the other; queries see `seen` on top of
+    /// Creates stores whose commits lead through `worlds` in order; queries see `seen` on top of
     /// the one at `base`.
     init(
         _ worlds: [QueryWorld], base: Int, seen: QueryWorld, _ random: inout SeededGenerator
@@ -45,14 +45,14 @@ final class QueryStores {
 
     var count: Int { stores.count }
 
-    /// Calls `body` with what a query sees of a store.
+    /// Calls `body` with the state that a query sees of a store.
     func read<Result>(_ place: Int, _ body: (QueryState) throws -> Result) throws -> Result {
         let store = stores[place]
         let view = QueryState.View(store.state, pending: { [pending] in pending[$0] ?? [:] })
         return try store.file.read { reader in try body(QueryState(reader, view)) }
     }
 
-    /// The body of an object as a record has it.
+    /// Returns the body of an object as in a record.
     static func body(_ values: [Value], _ entity: EntityNumber, _ schema: Schema) -> [UInt8] {
         var encoding = NetChanges(schema: schema)
         let range = encoding.encode(entity: entity) { $0.write(values) }
@@ -65,7 +65,7 @@ final class QueryStores {
 
     // MARK: Preparing
 
-    /// Without an index, with one each, with about half of all, with all.
+    /// Returns schemas without an index, with one each, with about half of all, and with all.
     private static func schemas(_ random: inout SeededGenerator) throws -> [Schema] {
         let (samples, boxes) = (QuerySchema.sampleIndexes, QuerySchema.boxIndexes)
         return try [
@@ -78,7 +78,7 @@ final class QueryStores {
         ]
     }
 
-    /// Not synced: what is asked is what is found, not whether it is on the disk.
+    /// Opens a store without syncs: the campaign tests the results, not their durability.
     private static func open(_ path: String, _ schema: Schema) throws -> StoreFile {
         var sizes = StoreFile.Configuration()
         sizes.mapByteCount = 256 << 20
@@ -130,7 +130,7 @@ final class QueryStores {
                 base: base, token: base.number, time: Double(base.number + 1)))
     }
 
-    /// As a context encodes it; some of it is what the store has anyway.
+    /// Returns pending changes as a context encodes them; some of them are in the store already.
     private static func pending(
         _ seen: QueryWorld, _ base: QueryWorld, _ schema: Schema, _ random: inout SeededGenerator
     ) throws -> [EntityNumber: [ObjectID: EncodedBody?]] {
@@ -149,7 +149,7 @@ final class QueryStores {
         return pending
     }
 
-    /// Lets the lists of members follow, as a context does.
+    /// Updates the lists of members, as a context does.
     private static func change(
         _ state: WorkingState, from base: QueryWorld, to seen: QueryWorld
     ) {
@@ -183,7 +183,7 @@ final class QueryStores {
 }
 
 extension Value {
-    /// The position of an object among the members that it belongs to by a reference.
+    /// The position of an object among the members to which it belongs by a reference.
     fileprivate var position: ListPosition? {
         if case .placed(_, let position) = self { position } else { nil }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import StetStore
 
-/// What a query sees, for the closures of the reference.
+/// The objects that a query sees, for the closures of the reference.
 final class QueryScene {
     let boxes: [ObjectID: Box]
     let samples: [ObjectID: Sample]
@@ -29,7 +29,7 @@ final class QueryScene {
         }
     }
 
-    /// The members of a relationship of samples, by its place.
+    /// Returns the members of a relationship of samples, by its number.
     func members(_ sample: ObjectID, _ relationship: Int) -> [Sample] {
         [others, holders, followers][relationship][sample] ?? []
     }
@@ -38,7 +38,7 @@ final class QueryScene {
     func children(_ box: ObjectID) -> [Box] { children[box] ?? [] }
 }
 
-/// The objects that a condition looks at: that which is asked about, and members, from the
+/// The objects to which a condition applies: the object being tested, and members, from the
 /// outermost condition of members inwards.
 struct QueryScope {
     let scene: QueryScene
@@ -46,7 +46,7 @@ struct QueryScope {
     var boxes: [Box] = []
 }
 
-/// An object, twice: as a query names it, and as a closure finds it.
+/// An object in two forms: as a query names it, and as a closure finds it.
 struct QuerySubject<Object> {
     let node: QueryObject
     let find: (QueryScope) -> Object?
@@ -74,7 +74,7 @@ extension QuerySubject<Box> {
     }
 }
 
-/// A value, twice.
+/// A value in two forms, for a query and for a closure.
 struct QueryTerm<Content: Sendable> {
     let node: QueryNode
     let kind: ValueKind<Content>
@@ -98,7 +98,7 @@ struct QueryTerm<Content: Sendable> {
         Self(node: .folded(node, folding), kind: kind, folding: folding, find: unfolded)
     }
 
-    /// The same as it is compared with another: where one is folded, both are.
+    /// Returns the value as it is compared with another: if one is folded, both are.
     func compared(_ folding: TextFolding) -> (QueryScope) -> Content? {
         if folding == self.folding { return find }
         return { [unfolded, kind] scope in unfolded(scope).map { kind.folded($0, folding) } }
@@ -106,7 +106,8 @@ struct QueryTerm<Content: Sendable> {
 
     func value(_ scope: QueryScope) -> Value { find(scope).map(kind.value) ?? .null }
 
-    /// Below (-1), alike (0) or above (1) in an order; nil comes before everything.
+    /// Returns whether an object is below (-1), equal to (0) or above (1) another in an order; nil
+    /// comes before everything.
     func order(_ one: QueryScope, _ other: QueryScope) -> Int {
         switch (find(one), find(other)) {
         case (nil, nil): return 0
@@ -121,7 +122,7 @@ struct QueryTerm<Content: Sendable> {
     }
 }
 
-/// A condition, twice, with what it is made of.
+/// A condition in two forms, with its parts.
 struct QueryClause {
     indirect enum Shape {
         case leaf
@@ -162,7 +163,7 @@ struct QueryClause {
         Self(.not(part), .not(part.node)) { !part.test($0) }
     }
 
-    /// Conditions with one part less.
+    /// The conditions with one part less.
     var simpler: [Self] {
         func fewer(_ parts: [Self], _ make: ([Self]) -> Self) -> [Self] {
             var found = parts

@@ -1,9 +1,10 @@
 import Foundation
 import StetStore
 
-/// What the campaign expects of text, computed by other means than the engine's.
+/// The results that the campaign expects of text functions, computed by other means than the
+/// engine's.
 enum ReferenceText {
-    /// Per folding what it makes of the texts of the pools.
+    /// The folded texts of the pools for each folding.
     private static let folded: [UInt8: [String: String]] = {
         var tables: [UInt8: [String: String]] = [:]
         for folding in 1...3 as ClosedRange<UInt8> {

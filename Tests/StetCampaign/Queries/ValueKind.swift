@@ -1,16 +1,17 @@
 import Foundation
 import StetStore
 
-/// What values of a type are, and how Swift compares them.
+/// The properties of a type of values, and its comparison in Swift.
 struct ValueKind<Content: Sendable>: Sendable {
     let value: @Sendable (Content) -> Value
     let pool: [Content]
     let isEqual: @Sendable (Content, Content) -> Bool
     let isLess: @Sendable (Content, Content) -> Bool
-    /// Where what is no number stands in an order: below 0 before all, above 0 behind them.
+    /// The place in an order of values that are not numbers: below 0 before all others, above 0
+    /// after them.
     var rank: @Sendable (Content) -> Int = { _ in 0 }
     var folded: @Sendable (Content, TextFolding) -> Content = { content, _ in content }
-    /// False when queries compare such values for equality only.
+    /// False if queries compare such values for equality only.
     var isComparable = true
 }
 

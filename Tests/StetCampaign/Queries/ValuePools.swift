@@ -1,6 +1,6 @@
 import Foundation
 
-/// The values that objects and constants have: few enough to meet, and each known for trouble.
+/// The values of objects and constants: few enough to coincide, and each a known source of errors.
 enum ValuePools {
     static let integers: [Int] = [.min, .min + 1, -3, -1, 0, 1, 2, 3, 1_000, .max - 1, .max]
     static let smallIntegers: [Int] = [-128, -1, 0, 1, 2, 127]
@@ -36,7 +36,8 @@ enum ValuePools {
     private static let long = String(repeating: "x", count: 600)
     private static let family = "\u{1F468}\u{200D}\u{1F469}\u{200D}\u{1F467}"
 
-    /// Longer than an entry of an index, and alike up to there; and of the length of one.
+    /// Texts longer than an entry of an index that are equal up to its length, and texts of that
+    /// length.
     private static let longTexts =
         [long, long + "a", long + "b", long + "\u{e9}", long + "e\u{301}", long + "A"]
         + (488...494).map { String(repeating: "y", count: $0) }

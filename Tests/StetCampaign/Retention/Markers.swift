@@ -47,7 +47,7 @@ enum Marker {
     private static let bytesPrefix: [UInt8] = [0xe7, 0x5a, 0xc3, 0xa9]
     private static let bytesByteCount = 8
 
-    /// Text in small letters, which indexes do not fold.
+    /// Returns lowercase text, which indexes do not fold.
     static func text(_ random: inout SeededGenerator) -> String {
         let digits = String(random.next() as UInt64, radix: 16)
         return "mark" + (String(repeating: "0", count: 16) + digits).suffix(8)
@@ -57,7 +57,7 @@ enum Marker {
         bytesPrefix + (0..<4).map { _ in UInt8.random(in: 1...255, using: &random) }
     }
 
-    /// A new value for a slot, and its marker.
+    /// Returns a new value for a slot, and its marker.
     static func value(
         _ slot: Slot, _ random: inout SeededGenerator
     ) -> (value: Value, marker: [UInt8]) {
@@ -86,7 +86,7 @@ enum Marker {
         }
     }
 
-    /// The markers in the bytes of a file.
+    /// Returns the markers in the bytes of a file.
     static func all(in path: String) throws -> Set<[UInt8]> {
         let bytes = try [UInt8](Data(contentsOf: URL(fileURLWithPath: path)))
         var found: Set<[UInt8]> = []

@@ -1,19 +1,19 @@
 import StetStore
 
-/// The two ends of links that do not say the same.
+/// A difference between the two ends of links.
 struct EndsDiffer: Error, CustomStringConvertible {
     let description: String
 }
 
 extension StoreReader {
-    /// All links that are present at a revision, as their sources have them.
+    /// Returns all links that are present at a revision, as their sources have them.
     func links(asOf revision: Revision) throws -> [LinkKey: Membership] {
         try members(asOf: revision) { $0.targets }
     }
 
-    /// The same, when the targets have no others.
+    /// Returns all links that are present at a revision, if the targets have the same ones.
     ///
-    /// - Throws: `EndsDiffer` when they have.
+    /// - Throws: `EndsDiffer` if they have others.
     func comparedLinks(asOf revision: Revision) throws -> [LinkKey: Membership] {
         let links = try links(asOf: revision)
         let backwards = try members(asOf: revision) { $0.sources }

@@ -5,8 +5,9 @@ import StetLMDB
 import StetStore
 import StetTestSupport
 
-/// Markers in every kind of value and of place, which must not be in the bytes of a copy, or of a
-/// store that was compacted in place, once they were redacted, or trimmed and are present no more.
+/// Looks for markers in every kind of value and place, which must not be in the bytes of a copy, or
+/// of a store compacted in place, once they were redacted, or were trimmed and are no longer
+/// present.
 struct Privacy: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Looks for what is gone in the files of SIZE stores.")
@@ -27,7 +28,7 @@ struct Privacy: Campaign {
     }
 }
 
-/// A store, and what is known of each marker in it.
+/// A store, and the known facts about each marker in it.
 ///
 /// State: belongs to the thread that runs the case.
 private final class MarkedStore {
@@ -37,10 +38,10 @@ private final class MarkedStore {
 
     private struct Interruption: Error {}
 
-    /// One value, or one name, that is in the store once.
+    /// One value or name that occurs once in the store.
     private struct Plant {
         let place: String
-        /// The last commit that the journal mentions it in.
+        /// The last commit in whose entry the value occurs.
         var lastMention: Revision
         /// Whether the store still shows it.
         var isPresent: Bool
@@ -61,7 +62,7 @@ private final class MarkedStore {
     private var file: StoreFile
     private var plants: [[UInt8]: Plant] = [:]
     private var objects: [ObjectID: Object] = [:]
-    /// The markers of each slot of an object, those of before included.
+    /// The markers of each slot of an object, including former ones.
     private var formerMarkers: [ObjectID: [Slot: [[UInt8]]]] = [:]
     private var authors: [(name: String, scope: String?)] = []
     private var copyCount = 0
@@ -85,7 +86,7 @@ private final class MarkedStore {
         try insertHub(fillerCount: index % 8 == 0 ? 10_500 : 0)
     }
 
-    /// That of all commits, in seconds since 2001.
+    /// The time of all commits, in seconds since 2001.
     private static let time = 8e8
 
     private static func open(
@@ -105,7 +106,7 @@ private final class MarkedStore {
         plants[marker] = Plant(place: place, lastMention: revision, isPresent: present)
     }
 
-    /// A commit has taken a value away.
+    /// Records that a commit has removed a value.
     private func replace(_ marker: [UInt8], at revision: Revision) {
         plants[marker]?.isPresent = false
         plants[marker]?.lastMention = revision
@@ -230,7 +231,8 @@ private final class MarkedStore {
         objects[id]?.revision = next
     }
 
-    /// Gives the object another position among those that it is a source of, or none.
+    /// Gives the object another position among the targets or sources of a link, or removes the
+    /// link.
     private func changeLink(
         of id: ObjectID, _ object: inout Object, _ isDeleted: Bool, at next: Revision,
         _ changes: inout NetChanges

@@ -4,15 +4,15 @@ import Glibc
 import StetStore
 import StetTestSupport
 
-/// A journal of SIZE commits is opened, read, trimmed by processes that are killed, verified and
-/// compacted; the figures tell time and memory of each step.
+/// Opens and reads a journal of SIZE commits, trims it in processes that are killed, verifies and
+/// compacts it, and reports the time and memory of each step.
 struct Trims: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Trims a journal of SIZE commits, in processes that are killed meanwhile.")
 
     @OptionGroup var options: CampaignOptions
 
-    /// Bytes of memory of its own that a step may take; pages of the file are the system's.
+    /// The private memory that a step may use, in bytes; pages of the file are not included.
     private static let memoryLimit = 64 << 20
     private static let killCount = 5
 
@@ -49,7 +49,7 @@ struct Trims: Campaign {
         report.count("commits", options.size)
     }
 
-    /// What a step has said last.
+    /// The last output of a step.
     private struct Told {
         let line: String
         let value: String
@@ -73,7 +73,7 @@ struct Trims: Campaign {
     }
 }
 
-/// One step in a process of its own: it ends with a value, and tells seconds and memory.
+/// One step in a separate process: it ends with a value, and reports seconds and memory.
 struct TrimStep: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "trim-step")
 
@@ -118,7 +118,7 @@ struct TrimStep: ParsableCommand {
         }
     }
 
-    /// Commits of one object each, again and again the same objects.
+    /// Makes commits of one object each, of the same objects again and again.
     private func fill(_ file: StoreFile) throws {
         var waiting: [Submission] = []
         for index in 0..<number {
@@ -162,7 +162,7 @@ struct TrimStep: ParsableCommand {
         return "\(count)"
     }
 
-    /// A sum over all objects.
+    /// Returns a sum over all objects.
     private func state(_ file: StoreFile) throws -> String {
         var sum: UInt64 = 0
         try file.read { reader in
@@ -175,7 +175,7 @@ struct TrimStep: ParsableCommand {
     }
 }
 
-/// Memory of this process that is not pages of files, as far as it was looked at.
+/// The private memory of this process, without pages of files, as far as it was measured.
 private struct OwnMemory {
     private(set) var ownByteCount = 0
 
@@ -187,7 +187,7 @@ private struct OwnMemory {
         ownByteCount = max(ownByteCount, number * 1_024)
     }
 
-    /// The most memory that it had at once, pages of files included.
+    /// The maximum memory of this process so far, including pages of files.
     static var largest: Int {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)

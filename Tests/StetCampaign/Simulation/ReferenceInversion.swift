@@ -1,6 +1,6 @@
 import StetStore
 
-/// The rule of cells on whole states.
+/// The three-way rule of cells, applied to whole states.
 struct ReferenceInversion {
     typealias Key = ReferenceModel.Key
     typealias State = ReferenceModel.State
@@ -9,7 +9,7 @@ struct ReferenceInversion {
     private(set) var state: State
     private(set) var isRefused = false
     private var leftOut: Set<Key> = []
-    /// Objects whose insertion stays.
+    /// The objects whose insertion is not reversed.
     private var kept: Set<Key> = []
 
     init(now: State, policy: ReferenceModel.Policy) {
@@ -32,7 +32,7 @@ struct ReferenceInversion {
         key.entity == SimulationEntity.item && slot == SimulationEntity.stamp
     }
 
-    /// True for two values that are the same but for a place among members.
+    /// Returns whether two values are equal apart from a position among members.
     private func areSame(_ one: Value, _ other: Value) -> Bool {
         one == other || (one.target != nil && one.target == other.target)
     }
@@ -129,7 +129,7 @@ struct ReferenceInversion {
         }
     }
 
-    /// The links of an object with others that will exist.
+    /// Returns the links of an object with other objects that will exist.
     private func links(of key: Key) -> [LinkKey] {
         guard key.entity == SimulationEntity.item else { return [] }
         return state.links.keys.filter { link in
@@ -139,7 +139,7 @@ struct ReferenceInversion {
         }
     }
 
-    /// The delete rules of an object that is deleted.
+    /// Applies the delete rules of a deleted object.
     private mutating func propagate(_ key: Key) {
         for link in links(of: key) { state.links[link] = nil }
         for (source, slot) in state.referrers(to: key) where state[source] != nil {
@@ -218,8 +218,8 @@ struct ReferenceInversion {
 
     // MARK: Places
 
-    /// Gives members that came back their places: those that they had or, where the order has
-    /// changed since, after the nearest left neighbour.
+    /// Gives restored members their positions: the former ones or, if the order has changed since,
+    /// those after the nearest remaining neighbour on the left.
     mutating func settlePositions(formerly before: State) {
         if isRefused { return }
         let slot = SimulationEntity.boxOfItem
@@ -242,7 +242,7 @@ struct ReferenceInversion {
         }
     }
 
-    /// The members of a list that get other places.
+    /// Returns the members of a list that get other positions.
     private func settle(
         _ places: [MemberPlace], _ stored: [MemberPlace], _ before: [MemberPlace]
     ) -> [MemberPlace] {

@@ -1,9 +1,9 @@
 import StetStore
 
-/// What a store must be: an array of states and two lists per author, without a journal, an index
-/// or a byte.
+/// The expected contents of a store: an array of states and two lists for each author, without a
+/// journal, an index or a byte.
 struct ReferenceModel {
-    /// Entity and id.
+    /// The entity and the id of an object.
     struct Key: Hashable, Comparable {
         let entity: EntityNumber
         let id: ObjectID
@@ -37,9 +37,9 @@ struct ReferenceModel {
         var cause = Cause.edit
     }
 
-    /// The state after revision n stands at index n.
+    /// The states; the index is the number of the revision.
     private(set) var states = [State()]
-    /// Commit n stands at index n - 1.
+    /// The commits; commit n has the index n - 1.
     private(set) var commits: [Commit] = []
     private(set) var undo: [Owner: [Int]] = [:]
     private(set) var redo: [Owner: [Int]] = [:]
@@ -49,12 +49,12 @@ struct ReferenceModel {
     var now: State { states[states.count - 1] }
     var revision: Int { commits.count }
 
-    /// What an operation comes to.
+    /// The outcome of an operation.
     enum Outcome: String {
         case written, nothing, refused, conflicts
     }
 
-    /// Does what a store is to do.
+    /// Carries out an operation as a store should.
     mutating func carryOut(_ operation: SimulatedOperation) -> Outcome {
         switch operation {
         case .edit(let author, let scope, let group, let isUndoable, let steps):
@@ -85,7 +85,7 @@ struct ReferenceModel {
         return .written
     }
 
-    /// True when a save that makes this state of the present one is right.
+    /// Returns whether a save that leads from the present state to this one is valid.
     private func accepts(_ state: State) -> Bool {
         for (key, values) in state.objects {
             for (slot, target) in SimulationEntity.references[key.entity] ?? [:] {
@@ -101,8 +101,8 @@ struct ReferenceModel {
         return Self.repeated(in: state).isEmpty
     }
 
-    /// The objects that share a unique value with one of a smaller id, or of any other when only
-    /// `among` are asked.
+    /// Returns the objects that share a unique value with an object with a smaller id, or, with
+    /// `among`, the objects of that set that share one with any other.
     private static func repeated(in state: State, among changed: Set<Key>? = nil) -> [Key] {
         var groups: [[Value]: [Key]] = [:]
         for (key, values) in state.objects {
@@ -127,7 +127,7 @@ struct ReferenceModel {
 
     // MARK: Undo, redo, revert
 
-    /// The step on top of a stack, the last commit first.
+    /// Returns the step on top of a stack, the last commit first.
     private func step(_ stack: [Int]) -> [Int] {
         guard let top = stack.last else { return [] }
         guard let group = commits[top - 1].group else { return [top] }
@@ -183,7 +183,7 @@ struct ReferenceModel {
         }
     }
 
-    /// The state without what the commits did; nil when something stands in the way.
+    /// Returns the state without the effects of the commits; nil if a conflict prevents this.
     private func inverse(of revisions: [Int], _ policy: Policy) -> State? {
         var inversion = ReferenceInversion(now: now, policy: policy)
         for revision in revisions {
@@ -204,7 +204,7 @@ struct ReferenceModel {
 }
 
 extension UndoGroup {
-    /// The same in every process.
+    /// Returns the group with a number, which is the same in every process.
     static func simulated(_ number: Int) -> UndoGroup {
         UndoGroup(ObjectID(high: 2 << 32, low: UInt64(number) + 1))
     }

@@ -1,10 +1,10 @@
 import StetStore
 
 extension ReferenceModel {
-    /// All objects and links at a moment.
+    /// All objects and links at one moment.
     struct State: Hashable {
         var objects: [Key: [Value]] = [:]
-        /// Those that are present.
+        /// The links that are present.
         var links: [LinkKey: Membership] = [:]
 
         subscript(_ key: Key) -> [Value]? {
@@ -12,7 +12,7 @@ extension ReferenceModel {
             set { objects[key] = newValue }
         }
 
-        /// The objects that refer to an object, and where.
+        /// Returns the objects that refer to an object, and the slots that refer to it.
         func referrers(to key: Key) -> [(Key, slot: Slot)] {
             var referrers: [(Key, slot: Slot)] = []
             for (source, values) in objects.sorted(by: { $0.key < $1.key }) {
@@ -25,7 +25,7 @@ extension ReferenceModel {
             return referrers
         }
 
-        /// The items of a box, in their order.
+        /// Returns the items of a box, in order.
         func items(ofBox box: ObjectID) -> [MemberPlace] {
             objects.compactMap { key, values in
                 guard key.entity == SimulationEntity.item,
@@ -35,24 +35,24 @@ extension ReferenceModel {
             }.sorted()
         }
 
-        /// The steps of an item, in their order.
+        /// Returns the steps of an item, in order.
         func steps(of item: ObjectID) -> [MemberPlace] {
             members(of: item, SimulationLink.steps)
         }
 
-        /// The targets of the links of an item, in their order.
+        /// Returns the targets of the links of an item, in order.
         func members(of item: ObjectID, _ link: Int) -> [MemberPlace] {
             links.filter { $0.key.source == item && $0.key.link == link }
                 .map { MemberPlace($0.value, $0.key.target) }.sorted()
         }
 
-        /// The sources of the links to an item.
+        /// Returns the sources of the links to an item.
         func sources(of item: ObjectID, _ link: Int) -> [MemberPlace] {
             links.keys.filter { $0.target == item && $0.link == link }
                 .map { MemberPlace(nil, $0.source) }.sorted()
         }
 
-        /// The members of an object at an end, in their order.
+        /// Returns the members of an object at an end, in order.
         func members(of key: Key, at end: MemberEnd) -> [MemberPlace] {
             switch end.source {
             case .targets(let link): return members(of: key.id, link)

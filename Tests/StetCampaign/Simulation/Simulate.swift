@@ -2,8 +2,8 @@ import ArgumentParser
 import StetStore
 import StetTestSupport
 
-/// Random operations by several authors on a store and on a reference model, which must be the same
-/// at every revision.
+/// Applies random operations by several authors to a store and to a reference model, which must be
+/// equal at every revision.
 struct Simulate: Campaign {
     static let configuration = CommandConfiguration(
         abstract: "Compares SIZE random histories, undone and redone, with a reference model.")
@@ -28,7 +28,7 @@ struct Simulate: Campaign {
         }
     }
 
-    /// As few of the operations as show a difference, and that difference.
+    /// Returns the fewest operations that still show a difference, and that difference.
     private func shrunk(
         _ operations: [SimulatedOperation], _ difference: Simulation.Difference
     ) -> ([SimulatedOperation], String) {
@@ -52,8 +52,8 @@ struct Simulate: Campaign {
         return (operations, last)
     }
 
-    /// What operations show; with a kill, which never comes at the same moment, at one of several
-    /// attempts.
+    /// Returns the difference that operations show; with a kill, whose moment varies, in one of
+    /// several attempts.
     private func finding(_ operations: [SimulatedOperation]) -> String? {
         let isKilled = operations.contains { if case .kill = $0 { true } else { false } }
         for _ in 0..<(isKilled ? 8 : 1) {

@@ -4,8 +4,8 @@ import StetLMDB
 import StetStore
 import StetTestSupport
 
-/// Random commits, undos, trims, redactions, compactions and reopenings of a store, which must be
-/// what a plain array of states says at every revision that it still has.
+/// Applies random commits, undos, trims, redactions, compactions and reopenings to a store, which
+/// must agree with a plain array of states at every revision that remains.
 struct SimulateRetention: Campaign {
     static let configuration = CommandConfiguration(
         commandName: "simulate-retention",
@@ -34,7 +34,7 @@ struct SimulateRetention: Campaign {
 ///
 /// State: belongs to the thread that runs it.
 private final class RetentionSimulation {
-    /// Objects, and the links that are present.
+    /// The objects, and the links that are present.
     private struct State: Hashable {
         var objects: [Workload.Key: [Value]] = [:]
         var links: [LinkKey: Membership] = [:]
@@ -44,7 +44,8 @@ private final class RetentionSimulation {
     private var file: StoreFile
     private var workload: Workload
     private var random: SeededGenerator
-    /// What the store must show at each revision; nil or an empty value where one was redacted.
+    /// The states that the store must show at each revision; nil or an empty value where a value
+    /// was redacted.
     private var states = [State()]
     private var floor = 0
     private var fileCount = 0
@@ -186,7 +187,8 @@ private final class RetentionSimulation {
         count("redactions")
     }
 
-    /// Takes the values of a property out of the states before that which has its present value.
+    /// Removes the values of a property from the states before the one that introduced its present
+    /// value.
     private func redact(_ key: Workload.Key, _ slot: Slot) {
         var first = head + 1
         if let present = states[head].objects[key]?[slot] {

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import StetStore
 
-/// A state that the steps of an edit are applied to.
+/// A state to which the steps of an edit are applied.
 struct SimulatedEdit {
     typealias Key = ReferenceModel.Key
     typealias Step = SimulatedOperation.Step
@@ -119,8 +119,8 @@ struct SimulatedEdit {
         return .placed(box.id, position(among: items, without: item.id, place))
     }
 
-    /// A place among members; sometimes one that is taken, as when two have appended to a list at
-    /// once.
+    /// Returns a position among members; sometimes one that is taken, as when two authors have
+    /// appended to a list at the same time.
     private func position(
         among members: [MemberPlace], without id: ObjectID, _ number: Int
     ) -> ListPosition {

@@ -1,19 +1,20 @@
 import StetTestSupport
 
-/// One operation of a simulation as data, which means something after any others: objects and
-/// commits are named by a number that is taken modulo how many there are.
+/// One operation of a simulation as data, which is valid after any others: objects and commits are
+/// named by a number that is taken modulo their count.
 enum SimulatedOperation: Codable, CustomStringConvertible {
     enum Step: Codable {
         case insert(entity: Int, value: Int, first: Int, second: Int)
         case name(entity: Int, object: Int, value: Int)
         case rate(object: Int, value: Int)
         case refer(object: Int, slot: Int, target: Int?, place: Int)
-        /// Makes an item a member of another one, or gives it another place there.
+        /// Makes an item a member of another one, or moves it there.
         case link(Int, first: Int, second: Int, place: Int)
         case unlink(Int, Int)
-        /// Another place among the steps of the same item, or among the items of the same box.
+        /// Moves an object among the steps of the same item, or among the items of the same box.
         case move(isStep: Bool, object: Int, to: Int)
-        /// With its cascade; without, what refers to it breaks the save.
+        /// Deletes an object with its cascade; without the cascade, references to it break the
+        /// save.
         case delete(entity: Int, object: Int, cascades: Bool)
     }
 
@@ -21,11 +22,11 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
     case undo(author: Int, scope: Bool, ReferenceModel.Policy)
     case redo(author: Int, scope: Bool, ReferenceModel.Policy)
     case revert(commit: Int, author: Int?, ReferenceModel.Policy)
-    /// Two undos that were prepared at once.
+    /// Two undos that were prepared at the same time.
     case race(author: Int)
-    /// The n-th write of the next operation fails.
+    /// Makes the n-th write of the next operation fail.
     case fail(put: Int)
-    /// The next operation is carried out by a child, which is killed after so many microseconds.
+    /// Lets a child carry out the next operation, and kills it after this number of microseconds.
     case kill(after: Int)
     case reopen
 
@@ -48,7 +49,7 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
         }
     }
 
-    /// What is counted.
+    /// The name under which the operation is counted.
     var name: String {
         switch self {
         case .edit: "edits"

@@ -4,14 +4,14 @@ import Glibc
 import StetLMDB
 import StetStore
 
-/// A store that carries out what a reference model is told, too.
+/// A store that carries out the same operations as a reference model.
 struct SimulatedStore {
     typealias State = ReferenceModel.State
     typealias Key = ReferenceModel.Key
 
     let file: StoreFile
 
-    /// Not synced: what is asked is what is written, not whether it is on the disk.
+    /// Creates the store without syncs: the campaign tests the contents, not their durability.
     init(at path: String) throws {
         var sizes = StoreFile.Configuration()
         sizes.mapByteCount = 64 << 20
@@ -26,10 +26,11 @@ struct SimulatedStore {
         }
     }
 
-    /// What an operation came to, and the commit when one was written.
+    /// The outcome of an operation, and the commit if one was written.
     typealias Result = (outcome: ReferenceModel.Outcome, commit: Commit?)
 
-    /// Does what the model does with `now`, which is what is stored at the last revision.
+    /// Carries out an operation as the model does with `now`, the stored state at the last
+    /// revision.
     func carryOut(
         _ operation: SimulatedOperation, _ now: State, _ revision: Int, nextID: UInt64
     ) throws -> Result {
@@ -153,7 +154,7 @@ struct SimulatedStore {
 }
 
 extension SimulatedStore {
-    /// The first list of members that is another one than a state has, in a few words.
+    /// Returns a description of the first list of members that differs from a state.
     func differentList(from state: State, asOf revision: Int) throws -> String? {
         try file.read { reader in
             let members = WorkingState(file.schema, at: Revision(UInt64(revision)))
@@ -173,7 +174,7 @@ extension SimulatedStore {
     }
 }
 
-/// The child that carries out one operation, and is killed meanwhile.
+/// The child that carries out one operation, and is killed while it does.
 struct CarryOut: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Carries out one operation of a simulation between \"ready\" and \"done\".")

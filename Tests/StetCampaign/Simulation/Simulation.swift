@@ -8,7 +8,7 @@ import StetTestSupport
 ///
 /// State: belongs to the thread that runs it.
 final class Simulation {
-    /// What the store did otherwise than the model.
+    /// A difference between the store and the model.
     struct Difference: Error {
         let description: String
     }
@@ -17,14 +17,15 @@ final class Simulation {
     private var store: SimulatedStore
     private var model = ReferenceModel()
     private var failingPut: Int?
-    /// Microseconds that the child has which carries out the next operation.
+    /// The number of microseconds after which the child that carries out the next operation is
+    /// killed.
     private var killTime: Int?
-    /// How often each thing happened.
+    /// The number of times that each event happened.
     private(set) var counts: [String: Int] = [:]
 
     init() throws { store = try SimulatedStore(at: directory.file()) }
 
-    /// Runs operations; what differs from the model is thrown.
+    /// Runs operations, and throws a difference from the model.
     static func run(_ operations: [SimulatedOperation]) throws -> [String: Int] {
         let simulation = try Simulation()
         defer { simulation.store.file.close() }
@@ -89,8 +90,8 @@ final class Simulation {
 
     // MARK: What disturbs
 
-    /// Lets a child carry out the operation, and kills it meanwhile: the store is as before, or as
-    /// after.
+    /// Lets a child carry out the operation, and kills it while it does: the store must be as
+    /// before, or as after.
     private func runKilled(_ operation: SimulatedOperation, after time: Duration) throws {
         let before = model
         _ = model.carryOut(operation)
@@ -118,7 +119,7 @@ final class Simulation {
         try compare()
     }
 
-    /// The second of two undos that were prepared for the same stack is refused.
+    /// Checks that the second of two undos that were prepared for the same stack is refused.
     private func race(_ owner: ReferenceModel.Owner) throws {
         let file = store.file
         func prepared() throws -> EncodedChangeSet? {
@@ -146,7 +147,8 @@ final class Simulation {
         }
     }
 
-    /// Runs what writes; when a write is to fail it must leave nothing, and is tried again.
+    /// Runs a body that writes; if a write is to fail, it must leave nothing, and the body is run
+    /// again.
     private func failing<Result>(_ body: () throws -> Result) throws -> Result {
         guard let put = failingPut else { return try body() }
         failingPut = nil
@@ -193,7 +195,7 @@ final class Simulation {
             description: "revision \(revision) differs: " + lines.joined(separator: "; "))
     }
 
-    /// Every state, every stack, and what verify finds.
+    /// Compares every state and every stack, and verifies the store.
     private func compareEverything() throws {
         for (revision, state) in model.states.enumerated() {
             try compare(state, asOf: revision)

@@ -1,8 +1,8 @@
 import StetStore
 
 extension Schema {
-    /// The schema of the simulation: unique values, rules of deletion, needed references, links
-    /// with and without an order, stamps.
+    /// The schema of the simulation: unique values, delete rules, required references, links with
+    /// and without an order, stamps.
     static let simulation: Schema = {
         do { return try Schema(entities: [box, item, label], links: [related, steps]) } catch {
             preconditionFailure("the schema of the simulation: \(error)")
@@ -61,15 +61,15 @@ enum SimulationEntity {
     static let item: EntityNumber = 2
     static let label: EntityNumber = 3
 
-    /// The entity that a reference points to, by entity and slot.
+    /// The entity to which a reference points, by entity and slot.
     static let references: [EntityNumber: [Slot: EntityNumber]] = [
         item: [3: box, 4: item], label: [1: item],
     ]
-    /// The slots with values that no two objects share.
+    /// The slots whose values are unique.
     static let unique: [EntityNumber: [Slot]] = [box: [0], item: [0]]
-    /// Of an item's stamp.
+    /// The slot of an item's stamp.
     static let stamp: Slot = 2
-    /// In which an item refers to its box, with its place among the items there.
+    /// The slot with which an item refers to its box, with its position among the items there.
     static let boxOfItem: Slot = 3
 
     static func isRequired(_ entity: EntityNumber) -> Bool { entity == label }
