@@ -32,7 +32,8 @@ struct SystemCalls: Campaign {
         }
     }
 
-    /// The arguments of the session: it creates a store and commits, alone and in one thread.
+    /// Returns the arguments of the session: it creates a store and commits, alone and in one
+    /// thread.
     private func session(_ path: String) -> [String] {
         let program = "\(ChildProcess.buildFolder)/stet-campaign"
         return [program, "write", path, "--seed", "\(options.seed)", "--stream", "1"]

@@ -106,7 +106,7 @@ private enum SessionKind: Hashable {
         }
     }
 
-    /// The arguments that create the store before the recording; nil for a new one.
+    /// Returns the arguments that create the store before the recording; nil for a new one.
     func preparation(_ seed: UInt64) -> [String]? {
         switch self {
         case .commits(isNew: true, _): nil
@@ -116,7 +116,7 @@ private enum SessionKind: Hashable {
         }
     }
 
-    /// The processes that are recorded.
+    /// Returns the processes that are recorded.
     func processes(_ seed: UInt64) -> [[String]] {
         let seed = ["--seed", "\(seed)"]
         switch self {
@@ -131,7 +131,7 @@ private enum SessionKind: Hashable {
         }
     }
 
-    /// A system call that fails; nil for none.
+    /// Returns a system call that fails; nil for none.
     func failure(_ seed: UInt64) -> FailureCase? {
         switch self {
         case .failingToil(inSystem: true), .migration(_, fails: true): break

@@ -231,8 +231,7 @@ private final class MarkedStore {
         objects[id]?.revision = next
     }
 
-    /// Gives the object another position among the targets or sources of a link, or removes the
-    /// link.
+    /// Gives the link of an object another position, or removes the link.
     private func changeLink(
         of id: ObjectID, _ object: inout Object, _ isDeleted: Bool, at next: Revision,
         _ changes: inout NetChanges
