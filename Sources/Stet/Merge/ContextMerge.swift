@@ -169,7 +169,7 @@ extension ContextMerge {
         return last?.isDeleted ?? true
     }
 
-    /// Returns whether the policy gives up a missing object; adds a conflict if not.
+    /// Returns whether the policy removes a reference to a missing object; adds a conflict if not.
     private mutating func letsGo(
         of key: ObjectKey, _ entity: String, _ object: ObjectID, _ property: String
     ) throws -> Bool {
@@ -314,8 +314,8 @@ struct MergeSides {
 }
 
 extension ContextCore {
-    /// Returns a resolved value with a position, if it is a reference that has one: that of a side
-    /// that refers to the same object, otherwise a position after the others.
+    /// Returns a resolved value with a position, if it is a reference that has one: the position of
+    /// a side that refers to the same object, otherwise one after the others.
     func placed(
         _ value: Value, in slot: Slot, of table: ObjectTable, like conflict: PropertyConflict
     ) throws -> Value {

@@ -3,7 +3,7 @@ import StetStore
 
 extension RefusalFeed {
     /// Reports a refused save or undo to observers; the clock and the rejected changes are read
-    /// only when somebody observes.
+    /// only when there are observers.
     func report(
         _ error: any Error, author: String?, scope: String?, label: String?, clock: () -> Date,
         rejected: @autoclosure () -> ChangeSet

@@ -66,7 +66,7 @@ extension ManagedContext {
     ///
     /// - Returns: the commit; nil when there was no net change, or when another save has included
     ///   the changes.
-    /// - Throws: what the blocking `save` throws; `CancellationError`; `LaterChangesError`.
+    /// - Throws: the errors of the blocking `save`; `CancellationError`; `LaterChangesError`.
     @discardableResult
     public nonisolated(nonsending) func save(
         _ label: String? = nil, id: CommitID? = nil, onFailure: FailureBehavior = .rollback
@@ -81,8 +81,8 @@ extension ManagedContext {
     /// disk.
     ///
     /// When the closure or the save throws, the pending changes of the beginning are restored and
-    /// the error is rethrown. An edit inside an edit neither saves nor validates; it restores the
-    /// pending changes of its own beginning when its closure throws.
+    /// the error is rethrown. An edit inside an edit neither saves nor validates; when its closure
+    /// throws, it restores the changes that were pending at its own beginning.
     ///
     /// - Parameters:
     ///   - label: the name of the commit, at most 1,024 bytes.

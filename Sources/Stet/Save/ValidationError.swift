@@ -25,7 +25,7 @@ public struct ValidationError: Error, Sendable {
         ValidationError(violations: violations.map(\.redacted), rejected: ChangeSet())
     }
 
-    /// Returns one line per violation, in another language than that of the store's configuration.
+    /// Returns one line per violation, in a language other than that of the store's configuration.
     public func description(in messages: MessageTable) -> String {
         violations.map { $0.message(in: messages) }.joined(separator: "\n")
     }

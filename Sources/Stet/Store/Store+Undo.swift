@@ -75,8 +75,8 @@ extension Store {
         return try await storeUndo.takeBack(storeUndo.work(.redo(owner), policy, id))
     }
 
-    /// Reverts any commit, whoever made it and whatever was committed after it; blocks the thread
-    /// until the revert is on the disk.
+    /// Reverts any commit, regardless of its author and of later commits; blocks the thread until
+    /// the revert is on the disk.
     ///
     /// The revert is an edit of `author`, who can undo it. Permission to revert a commit is not
     /// checked.

@@ -20,8 +20,8 @@ public struct SubscriptionPolicy: Hashable, Sendable {
     public var whenExhausted = Exhaustion.stop
     /// Whether the journal keeps the commits that the subscription has not handled.
     ///
-    /// Defaults to true. Such commits stay, whatever the retention of the store is and whoever
-    /// trims it. If it is false, a subscription that has fallen behind the journal's beginning
+    /// Defaults to true. Such commits stay, regardless of the store's retention and of trims on
+    /// request. If it is false, a subscription that has fallen behind the journal's beginning
     /// throws `StoreError` (`.historyTrimmed`) until it is rewound.
     public var holdsHistory = true
 

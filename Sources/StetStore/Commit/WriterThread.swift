@@ -245,7 +245,8 @@ final class WriterThread: Sendable {
     /// The time for which a store that is being closed waits for another process that writes.
     private static let endingLimit = Duration.seconds(10)
 
-    /// Returns whether somebody still waits for the writer, and not for too long.
+    /// Returns whether a save still waits for the writer and, once the writer is to end, whether
+    /// the time limit has not passed.
     private func goesOnWaiting(_ waited: Duration) -> Bool {
         state.withLock { state in
             state.queue.contains { !$0.isDecided }

@@ -150,8 +150,8 @@ public struct CommitFilter: Sendable {
     public var author: String?
     /// The scope of the commits.
     public var scope: String?
-    /// The name of an entity, which is the name of the model's class, of which the commits change
-    /// objects.
+    /// The name of the entity of an object that the commits change, which is the name of the
+    /// model's class.
     public var entity: String?
     /// The id of an object that the commits change.
     public var object: ObjectID?

@@ -1,11 +1,11 @@
 import StetLMDB
 
 /// Builds the indexes that a migration adds while others continue with the earlier models: batches
-/// of objects, each in a separate transaction, so that nobody waits for long and the work of an
+/// of objects, each in a separate transaction, so that no save waits for long and the work of an
 /// interrupted attempt is kept.
 ///
-/// Nobody reads the entries before the migration, and nobody updates them: after a save the build
-/// starts again.
+/// The entries are neither read nor updated before the migration: after a save the build starts
+/// again.
 struct IndexBuild {
     /// The number of objects in a batch; a smaller total is left to the transaction of the
     /// migration itself.

@@ -87,7 +87,8 @@ package struct QueryMembers: Hashable, Sendable {
     package let entity: String
     /// The index of the relationship among those of its entity.
     package let relationship: Int
-    /// The number that distinguishes the members of this condition from those of enclosing ones.
+    /// The number that distinguishes the members of this condition from the members of enclosing
+    /// ones.
     package let scope: Int
 
     package init(owner: QueryObject, entity: String, relationship: Int, scope: Int) {

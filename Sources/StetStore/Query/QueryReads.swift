@@ -113,7 +113,8 @@ package enum LiveQueryInterests {
         return [own] + QueryReads(query, beside: nodes, in: schema).dependencies
     }
 
-    /// Returns interests in the changes of which objects the query has, and of the values of nodes.
+    /// Returns the interests of a query for values of nodes: changes of the objects that satisfy
+    /// it, and of the values that the nodes read.
     package static func ofValues(
         _ nodes: [QueryNode], of query: StoreQuery, in schema: Schema
     ) -> [FeedInterest] {

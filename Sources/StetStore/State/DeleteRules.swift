@@ -97,7 +97,7 @@ package enum DeleteRules {
         package let property: String
         /// The position of the property, for the order of violations.
         package let slot: Slot
-        /// The objects because of which the deletion is forbidden; at most 100.
+        /// The objects that prevent the deletion; at most 100.
         package let blocking: [ObjectID]
         /// True when the rule belongs to a reference of the object.
         package let isOfReference: Bool

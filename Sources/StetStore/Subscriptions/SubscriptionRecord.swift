@@ -43,7 +43,7 @@ public struct ParkedDelivery: Hashable, Sendable, Identifiable {
     /// The objects that it concerns, in ascending order: later deliveries that concern one of them
     /// wait for it.
     public let objects: [ObjectID]
-    /// The failures because of which it was parked; nil when it only waits for another delivery.
+    /// The failures that caused the delivery to be parked; nil when it only waits for another one.
     public internal(set) var failure: SubscriptionFailure?
     /// Whether it is delivered as soon as no earlier one concerns its objects.
     public internal(set) var isDue: Bool

@@ -4,7 +4,7 @@ package enum UndoRequest: Sendable, Hashable {
     case undo(UndoOwner)
     /// The last undo of an author in a scope.
     case redo(UndoOwner)
-    /// One commit, whoever made it.
+    /// One commit, by any author.
     case revert(Revision)
 
     /// Returns whether a commit with a cause may have been made for the request.

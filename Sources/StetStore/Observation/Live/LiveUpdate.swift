@@ -2,7 +2,7 @@
 package struct LiveUpdate<Payload: Equatable & Sendable> {
     package typealias Entries = SortedEntries<Payload>
 
-    /// The entries, of which those in `page` form the list.
+    /// All entries; the entries in `page` form the list.
     package let entries: Entries
     package let page: Range<Int>
     package let difference: ListDifference

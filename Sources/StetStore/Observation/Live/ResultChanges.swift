@@ -31,7 +31,7 @@ struct ResultChanges {
     ///
     /// - Parameters:
     ///   - commits: the commits, in order.
-    ///   - isWatched: returns true for objects of which every change counts.
+    ///   - isWatched: returns true for objects whose every change must be reported.
     /// - Returns: the objects, or the reason why the query must run.
     /// - Throws: `DecodingFailure`.
     func objects(of commits: [Commit], isWatched: (ObjectID) -> Bool) throws -> Found {
