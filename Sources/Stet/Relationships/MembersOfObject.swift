@@ -154,6 +154,10 @@ extension Model {
 }
 
 /// The ids of the members that were last read for an object.
+///
+/// Used by the code that `@Model` generates.
+///
+/// State: belongs to the isolation of the object.
 public final class MemberCache {
     private var known: (ids: [ObjectID], generation: UInt64)?
 

@@ -24,6 +24,19 @@ public struct Validators<M: Model> {
 }
 
 /// A validation rule in code.
+///
+/// ```swift
+/// static var validators: Validators<Person> {
+///     Validators(
+///         .property(\.name) { name in
+///             if name.value.contains("@") { name.report("{property} can't contain @") }
+///         },
+///         .object(on: .insert, .update) { person in
+///             guard let new = person.new, new.hasLicence, new.age < 16 else { return }
+///             person.report(\.hasLicence, "a driver is at least 16")
+///         })
+/// }
+/// ```
 public struct Validator<M: Model> {
     fileprivate var property: PropertyValidator<M>?
     fileprivate var object: ObjectValidator<M>?
