@@ -1,6 +1,7 @@
 import Testing
 
-/// The doc comments of the sources: plain English, which begins with a verb or a noun.
+/// The doc comments of the sources, of the support of the tests and of the examples: plain English,
+/// which begins with a verb or a noun.
 @Suite struct DocumentationCommentTests {
     /// Beginnings of summaries that say neither what a declaration does nor what it is.
     private static let openings = [
@@ -18,9 +19,15 @@ import Testing
         #"\b(lies|lie)\b"#, #"\b(what|who|whoever) (asks?|goes|stays|comes)\b"#,
     ]
 
-    /// Every doc comment of the sources with its place.
+    /// The folders whose doc comments are read.
+    private static let folders = [
+        "Sources", "Examples/Sources", "Tests/StetCampaign", "Tests/StetContract",
+        "Tests/StetLiveOracle", "Tests/StetTestModels", "Tests/StetTestSupport",
+    ]
+
+    /// Every doc comment with its place.
     private static let comments = Result {
-        try SourceFile.all(in: "Sources").flatMap { file in
+        try folders.flatMap { try SourceFile.all(in: $0) }.flatMap { file in
             file.documentation.map { ("\(file.path):\($0.line)", $0.text) }
         }
     }

@@ -137,7 +137,7 @@ package struct WriteTraceError: Error, Hashable, Sendable, CustomStringConvertib
     }
 }
 
-/// Reads records one after the other; the layout is described in `CStetRecorder.h`.
+/// Reads records in sequence; the layout is described in `CStetRecorder.h`.
 private struct TraceDecoder {
     private static let headerByteCount = 48
     private static let magic: UInt32 = 0x4352_5453

@@ -66,7 +66,7 @@ public final class ObjectTable {
     func remove(_ id: ObjectID) { map.remove(id) }
 
     /// Detaches the objects so that they outlive the context: they keep their values and belong to
-    /// none.
+    /// no context.
     func detachAll() {
         func detach<M: Model>(_ type: M.Type) {
             map.forEach { pointer in

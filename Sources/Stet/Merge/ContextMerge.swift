@@ -315,7 +315,7 @@ struct MergeSides {
 
 extension ContextCore {
     /// Returns a resolved value with a position, if it is a reference that has one: the position of
-    /// a side that refers to the same object, otherwise one after the others.
+    /// a side that refers to the same object, otherwise the last position.
     func placed(
         _ value: Value, in slot: Slot, of table: ObjectTable, like conflict: PropertyConflict
     ) throws -> Value {

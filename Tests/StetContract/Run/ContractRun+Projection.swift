@@ -5,8 +5,8 @@ import StetStore
 extension ContractRun {
     private struct NothingToWrite: Error {}
 
-    /// Checks that projecting the entries of the journal one after the other produces the tables of
-    /// the store, byte for byte.
+    /// Checks that projecting the entries of the journal in order produces the tables of the store,
+    /// byte for byte.
     func compareProjection() throws {
         let (file, projection) = (store.file, store.file.projection)
         let entries = try store.journal()
