@@ -1,6 +1,7 @@
 #include "format.h"
 
-// XXH64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md), as in Sources/StetStore/Checksum.swift.
+// XXH64 (github.com/Cyan4973/xxHash, doc/xxhash_spec.md), as in
+// Sources/StetStore/Bytes/Checksum.swift.
 
 static const uint64_t prime1 = 0x9E3779B185EBCA87u;
 static const uint64_t prime2 = 0xC2B2AE3D27D4EB4Fu;

@@ -4,7 +4,7 @@
 import FoundationEssentials
 public import StetStore
 
-/// An attribute that is stored as JSON: a struct or an enum with values of its own.
+/// An attribute that is stored as JSON, such as a struct or an enum with associated values.
 ///
 /// ```swift
 /// struct Address: CodableAttribute {
@@ -14,7 +14,7 @@ public import StetStore
 /// ```
 ///
 /// The value is one attribute: it is compared and shown as a whole. A change is a difference of its
-/// JSON, whose keys are sorted; a `Set` has no order of its own, so prefer a sorted array. A value
+/// JSON, whose keys are sorted; a `Set` has no defined order, so prefer a sorted array. A value
 /// whose encoding throws is a violation (`.unstorable`) when it is saved or validated; one that no
 /// longer decodes makes the object unreadable, so new fields are best optional.
 public protocol CodableAttribute: AttributeElement {}
@@ -43,7 +43,7 @@ extension CodableAttribute {
     }
 }
 
-/// How Codable attributes look in JSON; numbers that are not finite are strings.
+/// The JSON coders of Codable attributes; non-finite numbers are encoded as strings.
 private enum AttributeJSON {
     private static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
@@ -63,7 +63,7 @@ private enum AttributeJSON {
         String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 
-    /// Why a value could not be encoded, without the value.
+    /// Returns the reason why a value could not be encoded; the text does not contain the value.
     static func reason(_ error: any Error) -> String {
         if case EncodingError.invalidValue(_, let context) = error {
             return context.debugDescription

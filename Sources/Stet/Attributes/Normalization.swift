@@ -3,19 +3,19 @@ import StetStore
 // What a changed value goes through once, before it is validated, in the order of declaration.
 
 extension AttributeOption {
-    /// White space and new lines at both ends are removed before a changed value is validated.
+    /// Removes white space and line breaks at both ends of a changed value, before it is validated.
     public static let trimmed = text(.trimmed) { _trim(&$0) }
 
-    /// Letters become small ones before a changed value is validated.
+    /// Converts the letters of a changed value to lowercase, before it is validated.
     public static let lowercased = text(.lowercased) { _lowercase(&$0) }
 
-    /// Text is brought into Unicode normal form C before a changed value is validated.
+    /// Converts a changed text to Unicode normal form C, before it is validated.
     public static let nfc = text(.nfc) { _composeCharacters(&$0) }
 
-    /// A changed value is what a function makes of it, before it is validated.
+    /// Replaces a changed value with the result of a function, before it is validated.
     ///
-    /// It runs once for each value that is saved, on the isolation of the context. Name a function
-    /// that can be named anywhere in the file; the macro reads the text.
+    /// The function runs once for each value that is saved, on the isolation of the context. It
+    /// must have a name that is visible in the whole file, because the macro copies the text.
     public static func normalized<T: AttributeValue>(
         by function: @escaping @Sendable (T) -> T
     ) -> AttributeOption {
@@ -38,7 +38,7 @@ extension AttributeOption {
     }
 }
 
-/// Removes white space and new lines at both ends.
+/// Removes white space and line breaks at both ends.
 ///
 /// Used by the code that `@Model` writes.
 public func _trim(_ text: inout String) {
@@ -55,7 +55,7 @@ public func _trim(_ text: inout String) {
     text = String(text[start..<end])
 }
 
-/// Removes white space and new lines at both ends.
+/// Removes white space and line breaks at both ends; nil stays nil.
 ///
 /// Used by the code that `@Model` writes.
 public func _trim(_ text: inout String?) {
@@ -65,7 +65,7 @@ public func _trim(_ text: inout String?) {
     }
 }
 
-/// Makes all letters small ones.
+/// Converts all letters to lowercase.
 ///
 /// Used by the code that `@Model` writes.
 public func _lowercase(_ text: inout String) {
@@ -73,7 +73,7 @@ public func _lowercase(_ text: inout String) {
     text = text.lowercased()
 }
 
-/// Makes all letters small ones.
+/// Converts all letters to lowercase; nil stays nil.
 ///
 /// Used by the code that `@Model` writes.
 public func _lowercase(_ text: inout String?) {
@@ -83,7 +83,7 @@ public func _lowercase(_ text: inout String?) {
     }
 }
 
-/// Brings text into Unicode normal form C.
+/// Converts text to Unicode normal form C.
 ///
 /// Used by the code that `@Model` writes.
 public func _composeCharacters(_ text: inout String) {
@@ -91,7 +91,7 @@ public func _composeCharacters(_ text: inout String) {
     text = text.inNormalFormC
 }
 
-/// Brings text into Unicode normal form C.
+/// Converts text to Unicode normal form C; nil stays nil.
 ///
 /// Used by the code that `@Model` writes.
 public func _composeCharacters(_ text: inout String?) {
@@ -101,14 +101,14 @@ public func _composeCharacters(_ text: inout String?) {
     }
 }
 
-/// Makes of a value what a function makes of it.
+/// Replaces a value with the result of a function.
 ///
 /// Used by the code that `@Model` writes.
 public func _normalize<T>(_ value: inout T, by function: (T) -> T) {
     value = function(value)
 }
 
-/// Makes of a value what a function makes of it; nil stays nil.
+/// Replaces a value with the result of a function; nil stays nil.
 ///
 /// Used by the code that `@Model` writes.
 public func _normalize<T>(_ value: inout T?, by function: (T) -> T) {

@@ -3,7 +3,7 @@
 
 public import StetStore
 
-/// An integer that is stored in its slot as 64 bits, and has fewer, or no sign.
+/// An integer with at most 64 bits, signed or unsigned, that is stored in its slot as 64 bits.
 public protocol _IntegerAttribute: AttributeElement, FixedWidthInteger {}
 
 extension _IntegerAttribute {

@@ -9,9 +9,8 @@ public import StetStore
 /// enum Status: String, RawAttribute { case draft, published }
 /// ```
 ///
-/// A stored raw value that no case has, as newer code may have written it, makes the object
-/// unreadable: what reads it throws `StoreError` (`.unreadableValue`), which names the
-/// property.
+/// A stored raw value without a case, which newer code may have written, makes the object
+/// unreadable: reading it throws a `StoreError` (`.unreadableValue`) that names the property.
 public protocol RawAttribute: AttributeElement, RawRepresentable where RawValue: AttributeElement {}
 
 extension RawAttribute {

@@ -4,33 +4,33 @@
 public import FoundationEssentials
 public import StetStore
 
-/// A value as snapshots and records hold it.
+/// A value in the form that snapshots and records contain.
 ///
 /// Used by the code that `@Model` writes.
 public protocol StoredValue: Sendable, Codable, Equatable {
     static var _valueType: ValueType { get }
-    /// Of a list the type of its elements, of a dictionary those of its keys and values.
+    /// The type of the elements of a list; the types of the keys and values of a dictionary.
     static var _elementTypes: [ValueType] { get }
     static var _isOptional: Bool { get }
     static func _read(
         _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> Self
     func _write(_ writer: inout RecordWriter, slot: Slot)
-    /// The same value without its type.
+    /// The value without its static type.
     var _value: Value { get }
-    /// nil when the value is of another type.
+    /// Creates a value from `_value`; nil when that is of another type.
     init?(_value: Value)
 }
 
-/// A stored value that means nothing to its type: a raw value without a case, JSON that does not
-/// decode.
+/// The error for a stored value that its type cannot represent: a raw value without a case, or JSON
+/// that does not decode.
 ///
-/// Used by the code that `@Model` writes, and told as a `StoreError` (`.unreadableValue`).
+/// Used by the code that `@Model` writes, and reported as a `StoreError` (`.unreadableValue`).
 public struct UnreadableValue: Error {
-    /// Where the value stands.
+    /// The slot of the value.
     public let slot: Slot
 
-    /// An unreadable value in this slot.
+    /// Creates an error for the value in a slot.
     public init(slot: Slot) { self.slot = slot }
 }
 
@@ -38,7 +38,8 @@ extension StoredValue {
     @inlinable public static var _elementTypes: [ValueType] { [] }
     @inlinable public static var _isOptional: Bool { false }
 
-    /// `_read` as generated code calls it, which does not know whether this type's can throw.
+    /// Reads a value as `_read` does; generated code calls it for types whose `_read` may throw and
+    /// for those whose cannot.
     @inlinable
     public static func _field(
         _ reader: inout RecordReader, slot: Slot
@@ -46,7 +47,7 @@ extension StoredValue {
         try _read(&reader, slot: slot)
     }
 
-    /// Reads a value that stands in the tail by way of `Value`.
+    /// Reads a value from the tail of a record by way of `Value`.
     static func readTail(
         _ reader: inout RecordReader, slot: Slot
     ) throws(UnreadableValue) -> Self {
@@ -57,7 +58,7 @@ extension StoredValue {
     }
 }
 
-/// A type of attribute that can be an element of an array or a dictionary.
+/// An attribute type whose values can be elements of an array or a dictionary.
 ///
 /// Adopt `RawAttribute` or `CodableAttribute` instead.
 public protocol AttributeElement: AttributeValue {}

@@ -1,53 +1,55 @@
 import StetStore
 
-/// What a context and its objects share: the store, the revision that is shown, the tables of live
-/// objects, and the parts that do the work.
+/// The state that a context and its objects share: the store, the revision that is shown, the
+/// tables of live objects, and the parts that do the work.
 ///
-/// It lives as long as the context or any of its objects: an object can be read and edited, and its
-/// context asked for, when nobody holds the context any more.
+/// It lives as long as the context or any of its objects: an object can be read and edited, and
+/// gives its context, after the last reference to the context was released.
 ///
-/// State: belongs to one isolation domain, that of the context; it has no lock. What every read of
-/// an object goes through is not checked for overlapping access at run time; nothing that changes
-/// it calls code of users.
+/// State: belongs to the isolation domain of the context; it has no lock. Properties that every
+/// read of an object uses are not checked for overlapping access at run time; code that changes
+/// them never calls users' code.
 @usableFromInline
 final class ContextCore {
     let store: Store
     let author: String?
     let scope: String?
-    /// What the context's commits are to be.
+    /// The attributes of the context's commits, its merge policy and its observers.
     var settings = ContextSettings()
 
-    /// What is shown below the pending changes, and these on top of it.
+    /// The shown revision with the pending changes on top of it.
     let state: WorkingState
     @exclusivity(unchecked) private(set) var pending: PendingChanges!
     private(set) lazy var saves = SaveLine(self)
-    /// In the order of entity numbers; made when they are needed.
+    /// The tables in the order of entity numbers, made on demand.
     private let tables: UnsafeMutableBufferPointer<ObjectTable?>
-    /// A read inside an accessor failed: every later call that can throw throws it.
+    /// The error of a read that failed inside an accessor: every later call that can throw throws
+    /// it.
     private(set) var failure: (any Error)?
-    /// Objects whose pending changes kept them from following the store.
+    /// The objects whose pending changes kept them from following the store.
     private(set) var overtaken: [ChangedObject] = []
     /// The snapshots that can be restored, oldest first.
     private var validSnapshots: [UInt64] = []
     private var lastSnapshot: UInt64 = 0
     @exclusivity(unchecked) private var hooks = RunningHooks()
-    /// True while a save or a validation runs code of users, which may edit but not save or go
+    /// True while a save or a validation runs users' code, which may edit but not save or roll
     /// back.
     private(set) var isSaving = false
-    /// How many `edit` calls are running.
+    /// The number of `edit` calls that are running.
     private(set) var editDepth = 0
-    /// True in the closure of `Store.edit`, which saves when it has returned.
+    /// True in the closure of `Store.edit`, which saves after it has returned.
     private(set) var isOfStoreEdit = false
-    /// Counts changes of what is pending; nil until somebody observes them.
+    /// The count of changes to what is pending; nil until they are observed.
     var pendingSignal: ChangeSignal?
     /// The commits that the context has made; created by the first save or feed.
     private(set) lazy var ownCommits = OwnCommits()
-    /// What the last fetch with `prefetch` has read ahead: held so that it stays in memory.
+    /// The objects that the last fetch with `prefetch` has read ahead, retained so that they stay
+    /// alive.
     private var prefetched: [AnyObject] = []
 
-    /// The context, while anybody holds it.
+    /// The context, while something retains it.
     @exclusivity(unchecked) private unowned(unsafe) var facade: ManagedContext?
-    /// Itself, while nobody holds the context and objects are alive.
+    /// A reference to itself, while nothing retains the context and objects are alive.
     @exclusivity(unchecked) private var ownself: ContextCore?
 
     init(store: Store, author: String?, scope: String?, revision: Revision) {
@@ -75,7 +77,7 @@ final class ContextCore {
 
     // MARK: Lifetime
 
-    /// The context; made anew when nobody has held it any more.
+    /// The context, made anew when the last reference to it was released.
     var context: ManagedContext {
         if let facade { return facade }
         let context = ManagedContext(self)
@@ -86,7 +88,7 @@ final class ContextCore {
 
     func attach(_ context: ManagedContext) { facade = context }
 
-    /// Nobody holds the context any more.
+    /// Records that the last reference to the context was released.
     func detach() {
         facade = nil
         guard liveObjectCount > 0, pending.letGoOfHeldElsewhere() < liveObjectCount else { return }
@@ -96,7 +98,7 @@ final class ContextCore {
     /// True while only its objects keep it alive.
     var isOnItsOwn: Bool { ownself != nil }
 
-    /// An object has died, which nobody but others held.
+    /// Records that an object has died that the context itself did not retain.
     func objectDied(pendingIndex: Int32) {
         if pendingIndex >= 0 { pending.forget(Int(pendingIndex)) }
         guard let last = ownself, pending.holdsAll(liveObjectCount) else { return }
@@ -104,7 +106,7 @@ final class ContextCore {
         withExtendedLifetime(last) {}
     }
 
-    /// Enters an object again that had left the context.
+    /// Registers an object again that had left the context.
     func takeBack<M: Model>(_ object: M) {
         guard object._$state.table == nil else { return }
         let table = table(for: M.self)
@@ -123,16 +125,16 @@ final class ContextCore {
 
     func isValid(snapshot: UInt64) -> Bool { validSnapshots.contains(snapshot) }
 
-    /// Makes all snapshots void; those that were valid.
+    /// Voids all snapshots, and returns those that were valid.
     func takeSnapshots() -> [UInt64] {
         defer { validSnapshots = [] }
         return validSnapshots
     }
 
-    /// Makes snapshots valid again that were taken before a save that has failed.
+    /// Makes the snapshots valid again that were taken before a save that has failed.
     func giveBack(snapshots: [UInt64]) { validSnapshots = snapshots }
 
-    /// Makes the snapshots void that were taken after another one; without it, all of them.
+    /// Voids the snapshots that were taken after the one with a number; by default all of them.
     func voidSnapshots(after number: UInt64 = 0) {
         while let last = validSnapshots.last, last > number { validSnapshots.removeLast() }
     }
@@ -144,18 +146,18 @@ final class ContextCore {
         if let failure { throw failure }
     }
 
-    /// Puts the context into its failed state, unless it is in it.
+    /// Puts the context into its failed state, unless it already is in it.
     func fail(_ error: any Error) {
         if failure == nil { failure = error }
     }
 
     func setOvertaken(_ objects: [ChangedObject]) { overtaken = objects }
 
-    /// The failed state with another error, or none.
+    /// Replaces the error of the failed state; nil ends that state.
     func setFailure(_ error: (any Error)?) { failure = error }
 
-    /// Runs a read of an accessor; one that fails gives `fallback`, and puts the context into its
-    /// failed state.
+    /// Runs the read of an accessor; a read that fails returns `fallback` and puts the context into
+    /// its failed state.
     func resolving<Result>(_ fallback: Result, _ body: () throws -> Result) -> Result {
         do {
             return try body()
@@ -165,7 +167,7 @@ final class ContextCore {
         }
     }
 
-    /// Traps when a hook, validator or observer of a save calls what cannot run inside of it.
+    /// Traps when a hook, validator or observer of a save makes a call that cannot run inside it.
     func checkNotSaving(_ call: StaticString) {
         checkNotInHook(call)
         trap(
@@ -183,7 +185,7 @@ final class ContextCore {
         checkNotSaving("save(_:)")
     }
 
-    /// Runs code of users inside a save.
+    /// Runs users' code inside a save.
     func saving<Result>(_ body: () throws -> Result) rethrows -> Result {
         let outer = isSaving
         isSaving = true
@@ -197,14 +199,16 @@ final class ContextCore {
         return try body()
     }
 
-    /// Runs the closure of `Store.edit`.
+    /// Runs the closure of `Store.edit`, and marks the context meanwhile as one that saves by
+    /// itself.
     func inStoreEdit<Result>(_ body: () throws -> Result) rethrows -> Result {
         isOfStoreEdit = true
         defer { isOfStoreEdit = false }
         return try body()
     }
 
-    /// Runs the handler of a subscription.
+    /// Runs the handler of a subscription, and marks the context as `inStoreEdit` does for a
+    /// closure.
     nonisolated(nonsending) func inStoreEdit<Result>(
         _ body: nonisolated(nonsending) () async throws -> Result
     ) async rethrows -> Result {
@@ -215,7 +219,7 @@ final class ContextCore {
 
     // MARK: Tables
 
-    /// The table of a model.
+    /// Returns the table of a model, made on demand.
     ///
     /// - Precondition: the store was opened with the model.
     func table<M: Model>(for type: M.Type) -> ObjectTable {
@@ -242,17 +246,17 @@ final class ContextCore {
         return tables[entity.index]
     }
 
-    /// Those that have been needed.
+    /// The tables that have been made.
     var usedTables: [ObjectTable] { tables.compactMap { $0 } }
 
     var liveObjectCount: Int { tables.reduce(0) { $0 + ($1?.liveCount ?? 0) } }
 
-    /// The live object with a key.
+    /// Returns the live object with a key.
     func object(_ key: ObjectKey) -> (any Model)? {
         existingTable(ofEntity: key.entity)?.object(key.id)
     }
 
-    /// The object with a key, made from its record where it is not alive.
+    /// Returns the object with a key, made from its record unless it is alive.
     func load(_ key: ObjectKey) throws -> (any Model)? {
         try table(ofEntity: key.entity).load(key.id)
     }
@@ -271,14 +275,14 @@ final class ContextCore {
         return try store.file.read(body)
     }
 
-    /// What a reference's accessor does: never throws.
+    /// Returns the object with an id for the accessor of a reference; never throws.
     ///
-    /// A read that fails gives nil and puts the context into its failed state.
+    /// A read that fails returns nil and puts the context into its failed state.
     func resolve<M: Model>(_ id: ObjectID, as type: M.Type) -> M? {
         resolving(nil) { try table(for: type).load(id, as: type) }
     }
 
-    /// Holds what was read ahead, until the context moves to another revision.
+    /// Retains objects that were read ahead, until the context moves to another revision.
     func hold(_ objects: [AnyObject]) { prefetched = objects }
 
     /// Shows another revision below the pending changes.
@@ -288,7 +292,7 @@ final class ContextCore {
         pendingSignal?.note()
     }
 
-    /// A position behind all members of an ordered list.
+    /// Returns a position after all members of an ordered list.
     func positionAtEnd(of owner: ObjectID, at end: MemberEnd) throws -> ListPosition {
         // An object in no context has no members that are stored.
         let isStored = object(ObjectKey(end.owner, owner)).map { !$0._$isNew } ?? true
@@ -319,10 +323,10 @@ final class ContextCore {
     }
 }
 
-/// What the commits of a context are to be, and how it merges.
+/// The attributes of a context's commits, its merge policy and its observers.
 struct ContextSettings {
     var undoGroup: UndoGroup?
-    /// The change of a subscription that is committed with the next save.
+    /// The change of a subscription that the next save commits.
     var subscription: SubscriptionUpdate?
     var isUndoable = true
     var metadata = CommitDefaults.metadata
@@ -330,17 +334,17 @@ struct ContextSettings {
     var follows = false
     var willCommitObservers = ContextObservers<(ChangeSet) throws -> Void>()
     var didCommitObservers = ContextObservers<(Commit) -> Void>()
-    /// The commits to announce, beginning with the one that observers are being told of.
+    /// The commits to announce, beginning with the one that observers are being notified of.
     fileprivate var announcements: [Commit] = []
 }
 
 // MARK: - Observers
 
 extension ContextCore {
-    /// Tells the observers of a commit.
+    /// Notifies the observers of a commit.
     ///
-    /// A commit that an observer makes is announced after all observers were told of the current
-    /// one, so that each of them sees commits in order.
+    /// A commit that an observer makes is announced after all observers were notified of the
+    /// current one, so that each of them sees commits in order.
     func announce(_ commit: Commit) {
         settings.announcements.append(commit)
         if settings.announcements.count > 1 { return }
@@ -371,7 +375,7 @@ extension ContextCore {
         run(.didInsert) { object.didInsert() }
     }
 
-    /// Calls `willDelete`; false when the deletion of the object is under way already.
+    /// Calls `willDelete`; returns false when the object's deletion has already begun.
     func callWillDelete<M: Model>(of object: M) -> Bool {
         guard M._$hasWillDelete else { return true }
         guard hooks.deleting.insert(ObjectIdentifier(object)).inserted else { return false }
@@ -381,7 +385,8 @@ extension ContextCore {
         return true
     }
 
-    /// False, and noted, where hooks make each other run without an end.
+    /// Returns whether a hook may run at this depth; notes a violation when hooks call each other
+    /// without end.
     private func mayRunDeeper<M: Model>(_ hook: Hook, _ object: M) -> Bool {
         if hooks.depth < RunningHooks.depthLimit { return true }
         note(
@@ -390,10 +395,10 @@ extension ContextCore {
         return false
     }
 
-    /// Calls `didFetch` when the object was made from its record and nobody has called it yet.
+    /// Calls `didFetch` if the object was made from its record and it has not been called yet.
     ///
-    /// Inside another read, and inside another `didFetch`, it waits for the end of that: no read of
-    /// the store is open, and a long chain of references needs no deep stack.
+    /// Inside another read or another `didFetch`, the call is deferred until that ends: so no read
+    /// of the store is open, and a long chain of references needs no deep stack.
     func callDidFetch<M: Model>(of object: M) {
         guard object._$state.flags.contains(.fetched) else { return }
         object._$state.flags.remove(.fetched)
@@ -417,7 +422,8 @@ extension ContextCore {
         }
     }
 
-    /// False, and noted, while `didFetch` runs: it is part of a read.
+    /// Returns whether an object may be edited; notes a violation while `didFetch` runs, because
+    /// that is part of a read.
     func mayEdit<M: Model>(_ object: M) -> Bool {
         guard hooks.current == .didFetch else { return true }
         note(
@@ -426,7 +432,7 @@ extension ContextCore {
         return false
     }
 
-    /// Traps when a hook calls what would take the changes away that it is part of.
+    /// Traps when a hook makes a call that would discard the changes that the hook is part of.
     func checkNotInHook(_ call: StaticString) {
         trap(
             unless: hooks.readDepth == 0,

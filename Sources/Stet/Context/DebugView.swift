@@ -1,22 +1,22 @@
 import StetStore
 
-/// What a context holds, as text for people who debug: short, one line per live object; long, with
-/// its values and what they were.
+/// The contents of a context as text for debugging: short, with one line per live object, or long,
+/// with current and previous values.
 ///
 /// The idea is that of Entity Framework's `DebugView`.
 public struct DebugView: Sendable, Hashable {
     /// One line for the context, and one per live object, in order of entity and id.
     public let short: String
-    /// The same, and a line for each property.
+    /// The text of `short`, and a line for each property.
     public let long: String
 }
 
 extension ManagedContext: CustomDebugStringConvertible {
-    /// What the context holds now.
+    /// The current contents of the context.
     ///
-    /// Objects that nobody holds and that have no pending changes are not alive, and not shown.
+    /// Objects that nothing retains and that have no pending changes are not alive, and not shown.
     ///
-    /// - Complexity: O(live objects), and what is pending is encoded.
+    /// - Complexity: O(live objects); pending changes are encoded.
     public var debugView: DebugView {
         let objects = core.usedTables.flatMap { $0.liveObjects.sorted { $0.id < $1.id } }
         let pendingCount = objects.count { $0.hasChanges }

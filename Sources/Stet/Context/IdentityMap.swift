@@ -2,10 +2,10 @@ import StetStore
 
 /// The objects of one entity that are alive in a context, by id.
 ///
-/// It does not hold them.
+/// It does not retain them.
 ///
 /// Open addressing with linear probing in one block of memory: an insert costs a few nanoseconds,
-/// where a `Dictionary` costs some sixty.
+/// where a `Dictionary` takes about sixty.
 struct IdentityMap: ~Copyable {
     private struct Slot {
         var id: ObjectID
@@ -15,12 +15,12 @@ struct IdentityMap: ~Copyable {
     private var slots: UnsafeMutablePointer<Slot>
     private var mask: Int
     private(set) var count = 0
-    /// False while neighbouring ids share a run of slots; see `start`.
+    /// False while neighbouring ids share a run of slots; see `start(_:)`.
     private(set) var isScattered = false
-    /// A probe longer than this shows ids that the runs do not suit.
+    /// The probe length above which the ids are considered unsuited to runs.
     private static let probeLimit = 512
 
-    /// What an empty map looks through; never written to.
+    /// The slots of an empty map; never written to.
     nonisolated(unsafe) private static let noSlots = allocate(1)
     private static let smallestCapacity = 16
 
@@ -41,12 +41,12 @@ struct IdentityMap: ~Copyable {
         return slots
     }
 
-    /// Where the search for an id begins.
+    /// Returns the slot where the search for an id begins.
     ///
-    /// Ids that one process makes one after the other differ by some 2^31. Four of them, as a rule,
-    /// share a run of eight slots, so that what is read or made in the order of ids touches memory
-    /// in order, too: a random place for each costs a cache miss each. Ids of another kind may
-    /// crowd into few runs; a long probe shows it, and from then on each id has a place of its own.
+    /// Consecutive ids of one process differ by about 2^31. Four of them usually share a run of
+    /// eight slots, so that reading or making objects in the order of ids also touches memory in
+    /// order: random slots would cost a cache miss each. Ids of another kind may crowd into few
+    /// runs; a long probe reveals that, and from then on each id is hashed to a slot of its own.
     @inline(__always)
     private func start(_ id: ObjectID) -> Int {
         let factor: UInt64 = 0x9E37_79B9_7F4A_7C15
@@ -66,7 +66,7 @@ struct IdentityMap: ~Copyable {
         return nil
     }
 
-    /// Enters an object; the one that is there already under its id, which then stays.
+    /// Inserts an object; returns the object that already has the id, which then stays.
     mutating func insert(_ id: ObjectID, _ object: UnsafeRawPointer) -> UnsafeRawPointer? {
         if (count + 1) * 4 > (mask + 1) * 3 { grow(to: max((mask + 1) * 2, Self.smallestCapacity)) }
         if let present = place(id, object) { return present }
@@ -93,7 +93,7 @@ struct IdentityMap: ~Copyable {
         return nil
     }
 
-    /// Makes room for so many objects in all.
+    /// Reserves room for a total number of objects.
     mutating func reserve(_ expected: Int) {
         var capacity = max(mask + 1, Self.smallestCapacity)
         while expected * 4 > capacity * 3 { capacity *= 2 }
@@ -111,7 +111,7 @@ struct IdentityMap: ~Copyable {
         deallocate(old)
     }
 
-    /// Removes an id; nothing happens when it is not there.
+    /// Removes an id; does nothing when the id is absent.
     mutating func remove(_ id: ObjectID) {
         var hole = start(id)
         while slots[hole].object != nil, slots[hole].id != id { hole = (hole + 1) & mask }

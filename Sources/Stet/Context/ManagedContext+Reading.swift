@@ -1,21 +1,21 @@
 public import StetStore
 
 extension ManagedContext {
-    /// The object with an id; nil when there is none at this context's revision, or it has been
-    /// deleted.
+    /// Returns the object with an id; nil when there is none at this context's revision, or it has
+    /// been deleted.
     ///
     /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
-    /// - Complexity: one look-up in the identity map, or one read.
+    /// - Complexity: one look-up in the identity map, or one read of the store.
     public func object<M: Model>(_ type: M.Type, id: ObjectID) throws -> M? {
         try core.checkUsable()
         let object = try core.table(for: type).load(id, as: type)
         return object?.isDeleted ?? true ? nil : object
     }
 
-    /// The object whose property has a value that no two objects share; nil when there is none, and
-    /// for nil.
+    /// Returns the object with a value of a unique property; nil when there is none, and for a nil
+    /// value.
     ///
-    /// Pending changes are seen, deleted objects left out.
+    /// Pending changes are taken into account; deleted objects are left out.
     ///
     /// ```swift
     /// let notebook = try context.object(Notebook.self, where: \.name, is: "Swift")
@@ -51,10 +51,10 @@ extension ManagedContext {
         return nil
     }
 
-    /// All objects of a model: those that are stored in ascending order of id, then those that are
-    /// not saved yet in the order of insertion.
+    /// Returns all objects of a model: stored objects in ascending order of id, then unsaved ones
+    /// in the order of insertion.
     ///
-    /// Pending changes are seen, deleted objects left out.
+    /// Pending changes are taken into account; deleted objects are left out.
     ///
     /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
     /// - Complexity: O(objects).
@@ -92,15 +92,17 @@ extension ManagedContext {
         return objects
     }
 
-    /// Reads what objects refer to, in few reads, before their properties are read one by one.
+    /// Reads the objects that a reference of objects points to, in few reads, before the properties
+    /// are read one by one.
     ///
-    /// The context does not hold what is loaded: keep the result as long as it is to stay loaded.
+    /// The context does not retain what is loaded: keep the result as long as it should stay
+    /// loaded.
     ///
     /// ```swift
     /// let notebooks = try context.load(\Article.notebook, of: articles)
     /// ```
     ///
-    /// - Returns: each target once, in the order in which it is met; deleted ones left out.
+    /// - Returns: each target once, in the order of its first occurrence, without deleted ones.
     /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
     /// - Complexity: O(objects).
     public func load<M: Model, Target: Model>(
@@ -111,7 +113,7 @@ extension ManagedContext {
 
     /// Reads the members of a relationship of objects.
     ///
-    /// - Returns: each member once, in the order in which it is met; deleted ones left out.
+    /// - Returns: each member once, in the order of its first occurrence, without deleted ones.
     /// - Throws: `StoreError`; `SnapshotTooOldError`; the error that an earlier read inside an
     ///   accessor met.
     /// - Complexity: O(objects + members).
@@ -132,12 +134,12 @@ extension ManagedContext {
 }
 
 extension ContextCore {
-    /// The objects with pending changes, and those that are on their way.
+    /// The objects with pending changes, and those whose changes are being saved.
     var changedObjects: [any Model] {
         pending.objects.map(\.object) + (saves.inFlight?.sent?.objects.map(\.object) ?? [])
     }
 
-    /// The objects that the store does not have yet at this revision: those on their way first.
+    /// The objects that the store does not contain yet at this revision: those being saved first.
     var insertedObjects: [any Model] {
         var inserted: [any Model] = []
         if let sent = saves.inFlight?.sent {
@@ -151,9 +153,10 @@ extension ContextCore {
         return inserted
     }
 
-    /// Those of these objects that are there and not deleted, in the same order, made in one read.
+    /// Returns the objects among these ids that exist and are not deleted, in the same order, in
+    /// one read.
     ///
-    /// A read that fails gives none, and puts the context into its failed state.
+    /// A read that fails returns none, and puts the context into its failed state.
     func resolve<M: Model>(_ ids: ArraySlice<ObjectID>, as type: M.Type) -> [M] {
         resolving([]) {
             let objects = try load(ids, as: type)

@@ -1,11 +1,11 @@
 import StetStore
 
 extension ManagedContext {
-    /// All pending changes of a context at a moment: values, references, links, insertions,
+    /// All pending changes of a context at a moment: values, references, links, insertions and
     /// deletions.
     ///
-    /// It holds the objects that it names. A save, a refresh, a rollback, and restoring an older
-    /// snapshot make it void.
+    /// It retains the objects that it names. A save, a refresh, a rollback, and restoring an older
+    /// snapshot void it.
     public struct Snapshot {
         fileprivate let core: ContextCore
         fileprivate let number: UInt64
@@ -22,15 +22,16 @@ extension ManagedContext {
         Snapshot(core: core, number: core.nextSnapshot(), capture: core.pending.capture())
     }
 
-    /// Puts the pending changes back to what they were when the snapshot was taken: what was edited
-    /// since has its values back, what was inserted since is in no context again, what was deleted
-    /// since is there.
+    /// Restores the pending changes of the moment when the snapshot was taken: objects edited since
+    /// get their earlier values, objects inserted since leave the context, objects deleted since
+    /// exist again.
     ///
     /// The snapshot can be restored again; those taken after it are void. Nothing is read from the
-    /// disk, unless others have changed what was edited during an asynchronous save.
+    /// disk, unless other contexts have changed objects that were edited during an asynchronous
+    /// save.
     ///
     /// - Precondition: the snapshot is one of this context and not void.
-    /// - Complexity: O(pending changes now and then).
+    /// - Complexity: O(pending changes at both moments).
     public func restore(_ snapshot: Snapshot) {
         core.checkNotSaving("restore(_:)")
         trap(unless: snapshot.core === core, "restore(_:) with a snapshot of another context")
@@ -42,10 +43,10 @@ extension ManagedContext {
         core.goBack(to: snapshot.capture)
     }
 
-    /// Goes back to the last saved state: no pending changes, and out of the failed state.
+    /// Restores the last saved state: discards all pending changes, and leaves the failed state.
     ///
-    /// - Complexity: O(pending changes); nothing is read from the disk, unless others have changed
-    ///   what was edited during an asynchronous save.
+    /// - Complexity: O(pending changes); nothing is read from the disk, unless other contexts have
+    ///   changed objects that were edited during an asynchronous save.
     public func rollback() {
         core.checkNotSaving("rollback()")
         trap(
@@ -54,10 +55,10 @@ extension ManagedContext {
         core.rollBackEverything()
     }
 
-    /// Gives one object the values of the last saved state, and the members that it is linked to;
-    /// an object that was inserted is in no context again.
+    /// Restores the last saved values of one object and its many-to-many members; an object that
+    /// was inserted leaves the context.
     ///
-    /// Nothing happens when it has no pending changes.
+    /// Does nothing when it has no pending changes.
     ///
     /// - Complexity: O(pending links).
     public func rollback<M: Model>(_ object: M) {

@@ -1,16 +1,16 @@
 public import StetStore
 
-/// A unit of work: objects that are edited freely, then saved together or put back together.
+/// A unit of work: objects that are edited freely, then saved together or restored together.
 ///
-/// A context sees one revision of the store until it saves or refreshes, and its own pending
-/// changes. There is one object per id in a context. The context holds the objects that have
-/// pending changes; the others live as long as somebody else holds them. An object keeps what its
-/// context is alive: `object.context` gives a context with the same pending changes when nobody has
-/// held it any more.
+/// A context shows one revision of the store, until it saves or refreshes, and its own pending
+/// changes. There is one object per id in a context. The context retains the objects that have
+/// pending changes; the others live as long as something else retains them. An object keeps the
+/// state of its context alive: after the last reference to the context was released,
+/// `object.context` gives a context with the same pending changes.
 ///
 /// A context and its objects belong to one isolation domain; neither is `Sendable`.
 public final class ManagedContext {
-    /// What does the work, and lives as long as any object of the context.
+    /// The state of the context, which lives as long as any of its objects.
     let core: ContextCore
 
     init(_ core: ContextCore) {
@@ -26,37 +26,38 @@ public final class ManagedContext {
 
     /// The store that it reads and saves to.
     public var store: Store { core.store }
-    /// Who makes its commits; nil when nobody was named.
+    /// The author of its commits; nil when none was named.
     public var author: String? { core.author }
     /// The part of the author's work that its commits belong to; nil when none was named.
     public var scope: String? { core.scope }
 
-    /// The group that its commits belong to, to be undone in one step; nil by default.
+    /// The group of its commits, which are undone in one step; nil by default.
     ///
-    /// A group without a commit makes no step.
+    /// A group without commits is not a step.
     public var undoGroup: UndoGroup? {
         get { core.settings.undoGroup }
         set { core.settings.undoGroup = newValue }
     }
 
-    /// False for commits that are on no undo stack: those of an import, say; true by default.
+    /// Whether its commits go on an undo stack; true by default.
     ///
-    /// `Store.revert` takes them back, too.
+    /// Set it to false for an import, for instance. `Store.revert` also reverts commits that are on
+    /// no stack.
     public var isUndoable: Bool {
         get { core.settings.isUndoable }
         set { core.settings.isUndoable = newValue }
     }
 
-    /// Values that its commits carry, by name, at most 4,096 bytes in all; by default those of the
-    /// task.
+    /// The values that its commits carry, by name, at most 4,096 bytes in all; defaults to the
+    /// metadata of the task.
     ///
-    /// Names that begin with "stet." are Stet's own.
+    /// Names that begin with "stet." are reserved for Stet.
     public var metadata: [String: String] {
         get { core.settings.metadata }
         set { core.settings.metadata = newValue }
     }
 
-    /// The rule by which pending changes meet those that others have saved meanwhile; `.fail` by
+    /// The rule by which pending changes are merged with changes that others have saved; `.fail` by
     /// default.
     public var mergePolicy: MergePolicy {
         get { core.settings.mergePolicy }
@@ -66,11 +67,10 @@ public final class ManagedContext {
     /// The revision that its objects show.
     public var revision: Revision { core.revision }
 
-    /// True while anything was inserted, edited or deleted and not saved, even if it comes to
-    /// nothing.
+    /// True while any insertion, edit or deletion is unsaved, even if the net effect is empty.
     public var hasChanges: Bool { core.hasChanges }
 
-    /// The net effect of the pending changes as they are now: what a save would record, before
+    /// The net effect of the current pending changes, as a save would record it before
     /// normalisation, delete rules and stamps.
     ///
     /// - Complexity: O(pending changes).
@@ -78,10 +78,10 @@ public final class ManagedContext {
 
     // MARK: Observers
 
-    /// Calls `body` on this isolation when a save has passed validation and is about to be written,
+    /// Calls `body` on this isolation after a save has passed validation and before it is written,
     /// with its net change set.
     ///
-    /// What it throws refuses the save.
+    /// An error that it throws makes the save fail.
     ///
     /// - Returns: a token; the observer is called until it is cancelled.
     @discardableResult
@@ -93,8 +93,8 @@ public final class ManagedContext {
 
     /// Calls `body` on this isolation after each save of this context that wrote something.
     ///
-    /// An observer may edit and save. Its commit is announced after all observers were told of the
-    /// current one, so that each of them sees commits in order.
+    /// An observer may edit and save. Its commit is announced after all observers were notified of
+    /// the current one, so that each of them sees commits in order.
     ///
     /// - Returns: a token; the observer is called until it is cancelled.
     @discardableResult
@@ -104,17 +104,18 @@ public final class ManagedContext {
 
     // MARK: Edits
 
-    /// Adds an object, and every object that can be reached from it over references and is in no
+    /// Inserts an object, and every object that is reachable from it over references and is in no
     /// context yet.
     ///
-    /// An object whose deletion is not saved yet is deleted no more; else nothing happens when the
-    /// object is in this context already. An object of another context, and one whose deletion was
-    /// saved, is not inserted, and is a violation at the next save.
+    /// For an object of this context, an unsaved deletion is cancelled; otherwise nothing happens.
+    /// An object of another context, or one whose deletion was saved, is not inserted and becomes a
+    /// violation at the next save.
     ///
     /// - Complexity: O(objects inserted).
     public func insert(_ object: some Model) { core.pending.insert(object) }
 
-    /// The objects that refer to an object now, saved or not, in ascending order of id.
+    /// Returns the objects that currently refer to an object, saved or not, in ascending order of
+    /// id.
     ///
     /// - Throws: `StoreError`.
     package func referrers(of object: some Model) throws -> [any Model] {
@@ -126,26 +127,27 @@ public final class ManagedContext {
         }.sorted { $0.id < $1.id }
     }
 
-    /// Creates an identity for the commit of a save that may have to be tried again.
+    /// Creates an identity for the commit of a save that may have to be retried.
     ///
     /// Keep it (it is `Codable`) before you save with it: after a crash, or a failure whose outcome
     /// is unknown, the same edits saved with the same id make no second commit.
     ///
     /// - Throws: `StoreError` when the store is closed or cannot be read.
-    /// - Complexity: O(1); a read where the context is not at the last commit.
+    /// - Complexity: O(1), plus a read when the context is not at the last commit.
     public func makeCommitID() throws -> CommitID {
         try store.file.makeCommitID(at: revision)
     }
 
-    /// Moves the context to the last commit, and with it every live object.
+    /// Moves the context and every live object to the last commit.
     ///
-    /// Pending changes stay. Where others have changed an object that has some, the context's merge
-    /// policy decides; with `.fail` nothing moves. A context whose save had an unknown outcome
-    /// gives its pending changes up once the outcome is known, and shows what is stored.
+    /// Pending changes stay. Where others have changed an object with pending changes, the
+    /// context's merge policy decides; with `.fail` the context does not move. A context whose save
+    /// had an unknown outcome discards its pending changes once the outcome is known, and shows the
+    /// stored state.
     ///
-    /// - Throws: `ConflictError`, naming each object that could not be merged; what a policy's
-    ///   closure threw; `StoreError`; `UnknownOutcomeError`; `LaterChangesError` when an
-    ///   asynchronous save that was on its way failed and took pending changes with it.
+    /// - Throws: `ConflictError`, which names each object that could not be merged; the error of a
+    ///   policy's closure; `StoreError`; `UnknownOutcomeError`; `LaterChangesError` when an
+    ///   asynchronous save in progress failed and later pending changes depended on it.
     /// - Complexity: O(changes since this context's revision).
     public func refresh() throws {
         core.checkNotSaving("refresh()")
@@ -166,17 +168,17 @@ extension ContextCore {
     var hasChanges: Bool { !pending.isEmpty || !pending.misuse.isEmpty }
 }
 
-/// Says that an observer of a context goes on until it is cancelled.
+/// A token that keeps an observer of a context active until it is cancelled.
 public final class ContextObservation {
     private(set) var isCancelled = false
 
     /// Ends the observation.
     ///
-    /// Cancelling twice does nothing.
+    /// Cancelling again does nothing.
     public func cancel() { isCancelled = true }
 }
 
-/// The observers of one kind, in the order in which they came.
+/// The observers of one kind, in the order in which they were added.
 struct ContextObservers<Body> {
     private var observers: [(token: ContextObservation, body: Body)] = []
 
@@ -186,7 +188,7 @@ struct ContextObservers<Body> {
         return token
     }
 
-    /// Those that are not cancelled.
+    /// Returns the observers that are not cancelled.
     mutating func active() -> [Body] {
         if observers.isEmpty { return [] }
         observers.removeAll { $0.token.isCancelled }

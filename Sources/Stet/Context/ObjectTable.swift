@@ -9,7 +9,7 @@ public final class ObjectTable {
     let modelType: any Model.Type
     /// The entity's number in the store.
     let entity: EntityNumber
-    /// The ends of the references of the model's objects, in the order of slots.
+    /// The member ends of the model's references, in the order of slots.
     let ends: [MemberEnd]
     /// True when some of these references have positions.
     @usableFromInline let hasPositions: Bool
@@ -27,32 +27,33 @@ public final class ObjectTable {
 
     // MARK: Live objects
 
-    /// - Precondition: the table is that of `M`.
+    /// - Precondition: the table is the one of `M`.
     func object<M: Model>(_ id: ObjectID, as type: M.Type) -> M? {
         map[id].map { Unmanaged<M>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// The object with an id, whatever its class.
+    /// Returns the live object with an id, whatever its class.
     func object(_ id: ObjectID) -> (any Model)? {
         func find<M: Model>(_ type: M.Type) -> (any Model)? { object(id, as: type) }
         return find(modelType)
     }
 
-    /// False when there is another object with its id.
+    /// Inserts an object; returns false when another object has its id.
     func insert<M: Model>(_ object: M) -> Bool {
         map.insert(object.id, Unmanaged.passUnretained(object).toOpaque()) == nil
     }
 
-    /// Enters an object that was made from its record; the one that is alive already, if any.
+    /// Inserts an object that was made from its record; returns the one that is already alive, if
+    /// any.
     @usableFromInline
     func insert(_ id: ObjectID, _ object: UnsafeMutableRawPointer) -> UnsafeRawPointer? {
         map.insert(id, object)
     }
 
-    /// The address of the object with an id.
+    /// Returns the address of the live object with an id.
     func pointer(_ id: ObjectID) -> UnsafeRawPointer? { map[id] }
 
-    /// Makes room for so many objects in all.
+    /// Reserves room for a total number of objects.
     func reserve(_ expected: Int) { map.reserve(expected) }
 
     @usableFromInline
@@ -61,10 +62,11 @@ public final class ObjectTable {
         if pendingIndex >= 0 || core.isOnItsOwn { core.objectDied(pendingIndex: pendingIndex) }
     }
 
-    /// Takes an object out that is in no context any more.
+    /// Removes an object that has left the context.
     func remove(_ id: ObjectID) { map.remove(id) }
 
-    /// Lets the objects outlive the context: they keep their values and belong to nothing.
+    /// Detaches the objects so that they outlive the context: they keep their values and belong to
+    /// none.
     func detachAll() {
         func detach<M: Model>(_ type: M.Type) {
             map.forEach { pointer in
@@ -79,7 +81,7 @@ public final class ObjectTable {
 
     var liveCount: Int { map.count }
 
-    /// In no order.
+    /// The live objects, in no particular order.
     var liveObjects: [any Model] {
         func objects<M: Model>(_ type: M.Type) -> [any Model] {
             var objects: [any Model] = []
@@ -91,7 +93,8 @@ public final class ObjectTable {
 
     // MARK: Reading
 
-    /// The object with an id, made from its record where it is not alive; deleted ones included.
+    /// Returns the object with an id, made from its record unless it is alive; deleted objects
+    /// included.
     func load<M: Model>(_ id: ObjectID, as type: M.Type) throws -> M? {
         guard let object = try object(id, as: type) ?? read(id, as: type) else { return nil }
         if M._$hasDidFetch { core.callDidFetch(of: object) }
@@ -107,13 +110,13 @@ public final class ObjectTable {
         }
     }
 
-    /// The same, whatever its class.
+    /// Returns the object with an id, whatever its class, made from its record unless it is alive.
     func load(_ id: ObjectID) throws -> (any Model)? {
         func load<M: Model>(_ type: M.Type) throws -> (any Model)? { try self.load(id, as: type) }
         return try load(modelType)
     }
 
-    /// Gives an object that is made from a body the positions of its references.
+    /// Sets the positions of the references of an object that is made from a body.
     @usableFromInline
     func readPositions<M: Model>(of object: M, _ body: UnsafeRawBufferPointer) throws {
         let body = try RecordBody(body, of: description)
@@ -123,10 +126,10 @@ public final class ObjectTable {
         }
     }
 
-    /// The capture of an object that shows the values of a body.
+    /// Returns the capture of an object that shows the values of a body.
     ///
-    /// - Throws: `DecodingFailure` when the body is damaged, `StoreError` when a value means
-    ///   nothing to its type.
+    /// - Throws: `DecodingFailure` when the body is damaged, `StoreError` when a value is one that
+    ///   its type cannot represent.
     func capture<M: Model>(
         _ id: ObjectID, _ body: UnsafeRawBufferPointer, as type: M.Type
     ) throws -> ObjectCapture<M> {
@@ -158,14 +161,14 @@ public final class ObjectTable {
 extension Model {
     var _$core: ContextCore? { _$state.table?.core }
     var _$entityName: String { Self._$name }
-    /// 0 for an object in no context.
+    /// The entity's number; 0 for an object in no context.
     var _$entityNumber: EntityNumber { _$state.table?.entity ?? 0 }
     var _$revision: Revision { _$state.revision }
     var _$flags: ModelState.Flags { _$state.flags }
     var _$pendingIndex: Int32 { _$state.pendingIndex }
     func _$setPendingIndex(_ index: Int) { _$state.pendingIndex = Int32(index) }
 
-    /// True while it is inserted and the store has never had it.
+    /// True while the object is inserted and the store has never contained it.
     var _$isNew: Bool { isInserted && _$state.revision == .zero }
 
     var _$key: ObjectKey { ObjectKey(_$entityNumber, id) }
@@ -176,7 +179,8 @@ extension Model {
         return try _$read(id, &reader, body)
     }
 
-    /// The slot of the first value that means nothing to its type; nil when all can be read.
+    /// Returns the slot of the first value that its type cannot represent; nil when all can be
+    /// read.
     static func unreadableSlot(in body: EncodedBody) -> Slot? {
         body.bytes.withUnsafeBytes { bytes in
             guard

@@ -1,15 +1,16 @@
 public import StetStore
 
-/// A save was refused because the store has moved: somebody else saved what this save was based on.
+/// The error of a save that was refused because others have changed what it was based on.
 ///
-/// Nothing was written, and the context was put back.
+/// Nothing was written. The pending changes were treated as the `onFailure` argument of the save
+/// says.
 public struct ConflictError: Error, Sendable {
-    /// Why the save was given up.
+    /// The reason why the save was given up.
     public struct Reason: RawRepresentable, Hashable, Sendable {
         /// The name of the reason.
         public let rawValue: String
 
-        /// A reason with this name.
+        /// Creates a reason with a name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// An object of the change set was changed, or something that it refers to was deleted.
@@ -18,11 +19,11 @@ public struct ConflictError: Error, Sendable {
         public static let contention = Reason(rawValue: "contention")
     }
 
-    /// Why the save was given up.
+    /// The reason why the save was given up.
     public let reason: Reason
     /// The objects that were changed by others.
     public let conflicts: [Conflict]
-    /// What would have been saved.
+    /// The changes that would have been saved.
     public let rejected: ChangeSet
 
     package init(reason: Reason, conflicts: [Conflict], rejected: ChangeSet) {
@@ -49,13 +50,13 @@ extension ConflictError: CustomStringConvertible, CustomDebugStringConvertible {
 public struct Conflict: Sendable, Hashable, Codable {
     /// The entity of the object.
     public let entity: String
-    /// The object.
+    /// The id of the object.
     public let object: ObjectID
-    /// The revision of the object that the change set was based on.
+    /// The revision of the object that the pending change is based on.
     public let base: Revision
-    /// The revision of its last change now; nil when it has been deleted.
+    /// The revision of the object's last change in the store; nil when it has been deleted.
     public let current: Revision?
-    /// Every property that either side has changed, in the order of declaration; empty when one
+    /// The properties that either side has changed, in the order of declaration; empty when one
     /// side has deleted the object.
     public let properties: [PropertyConflict]
 
@@ -75,18 +76,18 @@ public struct Conflict: Sendable, Hashable, Codable {
 public struct PropertyConflict: Sendable, Hashable, Codable {
     /// The entity of the object.
     public let entity: String
-    /// The object.
+    /// The id of the object.
     public let object: ObjectID
     /// The name of the property.
     public let property: String
-    /// The value that both sides began with; `.null` for an object that both have inserted.
+    /// The value that both sides started from; `.null` for an object that both have inserted.
     public let base: Value
     /// The pending value of this context.
     public let mine: Value
-    /// The value that is stored now.
+    /// The stored value.
     public let theirs: Value
 
-    /// True when both sides have changed the property, and not to the same value.
+    /// True when both sides have changed the property, to different values.
     public var isContested: Bool { mine != base && theirs != base && mine != theirs }
 
     package init(
@@ -102,11 +103,11 @@ public struct PropertyConflict: Sendable, Hashable, Codable {
 }
 
 extension Conflict: CustomStringConvertible, CustomDebugStringConvertible {
-    /// What happened to the object, and what to do; then a line for each property that both sides
-    /// have changed, without values.
+    /// A sentence about what happened to the object and what to do, then a line for each property
+    /// that both sides have changed, without values.
     public var description: String { text(\.description) }
 
-    /// The same with values.
+    /// The text of `description`, with values.
     public var debugDescription: String { text(\.debugDescription) }
 
     private func text(_ line: (PropertyConflict) -> String) -> String {
@@ -118,12 +119,12 @@ extension Conflict: CustomStringConvertible, CustomDebugStringConvertible {
 }
 
 extension PropertyConflict: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The name of the property, without values.
+    /// A sentence that names the property, without values.
     public var description: String {
         "\(property) was changed here and in the store"
     }
 
-    /// The three values.
+    /// A sentence with the three values.
     public var debugDescription: String {
         "\(property) was \(base): here \(mine), in the store \(theirs)"
     }

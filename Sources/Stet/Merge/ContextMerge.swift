@@ -1,31 +1,33 @@
 import StetStore
 
-/// Three-way merges of pending changes with what others have saved: what a context has found out
-/// before it follows the store; see `MergePolicy`.
+/// Three-way merges of pending changes with changes that others have saved, prepared before the
+/// context follows the store; see `MergePolicy`.
 struct ContextMerge {
     private let core: ContextCore
-    /// How each object is merged.
+    /// The prepared merge of each object.
     private var applications: [() -> Void] = []
-    /// Where that is not possible.
+    /// The conflicts that the merge policy does not resolve.
     private(set) var conflicts: [Conflict] = []
-    /// The objects that others have deleted, and that are inserted again.
+    /// The objects that others have deleted and that are inserted again.
     private var revived: Set<ObjectKey> = []
-    /// The objects that others have deleted, and that the pending changes do not let go of.
+    /// The objects that others have deleted and that pending changes still refer to.
     private var missing: Set<ObjectKey> = []
 
     init(_ core: ContextCore) { self.core = core }
 
     private var policy: MergePolicy { core.settings.mergePolicy }
 
-    /// True when nothing has to be merged.
+    /// True when there is nothing to merge.
     var isEmpty: Bool { applications.isEmpty && conflicts.isEmpty }
 
-    /// Merges what was found, which has no conflicts.
+    /// Applies the prepared merges.
+    ///
+    /// - Precondition: there are no conflicts.
     func apply() {
         for apply in applications { apply() }
     }
 
-    /// Decides what becomes of an object that others have changed, if it has pending changes.
+    /// Prepares the merge of an object that others have changed, if it has pending changes.
     mutating func add(
         _ change: ChangedObject, _ reader: borrowing StoreReader, asOf head: Revision
     ) throws {
@@ -72,7 +74,7 @@ struct ContextMerge {
         }
     }
 
-    /// Lets the pending changes of an object begin with the stored values.
+    /// Bases the pending changes of an object on the stored values.
     private mutating func rebase<M: Model>(
         _ object: M, _ change: ChangedObject, _ sides: MergeSides, _ theirs: EncodedBody,
         staysDeleted: Bool
@@ -104,8 +106,8 @@ struct ContextMerge {
 // MARK: - What others have deleted
 
 extension ContextMerge {
-    /// Decides about pending references and links to objects that others have deleted; all other
-    /// changes have been added.
+    /// Decides about pending references and links to objects that others have deleted, after all
+    /// other changes were added.
     mutating func addMissing(_ reader: borrowing StoreReader, asOf head: Revision) throws {
         for entry in core.pending.objects where !entry.object._$flags.contains(.deleted) {
             try addMissing(from: entry, entry.object, reader, asOf: head)
@@ -158,7 +160,7 @@ extension ContextMerge {
         }
     }
 
-    /// True for an object that others have deleted, and that is not inserted again.
+    /// Returns whether others have deleted an object that is not inserted again.
     private func isMissing(
         _ key: ObjectKey, _ reader: borrowing StoreReader, asOf head: Revision
     ) throws -> Bool {
@@ -167,7 +169,7 @@ extension ContextMerge {
         return last?.isDeleted ?? true
     }
 
-    /// Whether the policy lets go of a missing object; it is a conflict when not.
+    /// Returns whether the policy gives up a missing object; adds a conflict if not.
     private mutating func letsGo(
         of key: ObjectKey, _ entity: String, _ object: ObjectID, _ property: String
     ) throws -> Bool {
@@ -185,7 +187,7 @@ extension ContextMerge {
 }
 
 extension PendingChanges {
-    /// Lets the pending changes of an object begin with other values, at another revision.
+    /// Bases the pending changes of an object on other values, at another revision.
     fileprivate func rebase<M: Model>(
         _ object: M, onto stored: AnyObject, showing merged: AnyObject, _ revision: Revision
     ) {
@@ -215,15 +217,15 @@ extension PendingChanges {
     }
 }
 
-/// The three bodies of an object: what both sides began with, what is pending, what is stored.
+/// The three bodies of an object: the common base, the pending one, and the stored one.
 struct MergeSides {
     let table: ObjectTable
     private let id: ObjectID
-    /// nil for an object that both sides have inserted.
+    /// The common base; nil for an object that both sides have inserted.
     private let base: EncodedBody?
-    /// nil when it is deleted here.
+    /// The pending body; nil when the object is deleted here.
     let mine: EncodedBody?
-    /// nil when others have deleted it.
+    /// The stored body; nil when others have deleted the object.
     private let theirs: EncodedBody?
 
     init(
@@ -237,14 +239,14 @@ struct MergeSides {
         self.theirs = theirs
     }
 
-    /// True when what is pending comes to nothing.
+    /// True when the pending changes have no net effect.
     var hasNoChangeOfMine: Bool { mine != nil && mine == base }
 
     private func values(_ body: EncodedBody?) throws -> [Value]? {
         try body?.values(of: table.description)
     }
 
-    /// Every property that either side has changed; of a deleted object none.
+    /// Returns every property that either side has changed; none for a deleted object.
     func propertyConflicts() throws -> [PropertyConflict] {
         guard let mine = try values(mine), let theirs = try values(theirs) else { return [] }
         let base = try values(base)
@@ -258,7 +260,7 @@ struct MergeSides {
         }
     }
 
-    /// The merged body; nil when the policy does not decide.
+    /// Returns the merged body; nil when the policy does not decide.
     func merged(by policy: MergePolicy, _ core: ContextCore) throws -> EncodedBody? {
         guard let mine, let theirs else { return nil }
         let entity = table.description
@@ -312,8 +314,8 @@ struct MergeSides {
 }
 
 extension ContextCore {
-    /// A value that somebody gives for a property, with a position where it is a reference that has
-    /// one: that of a side that refers to the same object, else one behind the others.
+    /// Returns a resolved value with a position, if it is a reference that has one: that of a side
+    /// that refers to the same object, otherwise one after the others.
     func placed(
         _ value: Value, in slot: Slot, of table: ObjectTable, like conflict: PropertyConflict
     ) throws -> Value {
@@ -329,7 +331,7 @@ extension ContextCore {
 }
 
 extension MergePolicy {
-    /// Whose position an object gets that both sides have moved within a list.
+    /// True when an object that both sides have moved within a list gets its pending position.
     var favorsMine: Bool {
         if case .storeWins = rule { false } else { true }
     }

@@ -3,22 +3,22 @@ public import StetStore
 // Change sets from elsewhere, made pending again.
 
 extension ManagedContext {
-    /// Makes the changes of a change set pending, as if they had been edited here: those of a
-    /// refused save, mended or not, or of another process.
+    /// Makes the changes of a change set pending, as if they had been edited here; it may be that
+    /// of a refused save, corrected or not, or of another process.
     ///
-    /// The store may have moved on since. What a change began with is compared with what this
-    /// context shows now: a property that already has the new value stays, one that still has the
-    /// old value gets the new one, and where it has neither the merge policy decides, as in a save.
-    /// Members are added and removed likewise, and are never in conflict. Inserted objects get the
-    /// ids of the change set. Deleting what is not there does nothing. `didInsert` and `willDelete`
-    /// are not called: what they did is part of the change set.
+    /// The store may have changed since. The old values of each change are compared with the values
+    /// that this context shows: a property that already has the new value stays, one that still has
+    /// the old value gets the new one, and for any other value the merge policy decides, as in a
+    /// save. Members are added and removed in the same way, and never conflict. Inserted objects
+    /// get the ids of the change set. Deleting an object that does not exist does nothing.
+    /// `didInsert` and `willDelete` are not called: their effects are part of the change set.
     ///
-    /// Nothing has changed when it throws.
+    /// When it throws, nothing has changed.
     ///
     /// - Throws: `ChangeSetError` with everything in the change set that does not fit the models;
     ///   `ConflictError`; `ValidationError` when a pending value has no stored form to compare;
-    ///   `StoreError`; what a policy's closure threw.
-    /// - Complexity: O(changes), and a read for each object that is not loaded.
+    ///   `StoreError`; the error of a policy's closure.
+    /// - Complexity: O(changes), plus a read for each object that is not loaded.
     public func apply(_ changeSet: ChangeSet) throws {
         core.checkNotSaving("apply(_:)")
         try core.saves.finishInFlight()
@@ -44,11 +44,11 @@ extension ManagedContext {
     }
 }
 
-/// A change whose entity and properties are those of the store.
+/// A change whose entity and properties exist in the store.
 private struct CheckedChange {
     let kind: ChangeKind
     let key: ObjectKey
-    /// By slot.
+    /// The old values, by slot.
     var old: [Slot: Value] = [:]
     var new: [Slot: Value] = [:]
     var links: [(end: MemberEnd, change: MemberChange)] = []
@@ -122,18 +122,18 @@ private struct CheckedChange {
 }
 
 extension Property {
-    /// True for a value of the property, and for a reference that has no position yet.
+    /// Returns whether a value suits the property; a reference need not have a position yet.
     fileprivate func acceptsUnplaced(_ value: Value) -> Bool {
         if case .reference = value, type == .reference { return true }
         return accepts(value)
     }
 }
 
-/// Makes changes pending, one after the other, by the three-way rule.
+/// Makes changes pending, one after another, by the three-way rule.
 private struct ChangeSetApplication {
     private let core: ContextCore
     private(set) var conflicts: [Conflict] = []
-    /// Values that mean nothing to their types.
+    /// The values that their types cannot represent.
     private(set) var problems: [ChangeSetError.Problem] = []
 
     init(_ core: ContextCore) { self.core = core }
@@ -205,7 +205,7 @@ private struct ChangeSetApplication {
         if values != now { try assign(values, to: object, table) }
     }
 
-    /// A position by itself is never contested.
+    /// Decides about a property; a position by itself is never contested.
     private func decide(
         _ conflict: PropertyConflict, _ property: Property, _ kind: ChangeKind
     ) -> ThreeWay {
@@ -303,7 +303,8 @@ private struct ChangeSetApplication {
                 base: .null, mine: value, theirs: .null))
     }
 
-    /// The capture of an object with some values; nil when one of them means nothing to its type.
+    /// Returns the capture of an object with some values; nil when the type of one of them cannot
+    /// represent it.
     private mutating func capture<M: Model>(
         of type: M.Type, _ id: ObjectID, _ values: [Value], _ table: ObjectTable
     ) throws -> ObjectCapture<M>? {
@@ -330,7 +331,7 @@ private struct ChangeSetApplication {
 }
 
 extension Value {
-    /// The object that a reference refers to.
+    /// The id that a reference refers to; nil for other values.
     fileprivate var target: ObjectID? {
         switch self {
         case .reference(let id), .placed(let id, _): id
@@ -339,24 +340,24 @@ extension Value {
     }
 }
 
-/// A change set does not fit the models of the store.
+/// The error of a change set that does not match the models of the store.
 ///
 /// Nothing was applied.
 public struct ChangeSetError: Error, Sendable, Hashable {
-    /// One thing that does not fit.
+    /// One mismatch.
     public struct Problem: Sendable, Hashable {
         /// The entity that the change names.
         public let entity: String
-        /// The object that it names.
+        /// The id that the change names.
         public let object: ObjectID
-        /// The property; nil when the change as a whole is meant.
+        /// The property; nil when the problem concerns the change as a whole.
         public let property: String?
-        /// What is wrong, as a sentence without a full stop.
+        /// The problem, as a sentence without a full stop.
         public let message: String
     }
 
-    /// Everything that does not fit, in the order of the change set; of values that mean nothing to
-    /// their types, as raw values without a case, one for each object.
+    /// All mismatches, in the order of the change set; of values that their types cannot represent,
+    /// such as raw values without a case, one for each object.
     public let problems: [Problem]
 }
 

@@ -1,13 +1,12 @@
 public import StetStore
 
-/// What becomes of pending changes to objects that others have saved meanwhile: asked by a save
-/// that was refused because the store had moved, and by `refresh()`.
+/// The rule by which pending changes are merged with those that others have saved to the same
+/// objects; used by `refresh()` and by a save whose base has changed.
 ///
-/// All policies but `.fail` merge property by property, from three values: what both sides began
-/// with, what is pending here, and what is stored now. A property that one side has changed keeps
-/// that change; only where both have changed it, and not to the same value, the policy decides. The
-/// result is validated like every save. Properties that are stamped with each update are never in
-/// conflict.
+/// All policies but `.fail` merge property by property, from three values: the common base, the
+/// pending value and the stored value. A property that one side has changed keeps that change; the
+/// policy decides only where both have changed it to different values. The result is validated like
+/// every save. Properties that are stamped with each update are never in conflict.
 public struct MergePolicy: Sendable {
     enum Rule: Sendable {
         case fail
@@ -16,51 +15,52 @@ public struct MergePolicy: Sendable {
         case custom(@Sendable (PropertyConflict) throws -> Value)
     }
     let rule: Rule
-    /// By entity and property.
+    /// The reducers, by entity and property.
     private var reducers: [[String]: @Sendable (PropertyConflict) -> Value?] = [:]
 
     private init(_ rule: Rule) {
         self.rule = rule
     }
 
-    /// Any change of others to an object with pending changes is a `ConflictError`.
+    /// Makes any change of others to an object with pending changes a `ConflictError`.
     public static let fail = MergePolicy(.fail)
 
-    /// The stored value stays.
+    /// Keeps the stored value of a contested property.
     ///
-    /// An object that others have deleted is deleted; one that they have changed is not deleted; a
-    /// reference to an object that they have deleted is nil.
+    /// An object that others have deleted stays deleted; an object that they have changed is not
+    /// deleted; a reference to an object that they have deleted becomes nil.
     public static let mergeStoreWins = MergePolicy(.storeWins)
 
-    /// The pending value is saved.
+    /// Saves the pending value of a contested property.
     ///
     /// An object that others have deleted and that was edited here is inserted again, with its id;
-    /// one that was deleted here is deleted whatever they changed. A reference to an object that
-    /// they have deleted is a `ConflictError`.
+    /// an object that was deleted here is deleted, whatever they have changed. A reference to an
+    /// object that they have deleted is a `ConflictError`.
     public static let mergeContextWins = MergePolicy(.contextWins)
 
-    /// A closure decides about each contested property: it gives the value, or throws to refuse.
+    /// Returns a policy whose closure decides about each contested property: it returns the value,
+    /// or throws to refuse the merge.
     ///
     /// An object that one side has deleted and the other changed is a `ConflictError`.
     ///
-    /// - Parameter resolve: gets the three values; called on the isolation of the context, more
-    ///   than once when the store keeps moving.
-    /// - Returns: a policy that asks it.
+    /// - Parameter resolve: receives the three values; called on the isolation of the context, more
+    ///   than once when the store keeps changing.
+    /// - Returns: a policy that calls the closure.
     public static func custom(
         _ resolve: @escaping @Sendable (_ conflict: PropertyConflict) throws -> Value
     ) -> MergePolicy {
         MergePolicy(.custom(resolve))
     }
 
-    /// The same policy, with another way to merge one property:
+    /// Returns the policy with a reducer that merges one property:
     /// `.mergeStoreWins.merging(Article.self, \.views, by: .sum)`.
     ///
-    /// `.fail` does not merge and asks no reducer.
+    /// `.fail` does not merge and calls no reducer.
     ///
     /// - Parameters:
-    ///   - model: whose property it is.
-    ///   - property: as a field of the model's snapshot.
-    ///   - reducer: makes one value of three.
+    ///   - model: the model of the property.
+    ///   - property: the property, as a field of the model's snapshot.
+    ///   - reducer: computes one value from the three.
     /// - Returns: the policy with the reducer.
     public func merging<M: Model, V: StoredValue>(
         _ model: M.Type, _ property: KeyPath<M.Snapshot, V>, by reducer: MergeReducer<V>
@@ -79,7 +79,7 @@ public struct MergePolicy: Sendable {
         return policy
     }
 
-    /// The value of a contested property; nil when there is none.
+    /// Returns the value of a contested property; nil when the policy does not decide.
     func value(of conflict: PropertyConflict) throws -> Value? {
         if let reducer = reducers[[conflict.entity, conflict.property]],
             let value = reducer(conflict)
@@ -95,35 +95,35 @@ public struct MergePolicy: Sendable {
     }
 }
 
-/// Makes one value of the three that a property has when both sides have changed it.
+/// A function that computes one value from the three of a property that both sides have changed.
 public struct MergeReducer<V: StoredValue>: Sendable {
     let merge: @Sendable (_ base: V, _ mine: V, _ theirs: V) -> V
 
-    /// A reducer of your own.
+    /// Creates a reducer from a closure.
     ///
-    /// - Parameter merge: gets the value that both sides began with, the pending and the stored
-    ///   one.
+    /// - Parameter merge: receives the value that both sides started from, the pending value and
+    ///   the stored one.
     public init(_ merge: @escaping @Sendable (_ base: V, _ mine: V, _ theirs: V) -> V) {
         self.merge = merge
     }
 }
 
 extension MergeReducer where V: Comparable {
-    /// The greater of the two values.
+    /// Returns the greater of the two values.
     public static var max: MergeReducer {
         MergeReducer { _, mine, theirs in Swift.max(mine, theirs) }
     }
 
-    /// The smaller of the two values.
+    /// Returns the smaller of the two values.
     public static var min: MergeReducer {
         MergeReducer { _, mine, theirs in Swift.min(mine, theirs) }
     }
 }
 
 extension MergeReducer where V: FixedWidthInteger {
-    /// Both changes together: what was added here is added to the stored value.
+    /// Combines both changes: adds the difference made here to the stored value.
     ///
-    /// A sum that the type cannot hold is the largest or smallest value that it can.
+    /// A sum outside the range of the type is clamped to its largest or smallest value.
     public static var sum: MergeReducer {
         MergeReducer { base, mine, theirs in
             V(clamping: Int128(theirs) + Int128(mine) - Int128(base))
@@ -132,15 +132,15 @@ extension MergeReducer where V: FixedWidthInteger {
 }
 
 extension MergeReducer where V: FloatingPoint {
-    /// Both changes together: what was added here is added to the stored value.
+    /// Combines both changes: adds the difference made here to the stored value.
     public static var sum: MergeReducer {
         MergeReducer { base, mine, theirs in theirs + (mine - base) }
     }
 }
 
 extension MergeReducer where V: RangeReplaceableCollection, V.Element: Hashable {
-    /// Both changes together: the stored elements without those that were removed here, then those
-    /// that were added here; each element once.
+    /// Combines both changes: the stored elements without those that were removed here, followed by
+    /// those that were added here; each element once.
     public static var union: MergeReducer {
         MergeReducer { base, mine, theirs in
             let before = Set(base)

@@ -6,15 +6,15 @@ struct ChangedObject {
     let revision: Revision
 }
 
-/// Moves a context from one revision to another, and with it every live object.
+/// Moves a context and every live object from one revision to another.
 struct StoreFollower {
     private let core: ContextCore
 
     init(_ core: ContextCore) { self.core = core }
 
-    /// Moves to the last commit, with what is pending merged; nothing has moved when it throws.
+    /// Moves to the last commit and merges the pending changes; when it throws, nothing has moved.
     ///
-    /// - Parameter rejected: what would have been saved.
+    /// - Parameter rejected: the changes that would have been saved.
     /// - Throws: `ConflictError` where the merge policy does not decide; `StoreError`.
     func moveToHead(rejected: @autoclosure () -> ChangeSet?) throws {
         let head = try core.store.file.head().revision
@@ -37,7 +37,7 @@ struct StoreFollower {
     }
 
     /// Moves to the last commit if others have changed no object with pending changes, and deleted
-    /// none that these refer to; else the context stays where it is.
+    /// none that these refer to; otherwise does nothing.
     func moveToHeadUnmerged() throws {
         let head = try core.store.file.head().revision
         let changed = try changedObjects(through: head)
@@ -49,7 +49,7 @@ struct StoreFollower {
         show(readings, try linksStored(asOf: head), at: head)
     }
 
-    /// Shows a commit of the context's own, and what others have committed since it last looked.
+    /// Shows a commit of the context, and the commits of others before it.
     ///
     /// A read that fails puts the context into its failed state.
     func show(_ commit: Commit) {
@@ -61,15 +61,15 @@ struct StoreFollower {
         }
     }
 
-    /// Lets those objects follow the store that could not while they had pending changes, and have
-    /// none any more; all of them when the landing of a save could not read them.
+    /// Brings objects up to date that could not follow the store while they had pending changes, or
+    /// all objects when the reads after a save failed.
     func catchUp() throws {
         let head = max(core.revision, core.saves.last)
         let readings = try read(try changedObjects(through: head), asOf: head)
         show(readings, try linksStored(asOf: head), at: head)
     }
 
-    /// Moves back to an earlier revision; objects with pending changes are those of then already.
+    /// Moves back to an earlier revision; objects with pending changes already show that revision.
     func moveBack(to revision: Revision) throws {
         let live = core.usedTables.flatMap(\.liveObjects)
         let changed = live.filter { !$0.hasChanges && $0._$revision > revision }.map {
@@ -89,10 +89,10 @@ struct StoreFollower {
 
     // MARK: What has changed
 
-    /// The objects that are alive in the context and that commits after its revision changed, each
-    /// once, with its last change, in ascending order of id.
+    /// Returns the live objects that commits after the context's revision have changed, each once,
+    /// with its last change, in ascending order of id.
     ///
-    /// - Complexity: O(commits since its revision) or O(live objects), whichever are fewer.
+    /// - Complexity: O(commits since its revision) or O(live objects), whichever is less.
     private func changedObjects(through head: Revision) throws -> [ChangedObject] {
         let revision = core.revision
         guard head > revision || core.isBehind else { return [] }
@@ -135,11 +135,11 @@ struct StoreFollower {
 
     // MARK: Showing it
 
-    /// What a changed object is at another revision, read and not shown yet.
+    /// The state of a changed object at another revision, read and not shown yet.
     private struct Reading {
         let change: ChangedObject
         let object: any Model
-        /// Lets the object show it.
+        /// Makes the object show the state.
         let show: () -> Void
     }
 
@@ -160,7 +160,7 @@ struct StoreFollower {
             show: try table.reading(of: object, reader, asOf: revision, change.revision))
     }
 
-    /// What pending links are at a revision.
+    /// Returns the states of pending links at a revision.
     private func linksStored(asOf revision: Revision) throws -> [LinkKey: Membership] {
         if core.pending.links.isEmpty { return [:] }
         return try core.store.file.read { reader in
@@ -172,11 +172,10 @@ struct StoreFollower {
         }
     }
 
-    /// Shows the changed objects as they are at a revision.
+    /// Shows the changed objects in their states at a revision.
     ///
-    /// Objects with pending changes are left alone: they have been merged, or are behind until they
-    /// have none any more. Nothing can fail here: a context that had moved in part would show two
-    /// revisions.
+    /// Objects with pending changes are skipped: they have been merged, or stay behind until they
+    /// have none. Nothing here can fail: a context that had moved in part would show two revisions.
     private func show(
         _ readings: [Reading], _ links: [LinkKey: Membership], at revision: Revision
     ) {
@@ -197,7 +196,7 @@ struct StoreFollower {
 }
 
 extension ObjectTable {
-    /// Reads what an object is at a revision; the closure lets it show that.
+    /// Reads the state of an object at a revision; the returned closure makes the object show it.
     fileprivate func reading<M: Model>(
         of object: M, _ reader: borrowing StoreReader, asOf revision: Revision,
         _ lastChange: Revision
@@ -216,7 +215,8 @@ extension ObjectTable {
 // MARK: - Going back, and catching up
 
 extension ContextCore {
-    /// Puts back what was pending at a moment; where that is wanted, at the revision of then.
+    /// Restores what was pending at a moment and, if requested, moves back to the revision of that
+    /// moment.
     func goBack(to capture: PendingChanges.Capture, isRewinding: Bool = false) {
         pending.restore(capture, isRewinding: isRewinding)
         guard isRewinding else { return catchUp() }
@@ -241,7 +241,7 @@ extension ContextCore {
         setOvertaken(behind)
     }
 
-    /// Takes all pending changes back.
+    /// Rolls back all pending changes.
     func rollBackEverything() {
         pending.rollBackEverything()
         setFailure(nil)
@@ -249,14 +249,14 @@ extension ContextCore {
         catchUp()
     }
 
-    /// Lets objects follow the store that could not while they had pending changes.
+    /// Brings objects up to date that could not follow the store while they had pending changes.
     func catchUp() {
         // What is on its way shows what it saves.
         guard isBehind || saves.last > revision, saves.inFlight == nil else { return }
         resolving(()) { try StoreFollower(self).catchUp() }
     }
 
-    /// Notes that others have changed an object that has pending changes.
+    /// Records that others have changed an object that has pending changes.
     func overtake<M: Model>(_ object: M, _ revision: Revision) {
         setOvertaken(overtaken + [ChangedObject(key: object._$key, revision: revision)])
     }

@@ -1,7 +1,7 @@
 import StetStore
 
-/// The versions that the models of a store have had, and the code that leads from one to the next
-/// where the models alone do not say it.
+/// The versions of the models of a store, and the code that migrates from one to the next where the
+/// models alone do not determine it.
 ///
 /// ```swift
 /// let plan = MigrationPlan(
@@ -14,25 +14,27 @@ import StetStore
 /// let store = try Store.open(at: path, migrating: plan)
 /// ```
 ///
-/// The classes of earlier versions stay in the program, each version in an enum of its own; the
-/// name of the class is that of the model. Versions between which no code is needed may be listed
-/// as well, so that each `originalName:` is met by the version it means.
+/// The classes of earlier versions stay in the program, each version in its own enum; the name of
+/// the class is the name of the model. Versions between which no code is needed may be listed, too,
+/// so that each `originalName:` refers to the version before it.
 public struct MigrationPlan: Sendable {
     /// One version of the models.
     public struct Version: Sendable {
         let models: [any Model.Type]
         let step: (@Sendable (MigrationStep) throws -> Void)?
 
-        /// A version that the one before it becomes without code, as a light migration.
+        /// Returns a version that is reached from the previous one without code, by a light
+        /// migration.
         public static func version(_ models: any Model.Type...) -> Version {
             Version(models: models, step: nil)
         }
 
-        /// A version that the one before it becomes by a light migration, and then by `step`.
+        /// Returns a version that is reached from the previous one by a light migration, followed
+        /// by `step`.
         ///
-        /// Here a property may be new, or not be optional any more, or have another type, without a
-        /// default value: it is 0, "", empty or false until the step gives it a value; an enum, a
-        /// `URL` and a `CodableAttribute` need a default value still.
+        /// In such a version a property that is new, no longer optional or of another type needs no
+        /// default value: it is 0, "", empty or false until the step sets it. An enum, a `URL` and
+        /// a `CodableAttribute` still need a default value.
         public static func version(
             _ models: any Model.Type..., step: @escaping @Sendable (MigrationStep) throws -> Void
         ) -> Version {
@@ -42,7 +44,7 @@ public struct MigrationPlan: Sendable {
 
     let versions: [Version]
 
-    /// A plan of these versions, the oldest first; the last one is that of the present models.
+    /// Creates a plan from versions, the oldest first; the last one contains the current models.
     public init(_ versions: Version...) {
         self.versions = versions
     }
@@ -52,22 +54,22 @@ extension Store {
     /// Opens the store at `path` with the models of a plan's last version; creates it when there is
     /// no file.
     ///
-    /// A store of an earlier version goes through the versions in between. Their steps work on
-    /// copies beside the store (`PATH.migrating-N`), which others go on to use meanwhile; when all
-    /// steps are done, every object has been validated, and the copy has been verified, the store
-    /// takes over the copy's commits in one transaction: all of them or, when anything fails, none.
-    /// Where the process ends, or `migrationProgress` throws, the copies stay, and the next attempt
-    /// goes on at the last 1,000 objects, unless the store has changed: who changes a step before
-    /// that removes them. Of two who migrate one waits.
+    /// A store of an earlier version is migrated through the versions in between. Their steps work
+    /// on copies beside the store (`PATH.migrating-N`), while others continue to use the store.
+    /// When all steps are done, every object has been validated, and the copy has been verified,
+    /// the store adopts the copy's commits in one transaction: all of them or, when anything fails,
+    /// none. If the process ends or `migrationProgress` throws, the copies stay, and the next
+    /// attempt continues with the last 1,000 objects, unless the store has changed; remove the
+    /// copies before you change a step. When two processes migrate a store, one of them waits.
     ///
     /// - Parameters:
-    ///   - path: as for `open(at:for:seededFrom:configuration:)`.
+    ///   - path: the path, as for `open(at:for:seededFrom:configuration:)`.
     ///   - plan: the versions.
-    ///   - seed: as for `open(at:for:seededFrom:configuration:)`.
-    ///   - configuration: sizes, what is allowed, the clock, who is told of the progress.
+    ///   - seed: the seed, as for `open(at:for:seededFrom:configuration:)`.
+    ///   - configuration: sizes, allowed places, the clock, and the receiver of the progress.
     /// - Returns: the store.
-    /// - Throws: what a step throws; `ValidationError`, naming the objects that are not valid in
-    ///   the last version; `StoreError`, as for `open(at:for:seededFrom:configuration:)`:
+    /// - Throws: the error of a step; `ValidationError`, which names the objects that are not valid
+    ///   in the last version; `StoreError`, as for `open(at:for:seededFrom:configuration:)`:
     ///   `.modelMismatch` when the store has none of the versions.
     /// - Complexity: a copy of the store for each version, and O(objects).
     public static func open(

@@ -1,22 +1,22 @@
 import StetStore
 
-/// The code of one version of a `MigrationPlan` at work: objects of the version before it beside
-/// those of the version.
+/// The input and output of a version's code in a `MigrationPlan`: the objects of the previous
+/// version, and those of the version itself.
 ///
-/// Objects keep their ids. What a step edits is validated and saved, 1,000 objects at a time, in a
-/// copy that nobody else sees. A step that was interrupted is run again from its beginning, and the
-/// calls that are done do nothing then: it makes the same calls each time, and does its work in
-/// them.
+/// Objects keep their ids. The edits of a step are validated and saved, 1,000 objects at a time, in
+/// a copy that nobody else uses. A step that was interrupted runs again from its beginning, and the
+/// calls that were completed do nothing: a step must make the same calls each time, and do all its
+/// work in them.
 ///
-/// It is used on the isolation that opens the store.
+/// Use it on the isolation that opens the store.
 public final class MigrationStep {
     private let source: Store
     private let target: Store
     private let progress: (@Sendable (MigrationProgress) throws -> Void)?
-    /// How many calls the step has made.
+    /// The number of calls that the step has made.
     private var callCount = 0
     private let done: StepMark?
-    /// True when it was not the step's code that has failed.
+    /// True when something other than the step's code has failed.
     private(set) var isInterrupted = false
 
     init(
@@ -32,13 +32,13 @@ public final class MigrationStep {
 
     private static let batchCount = 1_000
 
-    /// Calls `body` for each object that is one of both versions, with both.
+    /// Calls `body` for each object that exists in both versions, with both objects.
     ///
     /// Through the objects' contexts it can read the rest of the old version, and read, insert and
-    /// delete in the new one. The old objects are not saved. An object that the step has deleted is
-    /// left out.
+    /// delete in the new one. The old objects are not saved. Objects that the step has deleted are
+    /// skipped.
     ///
-    /// - Throws: what `body` throws, `ValidationError`, `StoreError`.
+    /// - Throws: the error of `body`, `ValidationError`, `StoreError`.
     /// - Complexity: O(objects).
     public func forEach<Old: Model, New: Model>(
         _ old: Old.Type, _ new: New.Type, _ body: (_ old: Old, _ new: New) throws -> Void
@@ -49,10 +49,10 @@ public final class MigrationStep {
         }
     }
 
-    /// Calls `body` for each object of the version before, with a context of the new version: for
-    /// models that are not there any more, or become others.
+    /// Calls `body` for each object of the previous version, with a context of the new version: for
+    /// models that no longer exist, or become others.
     ///
-    /// - Throws: what `body` throws, `ValidationError`, `StoreError`.
+    /// - Throws: the error of `body`, `ValidationError`, `StoreError`.
     /// - Complexity: O(objects).
     public func forEach<Old: Model>(
         _ old: Old.Type, _ body: (_ old: Old, _ new: ManagedContext) throws -> Void
@@ -85,10 +85,10 @@ public final class MigrationStep {
         }
     }
 
-    /// Calls `body` once, with a context of the version before and one of the new version, and
-    /// saves what it has edited.
+    /// Calls `body` once, with a context of the previous version and one of the new version, and
+    /// saves its edits.
     ///
-    /// - Throws: what `body` throws, `ValidationError`, `StoreError`.
+    /// - Throws: the error of `body`, `ValidationError`, `StoreError`.
     public func edit(
         _ body: (_ old: ManagedContext, _ new: ManagedContext) throws -> Void
     ) throws {
@@ -106,23 +106,23 @@ public final class MigrationStep {
     }
 }
 
-/// How far a migration is.
+/// The progress of a migration.
 public struct MigrationProgress: Sendable, Hashable {
-    /// What is being worked on: the name of a model, or an index in words.
+    /// The current work: the name of a model, or an index in words.
     public let work: String
-    /// The objects that are done.
+    /// The number of objects that are done.
     public let doneCount: Int
-    /// The objects that there are.
+    /// The total number of objects.
     public let count: Int
 }
 
-/// What the commits of a step are called, so that a step that was interrupted finds its place.
+/// The label of a step's commits, by which a step that was interrupted finds its place.
 struct StepMark {
     static let scope = "migration"
 
-    /// The number of the step's call, from 1.
+    /// The number of the step's call, starting at 1.
     let call: Int
-    /// The last object of the call that is done; nil when the call has no objects.
+    /// The last object of the call that is done; nil for a call without objects.
     let last: ObjectID?
 
     init(call: Int, last: ObjectID?) {
@@ -130,7 +130,7 @@ struct StepMark {
         self.last = last
     }
 
-    /// That of a commit; nil when no step has made it.
+    /// Creates the mark of a commit; nil when the commit was not made by a step.
     init?(_ commit: Commit) {
         guard commit.cause == .migration, commit.scope == Self.scope,
             let words = commit.label?.split(separator: " "), words.first == "step",
@@ -144,7 +144,7 @@ struct StepMark {
 }
 
 extension Store {
-    /// The ids of all objects of a model, in ascending order.
+    /// Returns the ids of all objects of a model, in ascending order.
     fileprivate func ids<M: Model>(of type: M.Type) throws -> [ObjectID] {
         guard let number = file.schema.number(ofEntity: M._$name) else { return [] }
         return try file.read { reader in

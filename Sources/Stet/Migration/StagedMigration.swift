@@ -1,6 +1,6 @@
 import StetStore
 
-/// Takes a store through the versions of a plan, on copies.
+/// Migrates a store through the versions of a plan, on copies.
 struct StagedMigration {
     private let path: String
     private let plan: MigrationPlan
@@ -16,8 +16,8 @@ struct StagedMigration {
         self.configuration = configuration
     }
 
-    /// Brings the store to the last version; does nothing when there is none, when it has the last
-    /// version, or none of them.
+    /// Migrates the store to the last version; does nothing when there is no store, or when it has
+    /// the last version or none of them.
     func run() throws {
         guard try StoreFile.isThere(path), try version(ofStoreAt: path) != nil else { return }
         let lock = try MigrationLock(path)
@@ -32,7 +32,7 @@ struct StagedMigration {
         }
     }
 
-    /// The last version that a store has; nil when it has none of them.
+    /// Returns the number of the last version that a store has; nil when it has none of them.
     private func version(ofStoreAt path: String) throws -> Int? {
         let file = try StoreFile.open(at: path, configuration.ofFile)
         return try plan.versions.lastIndex { version in
@@ -42,7 +42,7 @@ struct StagedMigration {
         }
     }
 
-    /// Goes from one version to the last; false when others have saved meanwhile.
+    /// Migrates from one version to the last; returns false when others have saved since.
     private func migrate(from start: Int) throws -> Bool {
         let original = try open(path, start, isLenient: false)
         let base = try original.file.read { try $0.head() }
@@ -79,7 +79,7 @@ struct StagedMigration {
         return try Store.open(at: path, graph, origins, configuration)
     }
 
-    /// The copy in which a version is made: the one of an earlier attempt, or a new one.
+    /// Returns the copy in which a version is made: the one of an earlier attempt, or a new one.
     private func target(_ version: Int, _ source: Store, _ base: Head) throws -> Store {
         let copy = copyPath(version)
         let isLenient = plan.versions[version].step != nil
@@ -91,16 +91,17 @@ struct StagedMigration {
         return try open(copy, version, isLenient: isLenient)
     }
 
-    /// Whether a copy that an earlier attempt has left goes on from its source.
+    /// Returns whether a copy of an earlier attempt continues from its source.
     ///
-    /// It is closed when this returns: where the attempt ended early it has the source's models.
+    /// The copy is closed when this returns, because it has the source's models where the attempt
+    /// ended early.
     private func isContinued(_ copy: String, _ source: Store) throws -> Bool {
         guard let file = try? StoreFile.open(at: copy, configuration.ofFile) else { return false }
         defer { file.close() }
         return try file.extends(try source.file.read { try $0.head() })
     }
 
-    /// Refuses what the rules and validators of the last version do not allow, and what does not
+    /// Throws an error when the store has objects that the last version does not allow, or does not
     /// verify.
     private func validate(_ store: Store) throws {
         if let problem = try store.verify().problems.first {
@@ -113,7 +114,7 @@ struct StagedMigration {
         }
     }
 
-    /// What the rules and validators of a model find wrong with its stored objects.
+    /// Returns the violations that the rules and validators of a model find in its stored objects.
     private static func violations<M: Model>(_ type: M.Type, _ store: Store) throws -> [Violation] {
         guard let entity = store.file.schema.number(ofEntity: M._$name) else { return [] }
         let revision = try store.revision()

@@ -1,12 +1,12 @@
 import StetStore
 
-/// What opening a store with some models would do to it, in words.
+/// The steps of opening a store with some models, in words.
 public struct MigrationOutline: Sendable, Hashable {
-    /// What would be done, a phrase each: "adds Article.rating, int, as 0"; empty when the store
-    /// has these models already.
+    /// The steps that would be done, each a phrase: "adds Article.rating, int, as 0"; empty when
+    /// the store already has these models.
     public let steps: [String]
-    /// Why `Store.open(at:for:configuration:)` would refuse, a phrase each; empty when it would
-    /// not.
+    /// The reasons why `Store.open(at:for:configuration:)` would refuse the models, each a phrase;
+    /// empty when it would not.
     public let problems: [String]
 
     /// True when the store can be opened with the models.
@@ -22,20 +22,20 @@ extension MigrationOutline: CustomStringConvertible {
 }
 
 extension Store {
-    /// What `open(at:for:configuration:)` would do to a store that was made for other models;
-    /// nothing is changed.
+    /// Returns the steps that `open(at:for:configuration:)` would take to migrate a store from
+    /// other models; changes nothing.
     ///
-    /// Values are not looked at: those that a new unique index does not allow are met by the
-    /// migration itself.
+    /// Values are not read: only the migration itself finds values that a new unique index does not
+    /// allow.
     ///
     /// - Parameters:
-    ///   - path: of the store.
-    ///   - models: those that it is to have.
-    ///   - configuration: as for opening it.
+    ///   - path: the path of the store.
+    ///   - models: the models that the store should have.
+    ///   - configuration: the configuration, as for opening the store.
     /// - Returns: the steps and the obstacles.
-    /// - Throws: `StoreError`: `.notFound` for a missing file, `.invalidSchema`, and what opening
-    ///   throws.
-    /// - Complexity: that of opening the store.
+    /// - Throws: `StoreError`: `.notFound` for a missing file, `.invalidSchema`, and the errors of
+    ///   opening.
+    /// - Complexity: as for opening the store.
     public static func plan(
         at path: String, for models: any Model.Type...,
         configuration: StoreConfiguration = StoreConfiguration()
@@ -43,7 +43,7 @@ extension Store {
         try plan(at: path, for: models, configuration: configuration)
     }
 
-    /// The same for an array of models.
+    /// Returns the steps that opening a store with an array of models would take; changes nothing.
     public static func plan(
         at path: String, for models: [any Model.Type],
         configuration: StoreConfiguration = StoreConfiguration()
@@ -55,7 +55,8 @@ extension Store {
         return MigrationOutline(steps: outline.steps, problems: outline.problems)
     }
 
-    /// What opening this store with other models would do to it, once everybody has closed it.
+    /// Returns the steps that opening this store with other models would take, once it is closed
+    /// everywhere.
     ///
     /// - Throws: `StoreError`: `.invalidSchema`, `.storeClosed`.
     public func plan(for models: any Model.Type...) throws -> MigrationOutline {

@@ -1,26 +1,26 @@
 import StetStore
 
-/// What belongs to an object beside its values: the objects in no context that it refers to, the
-/// members of an object in no context, and the positions of its references.
+/// The objects and positions that belong to an object beside its values: the uninserted objects
+/// that it refers to, the members of an uninserted object, and the positions of its references.
 ///
-/// Most objects have nothing attached. One reference to an object in no context, as many new
-/// objects have, needs no memory of its own.
+/// Most objects have no attachment. One reference to an uninserted object, which many new objects
+/// have, needs no memory of its own.
 struct Attachment {
     fileprivate enum Content {
         case nothing
-        /// One slot refers to an object in no context.
+        /// The uninserted object that one slot refers to.
         case target(AnyObject, slot: Slot)
         case several(Attachments)
     }
 
     fileprivate var content = Content.nothing
 
-    /// Nothing.
+    /// Creates an empty attachment.
     init() {}
 
     fileprivate init(_ content: Content) { self.content = content }
 
-    /// What the state of an object has attached.
+    /// Creates an attachment from the fields of an object's state.
     init(_ attached: AnyObject?, _ slot: Int16) {
         guard let attached else { return }
         content =
@@ -31,17 +31,16 @@ struct Attachment {
 
     var isEmpty: Bool { if case .nothing = content { true } else { false } }
 
-    /// The position of the reference in a slot; nil when it has none.
+    /// Returns the position of the reference in a slot; nil when it has none.
     func position(in slot: Slot) -> ListPosition? {
         positions.first { $0.slot == slot }?.position
     }
 
-    /// The positions of references, by slot.
     var positions: [(slot: Slot, position: ListPosition)] {
         if case .several(let all) = content { all.positions } else { [] }
     }
 
-    /// The objects in no context that slots refer to.
+    /// The uninserted objects that slots refer to.
     var targets: [(slot: Slot, object: AnyObject)] {
         switch content {
         case .nothing: []
@@ -50,13 +49,13 @@ struct Attachment {
         }
     }
 
-    /// The members of an object in no context, by relationship.
+    /// The members of an uninserted object, by relationship.
     var members: [(relationship: Int, objects: [AnyObject])] {
         if case .several(let all) = content { all.members } else { [] }
     }
 }
 
-/// Several attachments of an object; not changed while a capture shares it.
+/// Several attachments of an object; immutable while a capture shares them.
 private final class Attachments {
     var targets: [(slot: Slot, object: AnyObject)]
     var members: [(relationship: Int, objects: [AnyObject])]
@@ -79,10 +78,10 @@ extension ModelState {
     private static var nothing: Int16 { -1 }
     fileprivate static var several: Int16 { -2 }
 
-    /// What is attached to the object.
+    /// The object's attachment.
     var attachment: Attachment { Attachment(attached?.takeUnretainedValue(), attachedSlot) }
 
-    /// Replaces what is attached.
+    /// Replaces the object's attachment.
     mutating func attach(_ attachment: Attachment) {
         let old = attached
         attached = nil
@@ -115,7 +114,7 @@ extension ModelState {
 
     // MARK: Targets in no context
 
-    /// The object in no context that a slot refers to; nil when there is none.
+    /// Returns the uninserted object that a slot refers to; nil when there is none.
     @inlinable
     func target(in slot: Slot) -> AnyObject? {
         attached == nil ? nil : attachedTarget(in: slot)
@@ -126,7 +125,7 @@ extension ModelState {
         attachment.targets.first { $0.slot == slot }?.object
     }
 
-    /// Holds the object in no context that a slot refers to; nil lets go of it.
+    /// Retains the uninserted object that a slot refers to; nil releases it.
     @usableFromInline
     mutating func setTarget(_ target: AnyObject?, in slot: Slot) {
         if attached == nil {
@@ -139,7 +138,7 @@ extension ModelState {
         }
     }
 
-    /// Lets go of targets and members, which the context holds from now on.
+    /// Releases targets and members, which the context retains from now on.
     mutating func releaseObjects() {
         if attached == nil { return }
         change { all in
@@ -150,12 +149,12 @@ extension ModelState {
 
     // MARK: Members of an object in no context
 
-    /// The members of a relationship.
+    /// Returns the members of a relationship of an uninserted object.
     func members(of relationship: Int) -> [AnyObject] {
         attachment.members.first { $0.relationship == relationship }?.objects ?? []
     }
 
-    /// Changes the members of a relationship.
+    /// Changes the members of a relationship of an uninserted object.
     mutating func changeMembers(of relationship: Int, _ body: (inout [AnyObject]) -> Void) {
         change { all in
             var objects: [AnyObject] = []
@@ -169,7 +168,7 @@ extension ModelState {
 
     // MARK: Positions
 
-    /// Gives the reference in a slot a position; nil takes it away.
+    /// Sets the position of the reference in a slot; nil removes it.
     mutating func setPosition(_ position: ListPosition?, in slot: Slot) {
         if position == nil, attached == nil { return }
         change { all in

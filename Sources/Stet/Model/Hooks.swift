@@ -2,7 +2,7 @@ import StetStore
 
 // What a model may do at moments of an object's life, and what keeps the hooks within bounds.
 
-/// What a hook gives that a model does not implement.
+/// The result of a hook that a model does not implement.
 public struct NoHook {
     @inlinable
     init() {}
@@ -40,23 +40,24 @@ extension Model {
     }
 }
 
-/// The hooks that run outside of saves, too.
+/// The hooks that also run outside of saves.
 enum Hook: String {
     case didInsert, willDelete, didFetch
 }
 
-/// The hooks that run in a context now.
+/// The state of the hooks that run in a context.
 struct RunningHooks {
-    /// Hooks that make each other run go no deeper.
+    /// The greatest depth to which hooks may run inside each other.
     static let depthLimit = 64
 
-    /// The innermost one.
+    /// The innermost hook; nil when none runs.
     var current: Hook?
     var depth = 0
     /// Objects whose deletion has begun.
     var deleting: Set<ObjectIdentifier> = []
-    /// Reads of the store that are open, in which objects are made.
+    /// The number of open reads of the store that make objects.
     var readDepth = 0
-    /// Objects that were made while `didFetch` of another ran, or inside another read.
+    /// The objects whose `didFetch` is due: they were made while another one's ran, or inside
+    /// another read.
     var fetched: [any Model] = []
 }

@@ -3,13 +3,14 @@
 /// A property needs an explicit type: `Bool`, integers of every width up to 64 bits, `Float`,
 /// `Double`, `Decimal`, `String`, `Data`, `Date`, `UUID`, `URL`; an enum by its raw value
 /// (`RawAttribute`); a struct or enum that is `Codable` (`CodableAttribute`); arrays and
-/// dictionaries of all these; any of them optional; or an optional model. A value struct is one
+/// dictionaries of all these; any of them optional; or an optional model. A struct is one
 /// attribute: it is compared and shown as a whole. `@Attribute` adds rules; `@Transient` leaves a
-/// property out; `#Unique` and `#Index` in the class are for several properties together; computed
-/// properties and constants are left alone. The class keeps the initialisers that it declares.
+/// property out; `#Unique` and `#Index` in the class combine several properties; computed
+/// properties and constants are not part of the model. The class keeps the initialisers that it
+/// declares.
 ///
-/// A context holds only objects with pending changes. A reference that is read gives the object
-/// that is alive, or makes it: hold the objects that you compare or read often.
+/// A context retains only objects with pending changes. Reading a reference gives the live object,
+/// or makes it from its record: keep the objects that you compare or read often.
 ///
 /// ```swift
 /// @Model final class Article {
@@ -20,10 +21,9 @@
 /// ```
 ///
 /// - Parameters:
-///   - options: what the class is beyond that, `.observable`, `.protected`; written out, for the
-///     macro reads the text.
-///   - originalName: what the class was called in the version of the models before this one: a
-///     store of that version keeps its objects. See `Store.open(at:for:configuration:)`.
+///   - options: `.observable`, `.protected`; written as literals, because the macro reads the text.
+///   - originalName: the name of the class in the previous version of the models, so that a store
+///     of that version keeps its objects. See `Store.open(at:for:configuration:)`.
 @attached(
     member,
     names: named(_$state), named(_$registrar), named(Snapshot), named(Fields), named(_$snapshot),
@@ -40,44 +40,44 @@ public macro Model(_ options: ModelOption..., originalName: String? = nil) =
 /// Adds rules, normalisation or stamps to an attribute of a model.
 ///
 /// - Parameters:
-///   - options: what is asked of it.
-///   - originalName: what the attribute was called in the version of the model before this one: a
+///   - options: its rules, normalisation, stamps and indexes.
+///   - originalName: the name of the attribute in the previous version of the model, so that a
 ///     store of that version keeps its values. See `Store.open(at:for:configuration:)`.
 @attached(peer)
 public macro Attribute(_ options: AttributeOption..., originalName: String? = nil) =
     #externalMacro(module: "StetMacros", type: "AttributeMacro")
 
-/// No two objects of the model have the same values of these properties together; stands in the
-/// class.
+/// Requires that no two objects of the model have equal values in all of these properties; written
+/// inside the class.
 ///
 /// ```swift
 /// #Unique<Article>(\.notebook, \.title)
 /// ```
 ///
-/// An object with nil in one of them is let through. Code 1551. For one property there is
+/// An object with nil in one of them is exempt. Code 1551. For a single property, use
 /// `@Attribute(.unique)`.
 ///
 /// - Parameters:
-///   - properties: of the model, by name.
-///   - comparing: how those that are text are compared.
+///   - properties: the properties of the model.
+///   - comparing: the comparison of the properties that are text.
 @freestanding(declaration)
 public macro Unique<M: Model>(
     _ properties: PartialKeyPath<M>..., comparing: TextFolding = []
 ) = #externalMacro(module: "StetMacros", type: "IndexMacro")
 
-/// Objects are found, and sorted, by these properties together, or the first ones of them, without
-/// looking at all of them; stands in the class.
+/// Adds an index by which objects are found and sorted by these properties, or by the first of
+/// them, without reading every object; written inside the class.
 ///
 /// - Parameters:
-///   - properties: of the model, by name; the one that is compared first at first.
-///   - comparing: how those that are text are compared.
+///   - properties: the properties of the model, the most significant one first.
+///   - comparing: the comparison of the properties that are text.
 @freestanding(declaration)
 public macro Index<M: Model>(
     _ properties: PartialKeyPath<M>..., comparing: TextFolding = []
 ) = #externalMacro(module: "StetMacros", type: "IndexMacro")
 
-/// Says how a property refers to other objects: what becomes of them when the owner is deleted,
-/// which property is the other end, what is asked of their number.
+/// Describes how a property refers to other objects: the effect of deleting the owner, the property
+/// at the other end, and the allowed number of objects.
 ///
 /// ```swift
 /// @Relationship(deleteRule: .cascade, inverse: \Article.notebook) var articles: ToMany<Article>
@@ -85,16 +85,17 @@ public macro Index<M: Model>(
 /// @Relationship(.required, deleteRule: .deny) var owner: Person?
 /// ```
 ///
-/// Relationships to many need it only for that. Two of them are each other's inverse when one of
-/// them names the other; name it at one end, because the compiler refuses a circle. A deletion is
-/// judged when the context is saved, with everything that is saved with it.
+/// A to-many relationship needs the macro only for one of these. Two of them are each other's
+/// inverse when one of them names the other; name it at one end, because the compiler rejects a
+/// cycle. Delete rules are applied when the context is saved, to everything that is saved together.
 ///
 /// - Parameters:
-///   - options: what is asked of it.
-///   - deleteRule: what becomes of the objects at the other end when the owner is deleted; those
-///     that refer to the owner without such a relationship refer to nothing then.
-///   - originalName: what the relationship was called in the version of the model before this one.
-///   - inverse: of a relationship to many, the property of the members that is its other end.
+///   - options: the rules of the relationship: whether it is required, and the number of its
+///     members.
+///   - deleteRule: the effect on the objects at the other end when the owner is deleted; references
+///     to the owner without such a relationship become nil.
+///   - originalName: the name of the relationship in the previous version of the model.
+///   - inverse: for a to-many relationship, the property of the members that is its other end.
 @attached(peer)
 public macro Relationship(
     _ options: RelationshipOption..., deleteRule: DeleteRule = .nullify,
@@ -107,13 +108,13 @@ public macro Relationship(
 @attached(peer)
 public macro Transient() = #externalMacro(module: "StetMacros", type: "TransientMacro")
 
-/// Written by `@Model` on each property; not for use by hand.
+/// Implements a stored property; `@Model` writes it, do not use it directly.
 @attached(accessor, names: named(init), named(get), named(set))
 @attached(peer, names: prefixed(_))
 public macro _Stored(_ slot: Slot, isObserved: Bool = false) =
     #externalMacro(module: "StetMacros", type: "StoredMacro")
 
-/// Written by `@Model` on each relationship to many; not for use by hand.
+/// Implements a to-many relationship; `@Model` writes it, do not use it directly.
 @attached(accessor, names: named(init), named(get), named(set))
 @attached(peer, names: prefixed(_))
 public macro _Members(_ relationship: Int) =

@@ -5,82 +5,84 @@ public import StetStore
 ///
 /// Do not conform to it by hand: `@Model` writes everything that begins with an underscore.
 ///
-/// The default values of stored properties are evaluated for every object that is made, also from
+/// The default values of stored properties are evaluated whenever an object is made, including from
 /// its record. A `deinit` of the class must not use the object's context.
 ///
-/// Objects are not `Sendable`: they belong to the isolation of their context. What leaves it are
-/// ids and snapshots.
+/// Objects are not `Sendable`: they belong to the isolation of their context. Send ids and
+/// snapshots elsewhere instead.
 public protocol Model: AnyObject, Hashable, Identifiable, SendableMetatype, OptionalStorable
 where
     ID == ObjectID, _OptionalStorage == Reference<Self>, _OptionalSnapshotValue == ObjectID?,
     _OptionalField == Fields?
 {
-    /// The values of an object at a moment: a field per attribute, and per to-one reference the id.
+    /// The values of an object at a moment: a field for each attribute, and an id for each to-one
+    /// reference.
     associatedtype Snapshot: ModelSnapshot
     /// The properties as queries name them; written by `@Model`.
     associatedtype Fields: ModelFields where Fields.Object == Self
 
-    /// Rules in code, beside those of the attributes; none unless the model says so.
+    /// The validation rules written in code, in addition to those of the attributes; none by
+    /// default.
     ///
     /// They run before a save, on the isolation of the context, and see values, not objects.
     static var validators: Validators<Self> { get }
 
-    /// What `didInsert` gives: nothing, in a model that implements it.
+    /// The result of `didInsert`: `Void` in a model that implements it.
     associatedtype _DidInsert
-    /// What `willSave` gives: nothing, in a model that implements it.
+    /// The result of `willSave`: `Void` in a model that implements it.
     associatedtype _WillSave
-    /// What `willDelete` gives: nothing, in a model that implements it.
+    /// The result of `willDelete`: `Void` in a model that implements it.
     associatedtype _WillDelete
-    /// What `didFetch` gives: nothing, in a model that implements it.
+    /// The result of `didFetch`: `Void` in a model that implements it.
     associatedtype _DidFetch
 
-    /// Called once when the object has been inserted into a context, by `insert` or because an
-    /// object refers to it; write `func didInsert() { … }`.
+    /// Called once after the object was inserted into a context, by `insert` or because an object
+    /// refers to it; write `func didInsert() { … }`.
     ///
-    /// The object is in its context, as is everything that can be reached from it, so that defaults
-    /// can be taken from there (`author = context?.author`). What it changes is part of the
-    /// insertion, and goes with it when that is rolled back; only an object that is inserted again
-    /// then hears of it again. Fetching an object, and restoring one, is no insertion.
+    /// The object and everything reachable from it are in the context, so defaults can be taken
+    /// from it (`author = context?.author`). Its changes are part of the insertion and are rolled
+    /// back with it; it is called again only if the object is then inserted again. Fetching or
+    /// restoring an object does not count as an insertion.
     ///
-    /// It may edit, insert and delete: hooks may make hooks run to a depth of 64, beyond which the
-    /// next save is refused. It traps where it saves, refreshes, rolls back, restores or begins an
-    /// `edit`.
+    /// It may edit, insert and delete. Hooks may cause other hooks to run, to a depth of 64; beyond
+    /// that, the next save is refused. Saving, refreshing, rolling back, restoring or beginning an
+    /// `edit` in it traps.
     @discardableResult
     func didInsert() -> _DidInsert
 
     /// Called before a save for each object that changed, on the isolation of the context; write
     /// `func willSave() { … }`.
     ///
-    /// What it changes is part of the save. It may be called again, at most 8 times in all, when
-    /// the object changes again; an object that changes in every round is an error that names it.
-    /// It is not called for deleted objects.
+    /// Its changes are part of the save. When the object changes again, it is called again, at most
+    /// 8 times in all; an object that changes in every round makes the save fail with an error that
+    /// names it. It is not called for deleted objects.
     ///
-    /// It may edit, insert and delete. It traps where it saves, validates, refreshes, rolls back,
-    /// restores or begins an `edit`.
+    /// It may edit, insert and delete. Saving, validating, refreshing, rolling back, restoring or
+    /// beginning an `edit` in it traps.
     @discardableResult
     func willSave() -> _WillSave
 
-    /// Called once for each deletion, at once, before the object is marked as deleted; write `func
-    /// willDelete() { … }`.
+    /// Called once for each deletion, immediately, before the object is marked as deleted; write
+    /// `func willDelete() { … }`.
     ///
-    /// The object can still be read and edited, and what it refers to is still there. What it
-    /// changes goes when the deletion is rolled back. An object whose deletion was taken back hears
-    /// of the next one again.
+    /// The object can still be read and edited, and the objects that it refers to still exist. Its
+    /// changes are rolled back with the deletion; the next deletion of the object then calls it
+    /// again.
     ///
     /// It may edit, insert and delete, also in a cycle: deleting an object whose deletion has begun
-    /// does nothing. Hooks may make hooks run to a depth of 64, beyond which the next save is
-    /// refused. It traps where it saves, refreshes, rolls back, restores or begins an `edit`.
+    /// does nothing. Hooks may cause other hooks to run, to a depth of 64; beyond that, the next
+    /// save is refused. Saving, refreshing, rolling back, restoring or beginning an `edit` in it
+    /// traps.
     @discardableResult
     func willDelete() -> _WillDelete
 
-    /// Called once when the object has been made from its record; write `func didFetch() { … }`.
+    /// Called once after the object was made from its record; write `func didFetch() { … }`.
     ///
-    /// It is part of a read, at any place where an object is read, and may do nothing but set
-    /// `@Transient` properties and read. What it edits, inserts or deletes is refused, and a
-    /// violation at the next save, but for objects that have pending changes already. Of the
-    /// objects that it reads, `didFetch` is called after it has returned. It is not called when an
-    /// object that is alive follows the store. It traps where it saves, refreshes, rolls back,
-    /// restores or begins an `edit`.
+    /// It is part of a read, wherever an object is read, and may only read and set `@Transient`
+    /// properties. Its edits, insertions and deletions are refused and become violations at the
+    /// next save, except for objects that already have pending changes. The `didFetch` of objects
+    /// that it reads is called after it has returned. It is not called when a live object follows
+    /// the store. Saving, refreshing, rolling back, restoring or beginning an `edit` in it traps.
     @discardableResult
     func didFetch() -> _DidFetch
 
@@ -91,9 +93,9 @@ where
     static var _$name: String { get }
     static var _$propertyCount: Int { get }
     init(_$snapshot: Snapshot, state: consuming ModelState)
-    /// The id that the reference in a slot refers to; `.none` for nil, and for attributes.
+    /// Returns the id that the reference in a slot refers to; `.none` for nil and for attributes.
     func _$reference(in slot: Slot) -> ObjectID
-    /// Lets the reference in a slot refer to another object, which is not an edit by itself.
+    /// Sets the target of the reference in a slot; this does not count as an edit.
     func _$setReference(in slot: Slot, to id: ObjectID)
     func _$encode(into writer: inout RecordWriter)
     func _$normalize(since base: Snapshot?)
@@ -119,9 +121,10 @@ public protocol ModelSnapshot: Sendable, Codable, Equatable, Identifiable where 
 }
 
 extension Model {
-    /// The identity of the object, its own from the first moment; it never changes.
+    /// The identity of the object, which it has from the first moment and which never changes.
     ///
-    /// Ids ascend in the order in which objects are inserted, or asked for their id before that.
+    /// Ids ascend in the order in which objects are inserted, or in which their id is first read
+    /// before that.
     @inlinable
     public var id: ObjectID {
         let id = _$state.id
@@ -135,13 +138,13 @@ extension Model {
         return id
     }
 
-    /// The context that the object belongs to; nil before `insert`, and when its insertion was
+    /// The context that the object belongs to; nil before `insert`, and after its insertion was
     /// rolled back.
     ///
     /// A context lives as long as any of its objects.
     public var context: ManagedContext? { _$core?.context }
 
-    /// True from `delete` on; the object keeps its last values.
+    /// True from the call of `delete` on; the object keeps its last values.
     ///
     /// A rollback or restore that brings the object back makes it false again.
     public var isDeleted: Bool { _$state.flags.contains(.deleted) }
@@ -152,24 +155,24 @@ extension Model {
     /// True while the object has edits that are not saved.
     public var hasChanges: Bool { _$state.flags.contains(.pending) }
 
-    /// The object's values now; it can be kept and sent anywhere.
+    /// The object's current values, which can be kept and sent anywhere.
     public var snapshot: Snapshot { _$snapshot }
 
-    /// No rules in code.
+    /// The default: no validation rules in code.
     public static var validators: Validators<Self> { Validators() }
 
     /// Two objects are equal when they are the same instance.
     public static func == (one: Self, other: Self) -> Bool { one === other }
 
-    /// By the id.
+    /// Hashes the id.
     public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
 
 // MARK: - What the generated accessors call
 
 extension Model {
-    /// Registers the object with its context before its first edit; false when it must not be
-    /// edited.
+    /// Registers the object with its context before its first edit; returns false when it must not
+    /// be edited.
     @inlinable
     public func _$willChange() -> Bool {
         if _$state.isFreelyEditable { return true }
@@ -188,7 +191,7 @@ extension Model {
 extension Model {
     /// Makes an object from the body of its record, and enters it into the identity map.
     ///
-    /// The caller takes over one reference to it.
+    /// The caller owns one reference to it.
     @inlinable
     public static func _$make(
         _ id: ObjectID, _ body: UnsafeRawBufferPointer, _ table: ObjectTable, _ revision: Revision
@@ -209,14 +212,14 @@ extension Model {
         return UnsafeRawPointer(Unmanaged.passRetained(object).toOpaque())
     }
 
-    /// Sets the flags; `isDeleted` may become another.
+    /// Sets the flags, and with them `isDeleted`.
     @inlinable
     public func _$show(flags: UInt16) {
         _$state.flags = ModelState.Flags(rawValue: flags)
     }
 
-    /// - Throws: `DecodingFailure` when the body is damaged, `StoreError` when a value means
-    ///   nothing to its type.
+    /// - Throws: `DecodingFailure` when the body is damaged, `StoreError` when a value is one that
+    ///   its type cannot represent.
     @inlinable
     static func _$read(
         _ id: ObjectID, _ reader: inout RecordReader, _ body: UnsafeRawBufferPointer
@@ -250,28 +253,28 @@ extension Model {
     @inlinable
     public func _$capture() -> AnyObject { ObjectCapture(self) }
 
-    /// Restores what `_$capture` captured.
+    /// Restores the values and attachments that `_$capture` captured.
     @inlinable
     public func _$restore(_ capture: AnyObject) {
         unsafeDowncast(capture, to: ObjectCapture<Self>.self).restore(self)
     }
 
-    /// Normalises the values that differ from captured ones.
+    /// Normalises the values that differ from the captured ones.
     @inlinable
     public func _$normalize(sinceCapture capture: AnyObject?) {
         _$normalize(
             since: capture.map { unsafeDowncast($0, to: ObjectCapture<Self>.self).snapshot })
     }
 
-    /// Writes captured values.
+    /// Writes the captured values.
     @inlinable
     public static func _$encode(capture: AnyObject, into writer: inout RecordWriter) {
         unsafeDowncast(capture, to: ObjectCapture<Self>.self).write(to: &writer)
     }
 }
 
-/// Gives a stored property a value, unless it has the same bytes: comparing them is cheaper than
-/// counting references anew.
+/// Assigns a value to a stored property unless it has the same bytes: comparing them is cheaper
+/// than counting references.
 ///
 /// Used by the code that `@Model` writes.
 @inlinable

@@ -1,30 +1,30 @@
 public import FoundationEssentials
 public import StetStore
 
-/// What `@Model` tells of a class: its properties in the order of their slots.
+/// The description of a class that `@Model` writes: its properties in the order of their slots.
 ///
 /// Used by the code that `@Model` writes.
 public final class ModelDescription<M: Model>: Sendable {
     let entity: Entity
-    /// Slots by the key path of the snapshot's field.
+    /// The slots, by the key path of the snapshot's field.
     private let slots: [AnySendableKeyPath: Slot]
-    /// The fields of references, by slot; key paths that capture nothing, and never change.
+    /// The fields of references, by slot; key paths that capture nothing and never change.
     nonisolated(unsafe) private let referenceFields: [KeyPath<M.Snapshot, ObjectID?>?]
-    /// What changes a value before it is validated, by slot.
+    /// The functions that change a value before it is validated, by slot.
     private let normalizers: [[@Sendable (Value) -> Value]]
-    /// True when some of that is code of the model, which is not run twice.
+    /// True when some normalisers are code of the model, which does not run twice.
     let hasCustomNormalizers: Bool
     /// True when a save has stamps to set.
     let isStamped: Bool
-    /// Those to many, in the order of declaration.
+    /// The to-many relationships, in the order of declaration.
     let relationships: [ModelRelationship]
-    /// What the model was called; nil when it never had another name.
+    /// The previous name of the model; nil when it never had another one.
     let originalName: String?
-    /// What the properties were called, and what gives their values where there are none.
+    /// The previous names of the properties, and the default values for objects that have none.
     let origins: [PropertyOrigin]
 
-    /// A description of these properties and relationships, and of indexes beyond those that the
-    /// properties' options ask for.
+    /// Creates a description from properties, relationships, and the indexes that the options of
+    /// the properties do not declare.
     public convenience init(
         name: String, originalName: String? = nil, properties: [ModelProperty<M>],
         indexes: [ModelIndex] = [], relationships: [ModelRelationship] = []
@@ -42,7 +42,7 @@ public final class ModelDescription<M: Model>: Sendable {
             origins: properties.map(\.origin))
     }
 
-    /// A description of an entity whose properties are shown by these fields of the snapshot.
+    /// Creates a description of an entity whose properties appear in these fields of the snapshot.
     init(
         entity: Entity, keyPaths: [PartialKeyPath<M.Snapshot>],
         relationships: [ModelRelationship] = [],
@@ -63,31 +63,31 @@ public final class ModelDescription<M: Model>: Sendable {
         hasCustomNormalizers = entity.properties.contains { $0.normalizers.contains(.custom) }
     }
 
-    /// A value as its normalisers leave it.
+    /// Returns a value after its normalisers have run.
     func normalized(_ value: Value, slot: Slot) -> Value {
         normalizers[slot].reduce(value) { $1($0) }
     }
 
-    /// The field of the snapshot that shows a reference; nil for an attribute.
+    /// Returns the field of the snapshot that shows a reference; nil for an attribute.
     func referenceField(in slot: Slot) -> KeyPath<M.Snapshot, ObjectID?>? { referenceFields[slot] }
 
-    /// The slot of a field of the snapshot; nil for a key path that is no field.
+    /// Returns the slot of a field of the snapshot; nil for a key path that is not a field.
     func slot(of keyPath: PartialKeyPath<M.Snapshot>) -> Slot? {
         slots[AnySendableKeyPath(keyPath: keyPath)]
     }
 }
 
-/// One property, as `@Model` tells of it.
+/// The description of one property that `@Model` writes.
 public struct ModelProperty<M: Model>: Sendable {
     let property: Property
     let origin: PropertyOrigin
-    /// Those that its options ask for.
+    /// The indexes that its options declare.
     let indexes: [ModelIndex]
     let normalizers: [@Sendable (Value) -> Value]
-    /// A key path without captured values, which is what `@Model` writes; never changed.
+    /// A key path without captured values, as `@Model` writes it; it never changes.
     nonisolated(unsafe) let keyPath: PartialKeyPath<M.Snapshot>
 
-    /// A property of type `type`.
+    /// Creates a description of a property of type `type`.
     public init<T: Storable>(
         _ name: String, _ type: T.Type, _ keyPath: KeyPath<M.Snapshot, T._SnapshotValue>,
         _ options: [AttributeOption] = [], relationship: [RelationshipOption] = [],
@@ -118,30 +118,30 @@ public struct ModelProperty<M: Model>: Sendable {
     }
 }
 
-/// What a property says of stores that do not have it as it is.
+/// The previous name and default value of a property, for stores of earlier versions.
 struct PropertyOrigin: Sendable {
     let name: String
     let originalName: String?
-    /// Gives the value of objects that have none: the default value of the declaration.
+    /// Returns the value for objects that have none: the default value of the declaration.
     let value: (@Sendable () -> Value)?
 }
 
-/// An index over several properties, as `@Model` tells of it.
+/// The description of an index over several properties that `@Model` writes.
 public struct ModelIndex: Sendable {
     private let isUnique: Bool
     private let properties: [String]
     private let folding: TextFolding
 
-    /// An index over properties with these names.
+    /// Creates an index over the properties with these names.
     public init(isUnique: Bool, _ properties: [String], comparing folding: TextFolding = []) {
         self.isUnique = isUnique
         self.properties = properties
         self.folding = folding
     }
 
-    /// `names` are those of all properties, by slot.
+    /// Returns the index of the entity; `names` contains the names of all properties, by slot.
     ///
-    /// In an index over several properties the folding is that of those that are text.
+    /// In an index over several properties, the folding applies to those that are text.
     fileprivate func index(of described: [Property], _ names: [String]) -> EntityIndex {
         let isCompound = properties.count > 1
         return EntityIndex(
@@ -155,72 +155,74 @@ public struct ModelIndex: Sendable {
     }
 }
 
-/// Key paths that `@Model` writes capture nothing, so they may be shared.
+/// A key path that `@Model` writes; it captures nothing, so it may be shared.
 private struct AnySendableKeyPath: Hashable, @unchecked Sendable {  // constant
     let keyPath: AnyKeyPath
 }
 
-/// What an attribute asks for: rules, normalisation, stamps.
+/// An option of an attribute: a rule, a normaliser, a stamp or an index.
 public struct AttributeOption: Sendable {
     var rule: Rule?
     var normalizer: (kind: Normalizer, change: @Sendable (Value) -> Value)?
     var stamp: Stamp?
     var index: (isUnique: Bool, folding: TextFolding)?
 
-    /// No two objects of the model have the same value.
+    /// Requires that no two objects of the model have equal values.
     ///
-    /// Nil is not the same as nil. Text is compared as `String` compares it; -0 is 0, and NaN is
-    /// the same as NaN. Code 1551; the violation names the object that has the value.
+    /// Nil values are exempt. Text is compared as `String` compares it; -0 equals 0, and NaN equals
+    /// NaN. Code 1551; the violation names the object that already has the value.
     public static let unique = AttributeOption(index: (true, []))
 
-    /// The same for text that is compared in another way.
+    /// Requires that no two objects of the model have equal values, where text is compared with a
+    /// folding.
     public static func unique(_ comparing: TextFolding) -> AttributeOption {
         AttributeOption(index: (true, comparing))
     }
 
-    /// Objects are found by the value without looking at all of them.
+    /// Adds an index by which objects are found by the value without reading every object.
     public static let indexed = AttributeOption(index: (false, []))
 
-    /// The same for text that is compared in another way.
+    /// Adds an index by which objects are found by the value, where text is compared with a
+    /// folding.
     public static func indexed(_ comparing: TextFolding) -> AttributeOption {
         AttributeOption(index: (false, comparing))
     }
 
-    /// The value must not be nil when it is saved.
+    /// Requires that the value is not nil when it is saved.
     ///
     /// Code 1570.
     public static let required = AttributeOption(rule: .required)
 
-    /// A string, data, array or dictionary must not be empty.
+    /// Requires that a string, data, an array or a dictionary is not empty.
     ///
     /// Code 1670.
     public static let notEmpty = AttributeOption(rule: .notEmpty)
 
-    /// A string has so many characters (grapheme clusters, as `count` says), data so many bytes, an
-    /// array or dictionary so many elements.
+    /// Limits the length: characters (grapheme clusters, as `count` counts them) of a string, bytes
+    /// of data, elements of an array or dictionary.
     ///
     /// Codes 1670 and 1660.
     public static func length(_ range: ClosedRange<Int>) -> AttributeOption {
         AttributeOption(rule: .length(minimum: range.lowerBound, maximum: range.upperBound))
     }
 
-    /// A string has at least so many characters, data so many bytes, an array or dictionary so many
-    /// elements.
+    /// Requires a minimum length: characters of a string, bytes of data, elements of an array or
+    /// dictionary.
     ///
     /// Code 1670.
     public static func length(_ range: PartialRangeFrom<Int>) -> AttributeOption {
         AttributeOption(rule: .length(minimum: range.lowerBound, maximum: nil))
     }
 
-    /// A string has at most so many characters, data so many bytes, an array or dictionary so many
-    /// elements.
+    /// Requires a maximum length: characters of a string, bytes of data, elements of an array or
+    /// dictionary.
     ///
     /// Code 1660.
     public static func length(_ range: PartialRangeThrough<Int>) -> AttributeOption {
         AttributeOption(rule: .length(minimum: nil, maximum: range.upperBound))
     }
 
-    /// A number or date lies between two bounds, both included; NaN does not.
+    /// Requires that a number or date is within two inclusive bounds; NaN is not.
     ///
     /// Codes 1620 and 1610, dates 1640 and 1630.
     public static func range<Bound: RangeBound>(_ range: ClosedRange<Bound>) -> AttributeOption {
@@ -228,7 +230,7 @@ public struct AttributeOption: Sendable {
             rule: .range(minimum: range.lowerBound._value, maximum: range.upperBound._value))
     }
 
-    /// A number or date is not below a bound.
+    /// Requires that a number or date is not below a bound.
     ///
     /// Code 1620, for dates 1640.
     public static func range<Bound: RangeBound>(
@@ -237,7 +239,7 @@ public struct AttributeOption: Sendable {
         AttributeOption(rule: .range(minimum: range.lowerBound._value, maximum: nil))
     }
 
-    /// A number or date is not above a bound.
+    /// Requires that a number or date is not above a bound.
     ///
     /// Code 1610, for dates 1630.
     public static func range<Bound: RangeBound>(
@@ -246,7 +248,7 @@ public struct AttributeOption: Sendable {
         AttributeOption(rule: .range(minimum: nil, maximum: range.upperBound._value))
     }
 
-    /// A `Date` is set to the time of the save.
+    /// Sets a `Date` to the time of the save.
     ///
     /// Such a property needs no value in `init`.
     public static func stamped(_ stamp: Stamp) -> AttributeOption {
@@ -254,7 +256,7 @@ public struct AttributeOption: Sendable {
     }
 }
 
-/// What a stamped attribute holds until its first save.
+/// A type that a stamped attribute can have: `Date` or `Date?`.
 ///
 /// Used by the code that `@Model` writes.
 public protocol _Stampable {
@@ -263,16 +265,16 @@ public protocol _Stampable {
 }
 
 extension Date: _Stampable {
-    /// The reference date.
+    /// The reference date, which a stamped property has until its first save.
     public static var _unstamped: Date { Date(timeIntervalSinceReferenceDate: 0) }
-    /// The date itself.
+    /// Creates the date of a stamp.
     public init(_stamp: Date) { self = _stamp }
 }
 
 extension Optional: _Stampable where Wrapped == Date {
-    /// Nil.
+    /// Nil, which a stamped property has until its first save.
     public static var _unstamped: Date? { nil }
-    /// The date itself.
+    /// Creates the date of a stamp.
     public init(_stamp: Date) { self = .some(_stamp) }
 }
 

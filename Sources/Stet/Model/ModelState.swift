@@ -1,10 +1,10 @@
 public import StetStore
 
-/// What an object knows of its place in a context.
+/// The state of an object in its context.
 ///
 /// Used by the code that `@Model` writes.
 ///
-/// It is part of the object and dies with it: its `deinit` takes the object out of the identity
+/// It is part of the object and dies with it: its `deinit` removes the object from the identity
 /// map.
 public struct ModelState: ~Copyable {
     @usableFromInline
@@ -12,33 +12,33 @@ public struct ModelState: ~Copyable {
         @usableFromInline let rawValue: UInt16
         @usableFromInline init(rawValue: UInt16) { self.rawValue = rawValue }
 
-        /// Among the pending changes of the context, which then holds the object.
+        /// The object is among the pending changes of the context, which then retains it.
         @usableFromInline static var pending: Flags { Flags(rawValue: 1) }
-        /// Inserted and not saved yet.
+        /// The object is inserted and not saved yet.
         @usableFromInline static var inserted: Flags { Flags(rawValue: 2) }
-        /// Deleted, saved or not.
+        /// The object is deleted, whether that is saved or not.
         @usableFromInline static var deleted: Flags { Flags(rawValue: 4) }
-        /// Pending, and its next edit must be noticed: set while a save is prepared.
+        /// The object is pending and its next edit must be noticed: set while a save is prepared.
         @usableFromInline static var watched: Flags { Flags(rawValue: 8) }
-        /// Made from its record, and `didFetch` has not been called yet.
+        /// The object was made from its record, and `didFetch` has not been called yet.
         @usableFromInline static var fetched: Flags { Flags(rawValue: 16) }
-        /// Its next edit needs a look.
+        /// The next edit of the object must be checked: it is deleted or watched.
         @usableFromInline static var guarded: Flags { Flags(rawValue: 4 | 8) }
     }
 
-    /// `.none` until somebody asks for it: an object that is read needs no new one.
+    /// The id; `.none` until it is first needed, as an object made from its record brings its own.
     @usableFromInline var id: ObjectID
-    /// nil before `insert`, and when the insertion was rolled back.
+    /// The table of the context; nil before `insert`, and after the insertion was rolled back.
     @usableFromInline unowned(unsafe) var table: ObjectTable?
     /// The revision of the object's last change that its values show; 0 while it is not stored.
     @usableFromInline var revision: Revision
     /// The position among the pending changes; -1 for an object without any.
     @usableFromInline var pendingIndex: Int32
     @usableFromInline var flags: Flags
-    /// The slot that refers to `attached`, or what else that is; see `attachment`.
+    /// The slot that refers to `attached`, or a marker for nothing or several; see `attachment`.
     @usableFromInline var attachedSlot: Int16
-    /// What is attached to the object; a reference that is counted by hand, because the object must
-    /// let go of it before it dies.
+    /// The attached object or objects: a reference that is counted manually, because it must be
+    /// released before the object dies.
     @usableFromInline var attached: Unmanaged<AnyObject>?
 
     /// The state of a new object.
@@ -53,7 +53,7 @@ public struct ModelState: ~Copyable {
         attached = nil
     }
 
-    /// The state of an object that was read.
+    /// The state of an object that was made from its record.
     @inlinable
     init(id: ObjectID, table: ObjectTable, revision: Revision) {
         self.id = id
@@ -65,8 +65,7 @@ public struct ModelState: ~Copyable {
         attached = nil
     }
 
-    /// True when an edit needs no further look: the object is in no context, or pending and not
-    /// guarded.
+    /// True when an edit needs no check: the object is in no context, or pending and not guarded.
     @inlinable
     var isFreelyEditable: Bool {
         table == nil || (flags.contains(.pending) && flags.isDisjoint(with: .guarded))

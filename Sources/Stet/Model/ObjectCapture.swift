@@ -1,12 +1,12 @@
 import StetStore
 
-/// The values of an object at a moment, with what was attached to it: what is restored when its
+/// The values of an object at a moment, with its attachment: the state that is restored when its
 /// edits are discarded.
 @usableFromInline
 final class ObjectCapture<M: Model> {
     @usableFromInline let snapshot: M.Snapshot
-    /// What was attached, as in the state of the object: objects in no context that it referred to
-    /// are held with it.
+    /// The attachment, as in the state of the object; it retains the uninserted objects that the
+    /// object referred to.
     @usableFromInline let attached: AnyObject?
     @usableFromInline let attachedSlot: Int16
 
@@ -17,7 +17,8 @@ final class ObjectCapture<M: Model> {
         attachedSlot = object._$state.attachedSlot
     }
 
-    /// The capture of an object that shows a snapshot, with the same attached as to another.
+    /// Creates the capture of an object that shows a snapshot, with the attachment of another
+    /// state.
     init(_ snapshot: M.Snapshot, attached: AnyObject? = nil, _ attachedSlot: Int16 = -1) {
         self.snapshot = snapshot
         self.attached = attached
@@ -44,7 +45,7 @@ final class ObjectCapture<M: Model> {
     @usableFromInline
     func writePositions(to writer: inout RecordWriter) { writer.positions = attachment.positions }
 
-    /// Where the reference in a slot puts the object.
+    /// Returns the owner and position that the captured reference in a slot has.
     func place(in slot: Slot) -> ReferencePlace {
         guard let field = M._$description.referenceField(in: slot),
             let owner = snapshot[keyPath: field]
@@ -53,45 +54,44 @@ final class ObjectCapture<M: Model> {
     }
 }
 
-/// The object that a reference refers to, and the position among its members that the reference
-/// has.
+/// The owner that a reference refers to, and the reference's position among the owner's members.
 struct ReferencePlace: Hashable {
-    /// `.none` for nil.
+    /// The owner; `.none` for nil.
     var owner: ObjectID
-    /// nil where the members have no order.
+    /// The position; nil where the members have no order.
     var position: ListPosition?
 
-    /// Refers to nothing.
+    /// The place of a reference that is nil.
     static var none: ReferencePlace { ReferencePlace(owner: .none, position: nil) }
 }
 
 extension Model {
-    /// Where the reference in a slot puts the object now.
+    /// Returns the current owner and position of the reference in a slot.
     func _$place(in slot: Slot) -> ReferencePlace {
         let owner = _$reference(in: slot)
         if owner == .none { return .none }
         return ReferencePlace(owner: owner, position: _$attachment.position(in: slot))
     }
 
-    /// Where the reference in a slot put the object when it was captured.
+    /// Returns the owner and position that the reference in a slot had when it was captured.
     static func _$place(in slot: Slot, of capture: AnyObject) -> ReferencePlace {
         unsafeDowncast(capture, to: ObjectCapture<Self>.self).place(in: slot)
     }
 
-    /// Writes the values as they are now.
+    /// Writes the current values.
     func _$write(to writer: inout RecordWriter) {
         if _$state.attached != nil { writer.positions = _$attachment.positions }
         _$encode(into: &writer)
     }
 
-    /// The values as they are now, as stored bytes.
+    /// Returns the current values as stored bytes.
     ///
     /// - Throws: `EncodingFailure` for a value that cannot be stored.
     func _$body() throws(EncodingFailure) -> EncodedBody {
         try EncodedBody(propertyCount: Self._$propertyCount) { _$write(to: &$0) }
     }
 
-    /// Captured values as stored bytes.
+    /// Returns captured values as stored bytes.
     ///
     /// - Throws: `EncodingFailure` for a value that cannot be stored.
     static func _$body(of capture: AnyObject) throws(EncodingFailure) -> EncodedBody {

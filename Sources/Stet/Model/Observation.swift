@@ -3,33 +3,33 @@
 
 public import Observation
 
-/// What `@Model` is asked for beyond its properties.
+/// An option of `@Model`.
 public struct ModelOption: Sendable {
-    /// The class is `Observable`: who reads its properties inside `withObservationTracking`, or in
-    /// a view, is told before one of them shows another value.
+    /// Makes the class `Observable`: a reader of its properties inside `withObservationTracking`,
+    /// or in a view, is notified before one of them shows another value.
     ///
-    /// Whatever changes a value tells it: an edit, a rollback or restore, a refresh, a delete rule,
-    /// normalisation and stamps of a save; `isDeleted` likewise. What keeps its value does not.
-    /// `snapshot`, `hasChanges`, `isInserted` and `context` are not observed.
+    /// Every change of a value notifies: an edit, a rollback or restore, a refresh, a delete rule,
+    /// and the normalisation and stamps of a save; so does a change of `isDeleted`. Setting an
+    /// equal value does not. `snapshot`, `hasChanges`, `isInserted` and `context` are not observed.
     ///
-    /// Such an object is 8 bytes larger, and each of its reads and writes asks who observes. Other
-    /// models pay nothing.
+    /// Each object is 8 bytes larger, and each read and write checks for observers. Other models
+    /// are not affected.
     public static let observable = ModelOption()
 
-    /// Its objects are deleted only when that was confirmed: `delete` of a context does not compile
-    /// for them, and a save that deletes one in another way is refused.
+    /// Protects the objects from unconfirmed deletion: a context's `delete` does not compile for
+    /// them, and a save that deletes one in another way is refused.
     ///
     /// See `ManagedContext.requestDelete(_:)`.
     public static let protected = ModelOption()
 }
 
-/// A model whose objects can be observed; `@Model(.observable)` makes a class one.
+/// A model whose objects can be observed; `@Model(.observable)` adds the conformance.
 public protocol ObservableModel: Model, Observable {
     var _$registrar: ObjectRegistrar { get }
 }
 
 extension ObservableModel {
-    /// True from `delete` on; the object keeps its last values.
+    /// True from the call of `delete` on; the object keeps its last values.
     ///
     /// A rollback or restore that brings the object back makes it false again.
     public var isDeleted: Bool {
@@ -45,22 +45,22 @@ extension ObservableModel {
     }
 }
 
-/// Who observes an object.
+/// The observers of an object.
 ///
 /// Used by the code that `@Model` writes.
 public struct ObjectRegistrar: Sendable {
     private let registrar = ObservationRegistrar()
 
-    /// Nobody yet.
+    /// Creates a registrar without observers.
     public init() {}
 
-    /// Notes that somebody reads a property.
+    /// Records that a property is read.
     public func access<M: ObservableModel, Value>(_ object: M, _ property: KeyPath<M, Value>) {
         registrar.access(object, keyPath: property)
     }
 
-    /// Carries out a change, and tells those who observe the property where it shows another value
-    /// then.
+    /// Performs a change, and notifies the observers of the property if it then shows another
+    /// value.
     public func show<M: ObservableModel, Value>(
         _ object: M, _ property: KeyPath<M, Value>, isOther: Bool = true, _ change: () -> Void
     ) {

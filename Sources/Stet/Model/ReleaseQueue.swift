@@ -1,6 +1,6 @@
 import Glibc
 
-/// Releases objects one after the other that would otherwise release each other recursively.
+/// Releases objects one after another that would otherwise release each other recursively.
 ///
 /// When the queue of a thread releases an object, its deinitialiser adds the objects that it held
 /// to the same queue instead of releasing them: the stack stays flat for a chain of any length.

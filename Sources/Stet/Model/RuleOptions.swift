@@ -4,26 +4,27 @@ public import FoundationEssentials
 // Rules beyond those of lengths and bounds, and the values that rules compare.
 
 extension AttributeOption {
-    /// A string is matched as a whole by a regular expression.
+    /// Requires that a regular expression matches the whole string.
     ///
     /// The syntax and its meaning are those of Swift's `Regex`, where characters are grapheme
     /// clusters: literals, `.`, sets with ranges, `\d`, `\w`, `\s`, `\h`, `\v` and their negations,
     /// general categories as `\p{Lu}`, groups, alternatives, `*`, `+`, `?`, `{m,n}` and their lazy
     /// forms, `^`, `$`, `\A`, `\z`, and the options `(?i)`, `(?s)` and `(?m)`. Unlike in `Regex`,
-    /// `\b` lies between a character that `\w` matches and one that it does not.
+    /// `\b` matches between a character that `\w` matches and one that it does not.
     ///
-    /// A text is read once, in time that is linear in its length and that of the pattern, so that
-    /// no text holds up a save. What could not be matched so is refused when the store is opened
-    /// (`StoreError.Code.invalidSchema`): back-references, look-ahead, look-behind, atomic groups
-    /// and possessive repetitions.
+    /// A text is read once, in time linear in its length and in the length of the pattern, so that
+    /// no text delays a save. Constructs that cannot be matched in this way are refused when the
+    /// store is opened (`StoreError.Code.invalidSchema`): back-references, look-ahead, look-behind,
+    /// atomic groups and possessive repetitions.
     ///
-    /// A string of more than 4,096 bytes is not matched. The pattern is part of the schema: at most
+    /// A string of more than 4,096 bytes does not match. The pattern is part of the schema: at most
     /// 1,024 bytes, and 10,000 steps with repetitions written out. Code 1680.
     public static func matches(_ pattern: String) -> AttributeOption {
         AttributeOption(rule: .matches(pattern))
     }
 
-    /// A string, number or date is one of these; text is compared as `String` compares it.
+    /// Requires that a string, number or date is one of these values; text is compared as `String`
+    /// compares it.
     ///
     /// At most 255 values, texts of at most 1,024 bytes. Code 7 of the domain "Stet".
     public static func oneOf<Element: AttributeElement>(_ values: Element...) -> AttributeOption {
@@ -49,9 +50,10 @@ extension Decimal: RangeBound {}
 extension Date: RangeBound {}
 
 extension Rule {
-    /// `0...5` for a `Double` is written with integers, `0.5...1` for a `Float` with doubles.
+    /// Returns the rule with its literals converted to a type: `0...5` for a `Double` is written
+    /// with integers, `0.5...1` for a `Float` with doubles.
     ///
-    /// A bound that the type does not have stays as it is, and is refused with the schema.
+    /// A bound that the type cannot represent stays as it is, and is refused with the schema.
     func fitted(to type: ValueType) -> Rule {
         switch self {
         case .range(let minimum, let maximum):

@@ -7,41 +7,41 @@ public import StetStore
 ///
 /// Used by the code that `@Model` writes.
 public protocol Storable: SendableMetatype {
-    /// What the object holds.
+    /// The representation in the object.
     associatedtype _Storage
-    /// What snapshots and records hold.
+    /// The representation in snapshots and records.
     associatedtype _SnapshotValue: StoredValue
-    /// What a query sees of it.
+    /// The representation in a query.
     associatedtype _Field
 
-    /// What a query sees of the property of an object.
+    /// Returns the representation of the object's property in a query.
     static func _field(_ object: _QueryObject, slot: Slot) -> _Field
     /// The entity that a reference points to; nil for attributes.
     static var _targetName: String? { get }
-    /// What the object holds for its first value; an object in no context that it refers to is held
-    /// by the state.
+    /// Returns the storage for an initial value; the state retains an uninserted object that it
+    /// refers to.
     static func _initialStorage(_ value: Self, slot: Slot, _ state: inout ModelState) -> _Storage
-    /// What the object holds for a value that was read.
+    /// Returns the storage for a value that was read.
     static func _storage(from value: _SnapshotValue) -> _Storage
-    /// What the object holds after an assignment; nil when the assignment is refused.
+    /// Returns the storage after an assignment; nil when the assignment is refused.
     static func _storage<M: Model>(
         assigning value: Self, replacing storage: borrowing _Storage, in owner: M, slot: Slot
     ) -> _Storage?
-    /// The value of the property.
+    /// Returns the value of the property.
     static func _value<M: Model>(of storage: _Storage, in owner: M, slot: Slot) -> Self
-    /// The value as snapshots hold it.
+    /// Returns the value in the form that snapshots contain.
     static func _snapshotValue(_ storage: _Storage) -> _SnapshotValue
-    /// The id of the object that a reference refers to; `.none` for nil, and for attributes.
+    /// Returns the id of the object that a reference refers to; `.none` for nil and for attributes.
     static func _reference(_ storage: _Storage) -> ObjectID
-    /// Lets a reference refer to another object, which is not an edit by itself.
+    /// Sets the target of a reference; this does not count as an edit.
     static func _setReference(_ storage: inout _Storage, _ id: ObjectID)
 }
 
 /// A type that a property can have when it is optional.
 public protocol OptionalStorable {
-    /// What the object holds.
+    /// The representation in the object.
     associatedtype _OptionalStorage
-    /// What snapshots and records hold.
+    /// The representation in snapshots and records.
     associatedtype _OptionalSnapshotValue: StoredValue
     associatedtype _OptionalField
 
@@ -116,7 +116,7 @@ extension Optional: Storable where Wrapped: OptionalStorable {
 
 // MARK: - Attributes
 
-/// A type of attribute: the object holds the value itself.
+/// A type of attribute; the object contains the value itself.
 public protocol AttributeValue: Storable, OptionalStorable, StoredValue
 where
     _Storage == Self, _SnapshotValue == Self, _Field == QueryExpression<Self>,
@@ -180,22 +180,22 @@ extension AttributeValue {
     @inlinable public static func _setReference(optional storage: inout Self?, _ id: ObjectID) {}
 }
 
-/// What an object holds for a property of this type.
+/// The representation of a property of this type in an object.
 ///
 /// Used by the code that `@Model` writes.
 public typealias _StorageOf<T: Storable> = T._Storage
 
-/// What snapshots and records hold for a property of this type.
+/// The representation of a property of this type in snapshots and records.
 ///
 /// Used by the code that `@Model` writes.
 public typealias _SnapshotValueOf<T: Storable> = T._SnapshotValue
 
-/// What a query sees of a property of this type.
+/// The representation of a property of this type in a query.
 ///
 /// Used by the code that `@Model` writes.
 public typealias _FieldOf<T: Storable> = T._Field
 
-/// The id of no object.
+/// The id that belongs to no object.
 ///
 /// Used by the code that `@Model` writes.
 @inlinable public var _noObject: ObjectID { .none }

@@ -3,7 +3,7 @@ import StetStore
 // Insertion and deletion.
 
 extension PendingChanges {
-    /// Adds an object, and every object that can be reached from it and is in no context yet.
+    /// Inserts an object, and every object that is reachable from it and is in no context yet.
     func insert(_ object: some Model) {
         guard core.mayEdit(object) else { return }
         let position = objects.count
@@ -14,7 +14,7 @@ extension PendingChanges {
         for object in inserted { core.callDidInsert(of: object) }
     }
 
-    /// Inserts one object; the objects to insert after it.
+    /// Inserts one object; returns the objects to insert after it.
     func insertOne<M: Model>(_ object: M) -> [any Model] {
         if let present = object._$core {
             if present !== core {
@@ -49,7 +49,7 @@ extension PendingChanges {
         return takeAttached(of: object)
     }
 
-    /// Tells the lists of members of the references that a new object has.
+    /// Records the references of a new object in the lists of members.
     private func placeReferences<M: Model>(of object: M, _ table: ObjectTable) {
         for end in table.ends {
             let owner = object._$reference(in: end.slot)
@@ -64,7 +64,8 @@ extension PendingChanges {
         }
     }
 
-    /// Takes over the objects that a new object has held; those that are in no context yet.
+    /// Takes over the objects that a new object has retained; returns those that are in no context
+    /// yet.
     private func takeAttached<M: Model>(of object: M) -> [any Model] {
         if object._$state.attached == nil { return [] }
         let attachment = object._$attachment
@@ -87,7 +88,7 @@ extension PendingChanges {
         return next
     }
 
-    /// Makes those members that inserted objects have brought, in the order that they had.
+    /// Adds the members that inserted objects have brought, in their order.
     private func placeHeldMembers() {
         while let held = takeHeldMembers() {
             let list = MemberList(core, held.owner, held.index)
@@ -98,7 +99,7 @@ extension PendingChanges {
         }
     }
 
-    /// Inserts what pending objects refer to and nobody has inserted.
+    /// Inserts the objects that pending objects refer to and that are in no context.
     func insertReachable() {
         guard takeNoteOfUninserted() else { return }
         var index = 0
@@ -110,7 +111,7 @@ extension PendingChanges {
         }
     }
 
-    /// Marks an object as deleted, whatever its model, when its hook has run.
+    /// Runs the hook of an object, whatever its model, and marks it as deleted.
     func delete(_ object: some Model) {
         guard let owner = object._$core else { return }
         guard owner === core else {
@@ -122,7 +123,7 @@ extension PendingChanges {
         markDeleted(object)
     }
 
-    /// Without its hook.
+    /// Marks an object as deleted without running its hook.
     func markDeleted<M: Model>(_ object: M) {
         if !object.hasChanges { register(object) }
         touch(object)

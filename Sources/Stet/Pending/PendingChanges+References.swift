@@ -3,7 +3,7 @@ import StetStore
 // References, and the lists of members that follow them.
 
 extension PendingChanges {
-    /// Lets a reference of an object refer to another one, as an edit.
+    /// Sets the target and position of an object's reference, as an edit.
     func refer<M: Model>(_ object: M, _ end: MemberEnd, to place: ReferencePlace) {
         let present = object._$place(in: end.slot)
         guard present != place, object._$willChange() else { return }
@@ -13,7 +13,7 @@ extension PendingChanges {
         placeChanges(object, end, from: present, to: place)
     }
 
-    /// Tells the lists of members of an edit of a reference.
+    /// Records the edit of a reference in the lists of members.
     func placeChanges<M: Model>(
         _ object: M, _ end: MemberEnd, from old: ReferencePlace, to new: ReferencePlace
     ) {
@@ -22,7 +22,7 @@ extension PendingChanges {
             from: old, to: new)
     }
 
-    /// Where a reference puts an object without the pending changes.
+    /// Returns the place that a reference gives the object without the pending changes.
     func placeBelow<M: Model>(
         _ object: M, _ entry: PendingObject, _ end: MemberEnd
     ) -> ReferencePlace {
@@ -45,7 +45,7 @@ extension PendingChanges {
         }
     }
 
-    /// Takes away, or makes anew, what the lists of members are told of an object.
+    /// Removes, or records again, the changes of an object in the lists of members.
     func override<M: Model>(_ object: M, _ entry: PendingObject, isTaken: Bool) {
         guard let table = object._$state.table else { return }
         for end in table.ends {

@@ -1,25 +1,25 @@
 import StetStore
 
-/// What a context has that is not saved: objects with their values of before, links, and edits that
-/// were refused.
+/// The unsaved state of a context: objects with their previous values, links, and refused edits.
 ///
-/// It keeps what its working state says of members and deletions in step with the objects: every
-/// change of a reference, a link or a deletion goes through here.
+/// It keeps the members and deletions of the working state in step with the objects: every change
+/// of a reference, a link or a deletion goes through this class.
 ///
 /// State: belongs to the isolation of its context.
 final class PendingChanges {
     unowned(unsafe) let core: ContextCore
     private(set) var objects: [PendingObject] = []
-    /// What holds the objects; nil for one that only others hold, while nobody holds the context.
+    /// The references that retain the objects; nil for an object that only others retain, while
+    /// nothing retains the context.
     private var holders: [AnyObject?] = []
     private(set) var links: [LinkKey: PendingLink] = [:]
-    /// Edits that were refused: reported by the next save.
+    /// The edits that were refused, which the next save reports.
     private(set) var misuse: [Violation] = []
     /// The objects edited since a save began to settle; nil while none settles.
     private var touched: [any Model]?
-    /// False when no pending object refers to one that nobody has inserted.
+    /// False when no pending object refers to one that is in no context.
     private var mayReferToUninserted = false
-    /// Members that objects have brought with them, until they are inserted, too.
+    /// The members that objects have brought with them, until they are inserted, too.
     private var heldMembers: [HeldMembers] = []
 
     init(_ core: ContextCore) { self.core = core }
@@ -48,7 +48,7 @@ final class PendingChanges {
         holders.append(isHeldElsewhere ? nil : entry.object)
     }
 
-    /// Notes an edit, for a save that settles and for observers.
+    /// Records an edit, for a save that settles and for observers.
     func touch<M: Model>(_ object: M) {
         noteChange()
         object._$state.flags.remove(.watched)
@@ -57,7 +57,7 @@ final class PendingChanges {
 
     private func noteChange() { core.pendingSignal?.note() }
 
-    /// Begins to notice edits, or ends it; the objects that were edited since.
+    /// Begins or ends recording edits; returns the objects that were edited since the last call.
     @discardableResult
     func watch(_ isWatching: Bool) -> [any Model] {
         let before = touched ?? []
@@ -83,7 +83,7 @@ final class PendingChanges {
         misuse.removeAll { object == nil || $0.object == object }
     }
 
-    /// Changes what an object begins with and shows, with what the lists of members are told of it.
+    /// Changes the base and current values of an object, and the lists of members with it.
     func change(_ object: some Model, _ body: (inout PendingObject) -> Void) {
         let index = Int(object._$pendingIndex)
         noteChange()
@@ -98,10 +98,10 @@ final class PendingChanges {
 
     // MARK: What is not inserted yet
 
-    /// An object may refer to one that is in no context.
+    /// Notes that an object may refer to one that is in no context.
     func noteUninserted() { mayReferToUninserted = true }
 
-    /// True once after an object may have been made to refer to one that is in no context.
+    /// Returns whether an object may refer to one that is in no context, and resets the note.
     func takeNoteOfUninserted() -> Bool {
         defer { mayReferToUninserted = false }
         return mayReferToUninserted
@@ -114,7 +114,7 @@ final class PendingChanges {
 
     // MARK: Links
 
-    /// Makes a link what it is to be.
+    /// Sets the state of a link.
     func setLink(
         _ key: LinkKey, to membership: Membership, below: @autoclosure () throws -> Membership
     )
@@ -136,12 +136,12 @@ final class PendingChanges {
         state.pending.members.set(override, of: key.source, in: key.target, at: ends.sources)
     }
 
-    /// Lets pending links begin with what is stored now; one whose change others have made, too, is
-    /// pending no more.
+    /// Bases pending links on the stored ones; a link whose change others have also made is no
+    /// longer pending.
     ///
     /// - Parameters:
-    ///   - favorsMine: whose position a link gets that both sides have moved.
-    ///   - stored: gives what a link is now.
+    ///   - favorsMine: true when a link that both sides have moved keeps its pending position.
+    ///   - stored: returns the stored state of a link.
     func rebaseLinks(favorsMine: Bool, _ stored: (LinkKey) throws -> Membership) rethrows {
         for (key, link) in links {
             let theirs = try stored(key)
@@ -151,7 +151,7 @@ final class PendingChanges {
         }
     }
 
-    /// Takes links back.
+    /// Rolls back the links that match a condition.
     func rollBackLinks(where isMeant: (LinkKey) -> Bool) {
         for (key, link) in links where isMeant(key) {
             put(key, link.below, below: link.below)
@@ -160,12 +160,12 @@ final class PendingChanges {
 
     // MARK: Going back
 
-    /// Takes one object out of the pending changes, with the values that it had before.
+    /// Restores the base values of one object.
     private func revert(_ entry: PendingObject) {
         entry.object._$revert(to: entry.base)
     }
 
-    /// Gives one object the values of the last saved state; what is pending of others stays.
+    /// Rolls back one object to its last saved values; pending changes of others stay.
     func rollBack<M: Model>(_ object: M) {
         let index = Int(object._$state.pendingIndex)
         guard objects.indices.contains(index) else { return }
@@ -196,8 +196,8 @@ final class PendingChanges {
         return found
     }
 
-    /// Takes an object out; what it and its capture hold is for the caller to release, when nothing
-    /// here is being changed: an object that dies asks the pending changes.
+    /// Removes an object from the pending ones; the caller releases the result once nothing here is
+    /// being changed, because an object that dies calls the pending changes.
     private func remove(at index: Int) -> (PendingObject, holder: AnyObject?) {
         objects.swapAt(index, objects.count - 1)
         holders.swapAt(index, holders.count - 1)
@@ -205,7 +205,7 @@ final class PendingChanges {
         return (objects.removeLast(), holders.removeLast())
     }
 
-    /// Goes back to the last saved state: nothing is pending.
+    /// Restores the last saved state: discards everything pending.
     func rollBackEverything() {
         core.voidSnapshots()
         noteChange()
@@ -228,15 +228,15 @@ final class PendingChanges {
     struct Capture {
         struct Entry {
             let pending: PendingObject
-            /// Holds the object.
+            /// The object, retained.
             let object: any Model
             let current: AnyObject
             let flags: ModelState.Flags
             let revision: Revision
-            /// The save that was on its way with a change of the object.
+            /// The save in progress with a change of the object.
             let save: SaveInProgress?
 
-            /// The revision of the last change that the values of the entry were made on.
+            /// The revision of the last change that the values of the entry are based on.
             fileprivate var knownRevision: Revision { max(revision, save?.committed ?? .zero) }
         }
 
@@ -259,13 +259,14 @@ final class PendingChanges {
             }, links: links, misuse: misuse, layer: state.pending, revision: state.revision)
     }
 
-    /// Puts back what was pending when a capture was taken.
+    /// Restores what was pending when a capture was taken.
     ///
-    /// What others have changed since, and the context shows, is merged with the next save.
+    /// Changes that others have made since, and that the context shows, are merged by the next
+    /// save.
     ///
     /// - Parameters:
     ///   - capture: what is to be pending.
-    ///   - isRewinding: true when the context goes back to the revision of the capture.
+    ///   - isRewinding: true when the context returns to the revision of the capture.
     func restore(_ capture: Capture, isRewinding: Bool = false) {
         mayReferToUninserted = true
         noteChange()
@@ -303,7 +304,7 @@ final class PendingChanges {
         withExtendedLifetime(before) {}
     }
 
-    /// Makes other objects the pending ones; those that are no longer among them are reverted.
+    /// Replaces the pending objects; those that are no longer among them are reverted.
     private func replaceObjects(with entries: [Capture.Entry]) {
         let before = objects
         let entries = entries.filter { $0.object._$core == nil || $0.object._$core === core }
@@ -320,7 +321,7 @@ final class PendingChanges {
 
     // MARK: On the way to the disk
 
-    /// What was pending when a save was sent off.
+    /// The pending changes that a save was submitted with.
     struct Sent {
         let objects: [PendingObject]
         fileprivate let holders: [AnyObject?]
@@ -329,11 +330,11 @@ final class PendingChanges {
         /// The snapshots that could be restored.
         fileprivate let snapshots: [UInt64]
         fileprivate let layer: WorkingState.Layer
-        /// What the objects were before they were stamped.
+        /// The captures of the objects before they were stamped.
         var unstamped: [(index: Int, capture: AnyObject)] = []
     }
 
-    /// Everything counts as saved: nothing is pending any more.
+    /// Marks everything as saved, and returns what was pending.
     func send() -> Sent {
         let sent = Sent(
             objects: objects, holders: holders, flags: objects.map { $0.object._$flags },
@@ -349,7 +350,7 @@ final class PendingChanges {
         return sent
     }
 
-    /// Makes what was sent off pending again, as it was.
+    /// Makes submitted changes pending again, as they were.
     ///
     /// - Precondition: nothing is pending.
     func takeBack(_ sent: Sent) {
@@ -366,8 +367,8 @@ final class PendingChanges {
         core.giveBack(snapshots: sent.snapshots)
     }
 
-    /// Makes everything pending that was sent off, and what was edited since, as it is shown:
-    /// nobody knows whether it is saved.
+    /// Makes the submitted changes and the later edits pending, as they are shown: it is unknown
+    /// whether the submitted ones are saved.
     func freeze(_ sent: Sent) {
         // They name the later edits only, and would take what was sent back.
         core.voidSnapshots()
@@ -390,7 +391,7 @@ final class PendingChanges {
         }
     }
 
-    /// Takes what is pending off the objects, to be put on top of others again.
+    /// Removes the pending changes from the objects, so that they can be applied to others again.
     func takeOff() -> Capture {
         let capture = capture()
         let (before, held) = (objects, holders)
@@ -404,12 +405,12 @@ final class PendingChanges {
         return capture
     }
 
-    /// Makes an object that was taken off pending again.
+    /// Makes an object pending again that `takeOff` removed.
     ///
     /// - Parameters:
-    ///   - entry: the object, as it was taken off.
+    ///   - entry: the object, as it was removed.
     ///   - current: the values that it shows from now on.
-    ///   - base: what it begins with; nil for what it began with before.
+    ///   - base: its new base values; nil to keep the previous ones.
     func resume(_ entry: Capture.Entry, showing current: AnyObject, onto base: AnyObject? = nil) {
         let object = entry.object
         noteChange()
@@ -423,7 +424,7 @@ final class PendingChanges {
         override(object, objects[index], isTaken: false)
     }
 
-    /// Makes links and refused edits pending again that were taken off.
+    /// Makes links and refused edits pending again that `takeOff` removed.
     func resume(links: [LinkKey: PendingLink], misuse: [Violation]) {
         for (key, link) in links { put(key, link.now, below: link.below) }
         self.misuse = misuse
@@ -432,15 +433,17 @@ final class PendingChanges {
 
     // MARK: Without a context
 
-    /// How many objects only the pending changes may hold.
+    /// The number of objects that only the pending changes may retain.
     private var heldCount: Int { holders.count { $0 != nil } }
 
-    /// True when nobody else holds any of so many objects.
+    /// Returns whether the pending changes retain all of a number of live objects, and nothing else
+    /// does.
     func holdsAll(_ liveCount: Int) -> Bool {
         holders.count >= liveCount && heldCount >= liveCount
     }
 
-    /// Lets go of objects that others hold, too; how many are still held.
+    /// Releases objects that something else retains, too; returns the number of objects still
+    /// retained.
     func letGoOfHeldElsewhere() -> Int {
         for index in holders.indices where !isKnownUniquelyReferenced(&holders[index]) {
             holders[index] = nil
@@ -452,7 +455,7 @@ final class PendingChanges {
         for index in holders.indices { holders[index] = objects[index].object }
     }
 
-    /// An object has died that only others held.
+    /// Forgets an object that has died and that only others retained.
     func forget(_ index: Int) {
         guard objects.indices.contains(index), holders[index] == nil else { return }
         withExtendedLifetime(remove(at: index)) {}

@@ -1,31 +1,32 @@
 import StetStore
 
-/// An object with changes that are not saved, and what it was before.
+/// An object with unsaved changes, and its values before them.
 struct PendingObject {
-    /// Held by the pending changes, beside this.
+    /// The object, which the holders of the pending changes retain.
     unowned(unsafe) let object: any Model
-    /// Its values before the first edit, or when it was inserted.
+    /// The values before the first edit, or those at its insertion.
     var base: AnyObject
-    /// Its values when its own normalisers have run, so that none runs twice; nil when it has none.
+    /// The values after its own normalisers have run, so that none runs twice; nil when it has
+    /// none.
     var normalized: AnyObject?
-    /// True when a deletion of the object, which is protected, was confirmed.
+    /// True when the deletion of a protected object was confirmed.
     var isDeletionConfirmed = false
 
     var key: ObjectKey { object._$key }
 }
 
-/// A link that was added, removed or moved and not saved.
+/// A link whose addition, removal or move is unsaved.
 struct PendingLink {
-    /// What it is without the pending changes.
+    /// The state without the pending changes.
     var below: Membership
-    /// What it is with them.
+    /// The state with the pending changes.
     var now: Membership
 }
 
-/// Members that a new object has brought with it, in the order that they had.
+/// The members that a new object has brought with it, in their order.
 struct HeldMembers {
     let owner: any Model
-    /// The relationship that they are members of.
+    /// The index of the relationship.
     let index: Int
     let members: [AnyObject]
 }
@@ -40,7 +41,7 @@ extension Model {
     func _$setRevision(_ revision: Revision) { _$state.revision = revision }
     func _$setTarget(_ target: AnyObject?, in slot: Slot) { _$state.setTarget(target, in: slot) }
 
-    /// Takes the objects in no context away that the object refers to.
+    /// Removes and returns the uninserted objects that the object refers to.
     func _$takeTargets() -> [AnyObject] {
         let targets = _$attachment.targets
         for target in targets { _$state.setTarget(nil, in: target.slot) }
@@ -52,14 +53,14 @@ extension Model {
         _$state.pendingIndex = Int32(index)
     }
 
-    /// Nothing of the object is pending any more.
+    /// Marks the object as having nothing pending.
     func _$becomeSaved() {
         _$state.flags = _$state.flags.intersection(.deleted)
         _$state.pendingIndex = -1
     }
 
-    /// Brings back the values from before the pending changes; an inserted object is in no context
-    /// then.
+    /// Restores the values from before the pending changes; an inserted object then leaves the
+    /// context.
     func _$revert(to capture: AnyObject) {
         _$restore(capture)
         _$state.pendingIndex = -1

@@ -1,6 +1,6 @@
 import StetStore
 
-/// The members of one relationship of one object, as a context sees and edits them.
+/// The members of one relationship of one object, as a context shows and edits them.
 struct MemberList {
     private let core: ContextCore
     private let owner: any Model
@@ -48,7 +48,7 @@ struct MemberList {
         return core.resolving(false) { try membership(of: member).isPresent }
     }
 
-    /// Whether an object is a member by a link, and where.
+    /// Returns whether an object is a member by a link, and at which position.
     private func membership(of member: any Model) throws -> Membership {
         if let changed = state.changedMembership(of: member.id, in: owner.id, at: end) {
             return changed
@@ -61,7 +61,7 @@ struct MemberList {
 
     // MARK: Editing
 
-    /// Makes an object a member, the last one where there is an order.
+    /// Adds a member, as the last one where there is an order; does nothing if it is one already.
     func append(_ member: any Model) {
         guard mayTake(member) else { return }
         core.resolving(()) {
@@ -82,7 +82,7 @@ struct MemberList {
         }
     }
 
-    /// Puts an object before the member at an index, or at the end.
+    /// Inserts a member before the one at an index, or at the end.
     func insert(_ member: any Model, at index: Int) {
         guard mayTake(member) else { return }
         core.resolving(()) {
@@ -98,7 +98,7 @@ struct MemberList {
         }
     }
 
-    /// Gives the owner other members.
+    /// Replaces the members.
     func assign(_ members: [any Model]) {
         let kept = members.filter(mayTake)
         let wanted = Set(kept.map { $0.id })
@@ -111,8 +111,8 @@ struct MemberList {
         arrange(kept.map { $0.id })
     }
 
-    /// Brings members into an order, where there is one; of these as few as possible move, and the
-    /// others stay where they are.
+    /// Arranges members in an order, if the relationship has one, by moving as few of them as
+    /// possible; other members stay at their places.
     func arrange(_ order: [ObjectID]) {
         guard end.layout.isOrdered, order.count > 1 else { return }
         core.resolving(()) {
@@ -132,7 +132,7 @@ struct MemberList {
         }
     }
 
-    /// Whether a member can be given to the owner; inserts it when it is in no context.
+    /// Returns whether a member can be given to the owner; inserts it when it is in no context.
     private func mayTake(_ member: any Model) -> Bool {
         guard core.mayEdit(owner) else { return false }
         if owner._$flags.contains(.deleted) {
@@ -155,7 +155,7 @@ struct MemberList {
         return true
     }
 
-    /// The position of a new member: behind the others, in the list that has the order.
+    /// Returns the position of a new member: after the others, in the list that has the order.
     private func positionAtEnd(for member: any Model) throws -> ListPosition {
         if case .sources(let link) = end.source, let ends = state.schema.ends(ofLink: link) {
             return try core.positionAtEnd(of: member.id, at: ends.targets)
@@ -182,14 +182,14 @@ struct MemberList {
 }
 
 extension ContextCore {
-    /// What a link is without the pending changes.
+    /// Returns the state of a link without the pending changes.
     func membershipBelow(of key: LinkKey) throws -> Membership {
         if let link = pending.links[key] { return link.below }
         if let sent = saves.inFlight?.sent?.links[key] { return sent.now }
         return try store.file.read { try $0.link(key, asOf: revision).membership }
     }
 
-    /// False, and noted, when a reference of an object must not refer to another one.
+    /// Returns whether an object's reference may refer to another object; notes a violation if not.
     func mayRefer<M: Model, Target: Model>(_ owner: M, to target: Target?, slot: Slot) -> Bool {
         guard let target, let other = target._$core else { return true }
         if other !== self {
@@ -204,8 +204,8 @@ extension ContextCore {
         return true
     }
 
-    /// Tells the lists of members that a property is given another object, and places the owner
-    /// behind the others where the list has an order.
+    /// Records in the lists of members that a reference gets another target, and appends the owner
+    /// to the target's list where that has an order.
     func referenceChanges<M: Model, Target: Model>(
         of owner: M, slot: Slot, from old: ObjectID, to target: Target?
     ) {
@@ -226,8 +226,8 @@ extension ContextCore {
             to: ReferencePlace(owner: new, position: position))
     }
 
-    /// Registers an object before its first edit since the last save; false when the edit is
-    /// refused.
+    /// Registers an object before its first edit since the last save; returns false when the edit
+    /// is refused.
     func willChange<M: Model>(_ object: M) -> Bool {
         if object._$flags.contains(.deleted) {
             note(.deletedObjectEdited, object, "was edited after it had been deleted")

@@ -8,9 +8,9 @@ import StetStore
 /// Used by the code that `@Model` writes.
 public struct MembersOfObject<Member: Model> {
     private enum Place {
-        /// Of an object, in a context or in none.
+        /// The members of an object, in a context or in none.
         case owner(any Model, index: Int, MemberCache)
-        /// Members to be given to an object.
+        /// Members that are not given to an object yet.
         case free([Member])
     }
 
@@ -27,7 +27,7 @@ public struct MembersOfObject<Member: Model> {
         place = .owner(owner, index: index, present)
     }
 
-    /// The list in the owner's context; nil where it is in none.
+    /// The list in the owner's context; nil when the owner is in none.
     private var list: MemberList? {
         guard case .owner(let owner, let index, _) = place, let core = owner._$core else {
             return nil
@@ -35,7 +35,7 @@ public struct MembersOfObject<Member: Model> {
         return MemberList(core, owner, index)
     }
 
-    /// The members of an object in no context, or of none.
+    /// The members of an uninserted object, or those that are not given to an object yet.
     private var held: [Member] {
         switch place {
         case .free(let members): members
@@ -113,7 +113,7 @@ public struct MembersOfObject<Member: Model> {
         }
     }
 
-    /// Gives the relationship the members of another one.
+    /// Replaces the members of the relationship with those of another one.
     public func assign(_ members: MembersOfObject<Member>) {
         if case .owner(_, _, let mine) = place, case .owner(_, _, let other) = members.place,
             mine === other
@@ -128,7 +128,7 @@ public struct MembersOfObject<Member: Model> {
         }
     }
 
-    /// Lets a new object have these members.
+    /// Gives these members to a new object.
     public func attach(to state: inout ModelState, _ index: Int) {
         let members = Array(IteratorSequence(makeIterator()))
         if members.isEmpty { return }
@@ -146,24 +146,20 @@ public struct MembersOfObject<Member: Model> {
 extension Model {
     func _$heldMembers(of index: Int) -> [AnyObject] { _$state.members(of: index) }
 
-    /// Changes the members of an object in no context; one that was stored before gets none.
+    /// Changes the members of an uninserted object; an object that was stored before gets none.
     func _$changeHeldMembers(of index: Int, _ change: (inout [AnyObject]) -> Void) {
         guard _$state.revision == .zero else { return }
         _$state.changeMembers(of: index, change)
     }
 }
 
-/// The ids of the members that an object was last asked for.
-///
-/// Used by the code that `@Model` writes.
-///
-/// State: belongs to the isolation of the object.
+/// The ids of the members that were last read for an object.
 public final class MemberCache {
     private var known: (ids: [ObjectID], generation: UInt64)?
 
     init() {}
 
-    /// Those of a state; nil where others were read.
+    /// Returns the cached ids of a state; nil when others were cached.
     func ids(at generation: UInt64) -> [ObjectID]? {
         known.flatMap { $0.generation == generation ? $0.ids : nil }
     }
@@ -171,16 +167,16 @@ public final class MemberCache {
     func keep(_ ids: [ObjectID], at generation: UInt64) { known = (ids, generation) }
 }
 
-/// Goes through the members of a relationship as they were when it was made.
+/// Iterates over the members that a relationship had when the iterator was made.
 public struct MemberIterator<Member: Model>: IteratorProtocol {
     private static var pageSize: Int { 256 }
 
     private let core: ContextCore?
-    /// Those that are not made yet.
+    /// The ids of the members that are not made yet.
     private var ids: ArraySlice<ObjectID>
-    /// Members, in a concrete array: taking an element out does not look up its type.
+    /// The members of a page, in a concrete array: reading an element does not look up its type.
     private var page: [AnyObject]
-    /// Where the next one stands in the page.
+    /// The index of the next member in the page.
     private var position = 0
 
     init(_ core: ContextCore, _ ids: [ObjectID]) {
@@ -195,7 +191,7 @@ public struct MemberIterator<Member: Model>: IteratorProtocol {
         page = unsafeBitCast(members, to: [AnyObject].self)
     }
 
-    /// The next member; nil at the end, and when a read fails.
+    /// Returns the next member; nil at the end, and when a read fails.
     public mutating func next() -> Member? {
         while position == page.count {
             guard let core, !ids.isEmpty else { return nil }

@@ -1,11 +1,11 @@
 import StetStore
 
-/// The schema of models: their entities, and the types of links between them.
+/// The schema of a set of models: their entities, and the types of links between them.
 struct ModelGraph {
     private(set) var entities: [Entity] = []
     private(set) var links: [LinkType] = []
     private(set) var types: [String: any Model.Type] = [:]
-    /// What the models say of earlier stores.
+    /// The previous names and default values that the models declare for earlier stores.
     private(set) var origins = SchemaOrigins()
     private let models: [String: any Model.Type]
 
@@ -33,8 +33,8 @@ struct ModelGraph {
 
     func schema() throws -> Schema { try Schema(entities: entities, links: links) }
 
-    /// The properties of a model; its references have positions where an ordered relationship is
-    /// their inverse.
+    /// Returns the properties of a model; its references have positions where an ordered
+    /// relationship is their inverse.
     private func properties(of model: any Model.Type) -> [Property] {
         let ordering = models.values.flatMap { $0._$relationships }
             .filter { $0.isOrdered && $0.target._$name == model._$name }
@@ -59,7 +59,7 @@ struct ModelGraph {
         }
     }
 
-    /// Links are called after their owner and the relationship.
+    /// Returns the name of a link: that of its owner and the relationship.
     private static func linkName(
         _ relationship: ModelRelationship, _ owner: any Model.Type
     ) -> String {
@@ -88,7 +88,7 @@ struct ModelGraph {
             members: .targets(ofLinks: name), isOrdered: relationship.isOrdered)
     }
 
-    /// The relationship of the target that is the inverse: named here, or naming this one.
+    /// Returns the relationship of the target that is the inverse: named by this one, or naming it.
     private func otherEnd(
         of relationship: ModelRelationship, _ owner: any Model.Type
     ) throws -> ModelRelationship? {
@@ -120,7 +120,8 @@ struct ModelGraph {
         return other
     }
 
-    /// The ordered end owns the links, else the one that names its inverse, else the first by name.
+    /// Returns whether the other end owns the links: the ordered end does, otherwise the one that
+    /// names its inverse, otherwise the first by name.
     private func ownsLinks(
         _ other: ModelRelationship, over relationship: ModelRelationship,
         of owner: any Model.Type

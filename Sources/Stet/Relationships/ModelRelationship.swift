@@ -1,6 +1,6 @@
 public import StetStore
 
-/// What a relationship asks for.
+/// An option of a relationship.
 public struct RelationshipOption: Sendable {
     enum Kind: Sendable {
         case required
@@ -9,26 +9,27 @@ public struct RelationshipOption: Sendable {
     }
     let kind: Kind
 
-    /// What it asks of a to-one relationship.
+    /// The rule that it adds to a to-one relationship.
     var rule: Rule? {
         if case .required = kind { .required } else { nil }
     }
 
-    /// Of a to-one relationship: it must not be nil when it is saved.
+    /// Requires that a to-one relationship is not nil when it is saved.
     ///
     /// Code 1570.
     public static let required = RelationshipOption(kind: .required)
 
-    /// Of a to-many relationship with an inverse to one: a member that is taken from its owner, and
-    /// given to no other, is deleted when the context is saved.
+    /// Deletes members that are removed from their owner and given to no other, when the context is
+    /// saved; for a to-many relationship with a to-one inverse.
     ///
     /// A member that was never saved is not deleted.
     public static let orphanRemoval = RelationshipOption(kind: .orphanRemoval)
 
-    /// A to-many relationship has so many members when its owner, or a member, is saved.
+    /// Limits the number of members of a to-many relationship whenever its owner or a member is
+    /// saved.
     ///
-    /// Codes 1580 for too few, 1590 for too many. The writer counts again, so that savers who add
-    /// at the same time do not exceed the bound together.
+    /// Codes 1580 for too few, 1590 for too many. The writer counts again, so that concurrent saves
+    /// that add members do not exceed the limit together.
     ///
     /// - Complexity: O(members) in a save that adds or removes some.
     public static func count(_ range: ClosedRange<Int>) -> RelationshipOption {
@@ -36,14 +37,14 @@ public struct RelationshipOption: Sendable {
             kind: .count(minimum: range.lowerBound, maximum: range.upperBound))
     }
 
-    /// A to-many relationship has at least so many members.
+    /// Requires a minimum number of members of a to-many relationship.
     ///
     /// Code 1580.
     public static func count(_ range: PartialRangeFrom<Int>) -> RelationshipOption {
         RelationshipOption(kind: .count(minimum: range.lowerBound, maximum: nil))
     }
 
-    /// A to-many relationship has at most so many members.
+    /// Requires a maximum number of members of a to-many relationship.
     ///
     /// Code 1590.
     public static func count(_ range: PartialRangeThrough<Int>) -> RelationshipOption {
@@ -51,11 +52,11 @@ public struct RelationshipOption: Sendable {
     }
 }
 
-/// One to-many relationship, as `@Model` tells of it.
+/// The description of a to-many relationship that `@Model` writes.
 ///
 /// Used by the code that `@Model` writes.
 public struct ModelRelationship: Sendable {
-    /// The property at the other end, as it was named.
+    /// The property at the other end, by its name.
     enum Inverse: Hashable, Sendable {
         case toOne(String)
         case toMany(String)
@@ -82,7 +83,7 @@ public struct ModelRelationship: Sendable {
         self.originalName = originalName
     }
 
-    /// A relationship whose inverse is not named here.
+    /// Creates a relationship whose inverse is not named here.
     public static func toMany<Owner: Model, Members: ToManyProperty>(
         _ name: String, of owner: Owner.Type, _ members: Members.Type,
         deleteRule: DeleteRule = .nullify, originalName: String? = nil,
@@ -91,7 +92,7 @@ public struct ModelRelationship: Sendable {
         ModelRelationship(owner, name, members, nil, deleteRule, originalName, options)
     }
 
-    /// A relationship whose inverse is to one.
+    /// Creates a relationship with a to-one inverse.
     public static func toMany<Owner: Model, Members: ToManyProperty>(
         _ name: String, of owner: Owner.Type, _ members: Members.Type,
         inverse: KeyPath<Members.Element, Owner?>, _ inverseName: String,
@@ -102,7 +103,7 @@ public struct ModelRelationship: Sendable {
             owner, name, members, .toOne(inverseName), deleteRule, originalName, options)
     }
 
-    /// A relationship whose inverse is to many.
+    /// Creates a relationship with a to-many inverse.
     public static func toMany<Owner: Model, Members: ToManyProperty, Inverse: ToManyProperty>(
         _ name: String, of owner: Owner.Type, _ members: Members.Type,
         inverse: KeyPath<Members.Element, Inverse>, _ inverseName: String,
@@ -113,7 +114,7 @@ public struct ModelRelationship: Sendable {
             owner, name, members, .toMany(inverseName), deleteRule, originalName, options)
     }
 
-    /// The relationship as stores have it.
+    /// Returns the relationship as a store describes it.
     func relationship(members: Relationship.Members, isOrdered: Bool) -> Relationship {
         var bounds: (minimum: Int?, maximum: Int?) = (nil, nil)
         var removesOrphans = false

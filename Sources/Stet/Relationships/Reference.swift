@@ -3,12 +3,12 @@
 
 public import StetStore
 
-/// What an object holds for a to-one reference: the id of the target.
+/// The representation of a to-one reference in an object: the id of the target.
 ///
-/// A target in no context is held by the state of the object. Used by the code that `@Model`
+/// The state of the object retains a target that is in no context. Used by the code that `@Model`
 /// writes.
 public struct Reference<Target: Model> {
-    /// `.none` for nil.
+    /// The id of the target; `.none` for nil.
     @usableFromInline var id: ObjectID
 
     @usableFromInline

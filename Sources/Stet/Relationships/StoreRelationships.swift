@@ -1,11 +1,11 @@
 import StetStore
 
-/// A to-many relationship in a store: where its members are found, with numbers for names.
+/// A to-many relationship of a store: the end that lists its members, and numbers instead of names.
 struct MemberRelationship: Sendable {
     let name: String
-    /// The place among the owner's properties, for the order of violations.
+    /// The position among the owner's properties, for the order of violations.
     let slot: Slot
-    /// Where its members are listed.
+    /// The end that lists its members.
     let end: MemberEnd
     let removesOrphans: Bool
 
@@ -20,11 +20,11 @@ struct MemberRelationship: Sendable {
 
 /// The relationships of a store's entities.
 struct StoreRelationships: Sendable {
-    /// By entity, then in the order of declaration.
+    /// The relationships by entity, then in the order of declaration.
     private let byOwner: [[MemberRelationship]]
-    /// By the entity of the members, those that delete members without an owner.
+    /// The relationships that remove orphans, by the entity of the members.
     private let removingOrphans: [[MemberRelationship]]
-    /// True when some relationship deletes members without an owner.
+    /// True when some relationship removes orphans.
     let removeOrphans: Bool
 
     init(_ schema: Schema) {
@@ -44,7 +44,7 @@ struct StoreRelationships: Sendable {
 
     func relationships(of entity: EntityNumber) -> [MemberRelationship] { byOwner[entity] }
 
-    /// Those that delete objects of an entity that they are taken from.
+    /// Returns the relationships that delete objects of an entity that are removed from them.
     func removingOrphans(ofEntity entity: EntityNumber) -> [MemberRelationship] {
         removingOrphans[entity]
     }

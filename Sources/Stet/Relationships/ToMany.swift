@@ -1,4 +1,4 @@
-/// The members of a to-many relationship, in no order that means anything.
+/// The members of a to-many relationship, in no meaningful order.
 ///
 /// ```swift
 /// @Model final class Notebook {
@@ -11,19 +11,19 @@
 /// notebook.articles = [first, second]
 /// ```
 ///
-/// With an inverse to one the members are the objects that refer to the owner. Without one, or with
-/// an inverse to many, owner and member are linked: the pair of them is what is added and removed,
-/// and two who add the same member agree. Either way adding a member changes neither the owner nor
-/// the other members, and takes as long with a million of them as with none.
+/// With a to-one inverse, the members are the objects that refer to the owner. Without one, or with
+/// a to-many inverse, owner and member are linked: the pair is added and removed, and two contexts
+/// that add the same member do not conflict. In either case adding a member changes neither the
+/// owner nor the other members, and takes the same time with a million members as with none.
 ///
-/// Both ends are right at once when both objects are in a context. An object in no context has the
-/// members that were given to it, and keeps them until it is inserted, with them.
+/// Both ends are updated at once when both objects are in a context. An object in no context keeps
+/// the members that were given to it, and they are inserted with it.
 ///
-/// Who observes an `.observable` object is not told of its members.
+/// Observers of an `.observable` object are not notified of changes to its members.
 ///
 /// It is not a `Collection`, because a read can fail, and reading a property never traps: members
-/// that cannot be read are left out, and the next call that can throw tells why. `Array(members)`
-/// has them all.
+/// that cannot be read are left out, and the next call that can throw reports why. `Array(members)`
+/// contains all of them.
 public struct ToMany<Element: Model>: ToManyProperty {
     /// Used by the code that `@Model` writes.
     public let _members: MembersOfObject<Element>
@@ -35,10 +35,10 @@ public struct ToMany<Element: Model>: ToManyProperty {
     public static var _isOrdered: Bool { false }
 }
 
-/// The members of a to-many relationship in an order that is kept.
+/// The members of a to-many relationship, in an order that is stored.
 ///
-/// The order is that of `append`, `insert(_:at:)`, `move(from:to:)` and assignments. It belongs to
-/// the owner's end: an inverse to many has none. Inserting between two members changes neither.
+/// `append`, `insert(_:at:)`, `move(from:to:)` and assignments determine the order. It belongs to
+/// the owner's end: a to-many inverse has none. Inserting between two members changes neither.
 public struct OrderedToMany<Element: Model>: ToManyProperty {
     /// Used by the code that `@Model` writes.
     public let _members: MembersOfObject<Element>
@@ -49,33 +49,33 @@ public struct OrderedToMany<Element: Model>: ToManyProperty {
     /// Used by the code that `@Model` writes.
     public static var _isOrdered: Bool { true }
 
-    /// The member at an index; nil beyond the end, and when it cannot be read.
+    /// Returns the member at an index; nil beyond the end, and when it cannot be read.
     ///
-    /// - Complexity: O(members) for the first one that is asked for after a change, then O(1).
+    /// - Complexity: O(members) for the first access after a change, then O(1).
     public subscript(_ index: Int) -> Element? { _members.member(at: index) }
 
-    /// Where a member stands; nil when it is none.
+    /// Returns the index of a member; nil when the object is not a member.
     ///
     /// - Complexity: O(members).
     public func firstIndex(of member: Element) -> Int? { _members.index(of: member) }
 
-    /// Puts an object before the member at an index, or at the end with `count`; one that is a
-    /// member already moves there.
+    /// Inserts an object before the member at an index, or at the end with `count`; an object that
+    /// is already a member moves there.
     ///
     /// - Precondition: the index is one of the members, or their count.
-    /// - Complexity: O(members); only the place of this one changes, as a rule.
+    /// - Complexity: O(members); usually only the position of this member changes.
     public func insert(_ member: Element, at index: Int) { _members.insert(member, at: index) }
 
-    /// Takes the member at an index out, and puts it where it has the other index then.
+    /// Moves the member at an index so that it has another index afterwards.
     ///
     /// - Precondition: both are indexes of members.
-    /// - Complexity: O(members); only the place of this one changes, as a rule.
+    /// - Complexity: O(members); usually only the position of this member changes.
     public func move(from index: Int, to newIndex: Int) {
         guard let member = self[index] else { return }
         _members.insert(member, at: newIndex)
     }
 
-    /// Takes the member at an index out, as `remove(_:)` does.
+    /// Removes the member at an index, as `remove(_:)` does.
     ///
     /// - Precondition: the index is one of the members.
     public func remove(at index: Int) {
@@ -83,7 +83,7 @@ public struct OrderedToMany<Element: Model>: ToManyProperty {
     }
 }
 
-/// What `ToMany` and `OrderedToMany` have in common.
+/// The common interface of `ToMany` and `OrderedToMany`.
 public protocol ToManyProperty: Sequence, ExpressibleByArrayLiteral
 where Element: Model, ArrayLiteralElement == Element, Iterator == MemberIterator<Element> {
     /// Used by the code that `@Model` writes.
@@ -95,17 +95,17 @@ where Element: Model, ArrayLiteralElement == Element, Iterator == MemberIterator
 }
 
 extension ToManyProperty {
-    /// Members to be assigned to a relationship, each once.
+    /// Creates members to be assigned to a relationship, each once.
     public init(_ members: some Sequence<Element>) {
         self.init(_members: MembersOfObject(members))
     }
 
-    /// Members to be assigned to a relationship, each once.
+    /// Creates members to be assigned to a relationship, each once.
     public init(arrayLiteral members: Element...) {
         self.init(members)
     }
 
-    /// How many members there are.
+    /// The number of members.
     ///
     /// - Complexity: O(members) for the first call after a change, then O(1).
     public var count: Int { _members.count }
@@ -116,62 +116,63 @@ extension ToManyProperty {
     /// The first member.
     public var first: Element? { _members.member(at: 0) }
 
-    /// At most `count`.
+    /// A lower bound of the number of members; always 0, because counting could read the store.
     public var underestimatedCount: Int { 0 }
 
-    /// The members as they are now; what is changed while it runs does not disturb it.
+    /// Returns an iterator over the current members; later changes do not affect it.
     ///
     /// Objects are made in pages of 256.
     public func makeIterator() -> MemberIterator<Element> { _members.makeIterator() }
 
-    /// Whether an object is a member.
+    /// Returns whether an object is a member.
     ///
     /// - Complexity: O(1), and at most one read.
     public func contains(_ member: Element) -> Bool { _members.contains(member) }
 
-    /// Makes an object a member, the last one where there is an order; nothing happens when it is
-    /// one already.
+    /// Adds a member, as the last one where there is an order; does nothing when the object is one
+    /// already.
     ///
-    /// An object that is in no context is inserted into that of the owner. With an inverse to one
-    /// it is taken from the owner that it had. An object of another context, or a deleted one, is a
-    /// violation at the next save.
+    /// An object that is in no context is inserted into the owner's context. With a to-one inverse,
+    /// the object is removed from its previous owner. An object of another context, or a deleted
+    /// one, is a violation at the next save.
     ///
     /// - Complexity: O(1), and a few reads.
     public func append(_ member: Element) { _members.append(member) }
 
-    /// Makes objects members, one after the other.
+    /// Adds members, one after another.
     public func append(contentsOf members: some Sequence<Element>) {
         for member in Array(members) { append(member) }
     }
 
-    /// Takes a member out; nothing happens when it is none.
+    /// Removes a member; does nothing when the object is not a member.
     ///
-    /// The object stays, unless the relationship removes orphans.
+    /// The object itself is not deleted, unless the relationship removes orphans.
     public func remove(_ member: Element) { _members.remove(member) }
 
-    /// Takes all members out.
+    /// Removes all members.
     public func removeAll() { removeAll { _ in true } }
 
-    /// Takes those members out that a condition is true of.
+    /// Removes the members that satisfy a condition.
     public func removeAll(where isRemoved: (Element) throws -> Bool) rethrows {
         for member in try filter(isRemoved) { remove(member) }
     }
 
-    /// Makes objects members; the same as `append(contentsOf:)`.
+    /// Adds members, as `append(contentsOf:)` does.
     public func formUnion(_ members: some Sequence<Element>) { append(contentsOf: members) }
 
-    /// Takes those out that are among others.
+    /// Removes the members that are among other objects.
     public func subtract(_ members: some Sequence<Element>) {
         for member in Array(members) { remove(member) }
     }
 
-    /// Takes those out that are not among others.
+    /// Removes the members that are not among other objects.
     public func formIntersection(_ members: some Sequence<Element>) {
         let kept = Set(members)
         removeAll { !kept.contains($0) }
     }
 
-    /// Takes those out that are among others, and makes the rest of the others members.
+    /// Removes the members that are among other objects, and adds the other objects that were not
+    /// members.
     public func formSymmetricDifference(_ members: some Sequence<Element>) {
         let others = Set(members)
         let common = filter { others.contains($0) }

@@ -1,23 +1,26 @@
 import StetStore
 
-/// Finds everything that is wrong with net changes: those of a save, or of an undo.
+/// Finds everything that is wrong with the net changes of a save or an undo.
 struct ChangeSetCheck {
     let store: Store
-    /// The revision that the changes were made at.
+    /// The revision that the changes are based on.
     let revision: Revision
     /// The objects that will not exist, beside those that the changes delete.
     var deleted: Set<ObjectKey> = []
-    /// Of stored objects with values that must be unique, those that were changed after it are let
-    /// through: what cannot be seen yet is left to the writer, whose refusal makes the save follow.
+    /// The revision after which changed objects are not compared for unique values; nil compares
+    /// all of them.
+    ///
+    /// Objects that were changed after it cannot be seen yet: they are left to the writer, whose
+    /// refusal makes the save follow the store.
     let horizon: Revision?
-    /// The deletions that were confirmed.
+    /// The protected objects whose deletion was confirmed.
     let confirmed: Set<ObjectKey>
 
     private var schema: Schema { store.file.schema }
     private var messages: MessageTable { store.configuration.messages }
 
-    /// What is wrong with the changes, besides what is known already; what validators look up is
-    /// noted in them.
+    /// Returns what is wrong with the changes, besides known violations; records the look-ups of
+    /// validators in the changes.
     mutating func violations(
         of net: inout NetChanges, besides known: [Violation] = []
     ) throws -> [Violation] {
@@ -43,7 +46,7 @@ struct ChangeSetCheck {
 
     // MARK: Deletions
 
-    /// The deletions of protected objects that nobody has confirmed.
+    /// Returns a violation for each deletion of a protected object that was not confirmed.
     private func unconfirmedDeletions(_ net: borrowing NetChanges) -> [Violation] {
         net.items.filter { item in
             item.kind == .delete && schema.isProtected(item.entity)
@@ -86,7 +89,8 @@ struct ChangeSetCheck {
         return false
     }
 
-    /// What the validators of the models report, and what they have looked up.
+    /// Returns the violations that the validators of the models report, and the validators'
+    /// look-ups.
     private func validate(
         _ net: borrowing NetChanges, failed: Set<ObjectID>
     ) throws -> ([Violation], Lookups) {
@@ -145,7 +149,7 @@ struct ChangeSetCheck {
 }
 
 extension Validators {
-    /// What the validators report of one object.
+    /// Returns the violations that the validators report for one object.
     func violations(
         _ operation: ChangeKind, _ id: ObjectID, old: M.Snapshot?, new: M.Snapshot?,
         isInvalid: Bool, _ view: PendingStore, _ messages: MessageTable,
@@ -177,7 +181,7 @@ extension Validators {
 }
 
 extension Report {
-    /// The violation that a validator has reported.
+    /// Returns the violation for a validator's report.
     func violation(
         _ entity: Entity, _ operation: ChangeKind?, _ object: ObjectID?, _ slot: Slot?,
         _ value: Value?, _ messages: MessageTable

@@ -1,11 +1,11 @@
 public import StetStore
 
-/// What a validator sees of all changes of a save, and where it reports; see
+/// The changes of a save as a validator sees them, and the reports that it makes; see
 /// `StoreConfiguration.changeSetValidators`.
 public struct ChangeSetValidation {
-    /// Everything that would be saved.
+    /// All changes that the save would commit.
     public let changes: ChangeSet
-    /// The store as it will be.
+    /// The store as it will be after the save.
     public let store: PendingStore
     private var reports: [(report: Report, entity: String, object: ObjectID?)] = []
 
@@ -14,13 +14,13 @@ public struct ChangeSetValidation {
         self.store = store
     }
 
-    /// Says that the changes do not go together.
+    /// Reports that the changes are not valid together.
     ///
     /// - Parameters:
-    ///   - message: what is wrong, as a sentence for people.
+    ///   - message: a sentence for people that says what is wrong.
     ///   - code: a code of your own.
-    ///   - reason: why that is wrong.
-    ///   - change: the one that is to blame; nil when it is all of them.
+    ///   - reason: the reason why it is wrong.
+    ///   - change: the change that causes the problem; nil when it is all of them.
     public mutating func report(
         _ message: String, code: Violation.Code = .custom, reason: String? = nil,
         on change: ObjectChange? = nil

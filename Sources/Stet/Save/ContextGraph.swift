@@ -1,10 +1,9 @@
 import StetStore
 
-/// The objects of a context, as delete rules look at them and change them: it does not matter which
-/// of them are loaded.
+/// The objects of a context, loaded or not, as delete rules read and change them.
 struct ContextGraph: DeletionGraph {
     let core: ContextCore
-    /// Which relationship has let a rule change an object.
+    /// The relationship by which a delete rule has changed an object, by the object's id.
     private(set) var effects: [ObjectID: String] = [:]
 
     init(_ core: ContextCore) { self.core = core }
@@ -16,7 +15,8 @@ struct ContextGraph: DeletionGraph {
         return try core.load(object)?._$flags.contains(.deleted) ?? true
     }
 
-    /// The members that are not deleted; links to those that are go on the way, whatever the rule.
+    /// Returns the members that are not deleted; links to deleted ones are removed, whatever the
+    /// rule.
     func members(of owner: ObjectKey, at end: MemberEnd) throws -> [ObjectID] {
         let members = try core.store.file.read { reader in
             try core.state.members(
@@ -58,7 +58,8 @@ struct ContextGraph: DeletionGraph {
         if let path { effects[member.id] = path }
     }
 
-    /// Deletes the objects that were taken from their owner, where the relationship wants it.
+    /// Deletes the objects that were removed from their owner, where the relationship removes
+    /// orphans.
     mutating func removeOrphans(among objects: [any Model]) throws {
         guard core.store.relationships.removeOrphans else { return }
         for object in objects where !object._$flags.contains(.deleted) && !object._$isNew {

@@ -3,10 +3,10 @@ import StetStore
 // The same checks as those of a save, before it: nothing is changed, and nothing is written.
 
 extension Model {
-    /// Checks a value for a property, as for a field of a form, and normalises it.
+    /// Checks and normalises a value for a property, for a field of a form for instance.
     ///
-    /// The rules of the property and its validators are asked; what needs a store is not, so use
-    /// `validate(_:)` of an object for unique values and chains.
+    /// The rules of the property and its validators run; checks that need a store do not: for
+    /// unique values and chains, call `validate(_:)` of an object.
     ///
     /// ```swift
     /// let name = try Player.validate(field.text, for: \.name)
@@ -28,12 +28,11 @@ extension Model {
         return T(_value: normalized) ?? value
     }
 
-    /// Checks the value that a property of this object has now, as a save would, and changes
-    /// nothing.
+    /// Checks the current value of a property as a save would, and changes nothing.
     ///
     /// - Returns: the value as a save would store it.
-    /// - Throws: `ValidationError` with every violation of the property, also of values that must
-    ///   be unique; `StoreError`.
+    /// - Throws: `ValidationError` with every violation of the property, including uniqueness;
+    ///   `StoreError`.
     @discardableResult
     public func validate<T: StoredValue>(_ property: KeyPath<Snapshot, T>) throws -> T {
         let slot = Self._$slot(property)
@@ -63,7 +62,7 @@ extension Model {
         return slot
     }
 
-    /// What rules and validators find wrong with a value that is normalised.
+    /// Returns the violations that rules and validators find in a normalised value.
     private static func _$violations(
         of value: Value, _ slot: Slot, _ object: ObjectID?, _ messages: MessageTable
     ) throws -> [Violation] {
@@ -79,7 +78,7 @@ extension Model {
 }
 
 extension ContextCore {
-    /// The other object that has a value of a unique property.
+    /// Returns a violation when another object has the value of a unique property.
     fileprivate func violationsOfUniqueness<M: Model>(
         _ value: Value, _ slot: Slot, _ object: M
     ) throws -> [Violation] {
@@ -113,7 +112,7 @@ extension ContextCore {
 }
 
 extension Model {
-    /// The value in a slot now; nil when it has no stored form.
+    /// Returns the current value in a slot; `.null` when it has no stored form.
     fileprivate func _$value(slot: Slot) throws -> Value {
         guard let body = try? _$body() else { return .null }
         return try body.read(as: Self._$description.entity) { try $0.value(slot) }

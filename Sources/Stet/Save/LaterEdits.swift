@@ -1,21 +1,22 @@
 import StetStore
 
-/// Edits that were made while a save was on its way, taken off while that is prepared again.
+/// The edits that were made during a save, removed from the objects while the save is prepared
+/// again.
 struct LaterEdits {
     private let capture: PendingChanges.Capture
-    /// Those whose edits were made on top of the save.
+    /// The objects of the save, whose later edits are based on it.
     private let isOfSave: Set<ObjectIdentifier>
-    /// Their net effect.
+    /// The net effect of the edits.
     let changes: ChangeSet
 
-    /// Takes what is pending off the objects of a save that was sent off.
+    /// Removes what is pending from the objects after a save was submitted.
     init(takenFrom core: ContextCore, of sent: PendingChanges.Sent) {
         changes = core.changes()
         isOfSave = Set(sent.objects.map { ObjectIdentifier($0.object) })
         capture = core.pending.takeOff()
     }
 
-    /// Makes later edits pending again, when what they were made on has been sent off anew.
+    /// Makes later edits pending again, after the save that they are based on was submitted again.
     static func putOnTop(_ later: LaterEdits, in core: ContextCore) {
         for entry in later.capture.entries { later.putOnTop(entry, entry.object, core) }
         core.pending.resume(links: later.capture.links, misuse: later.capture.misuse)
@@ -40,7 +41,8 @@ struct LaterEdits {
         core.pending.resume(entry, showing: merged(entry, object), onto: base)
     }
 
-    /// What was edited since the save, and else what the object shows now.
+    /// Returns the values that were edited since the save, merged into those that the object shows
+    /// now.
     private func merged<M: Model>(
         _ entry: PendingChanges.Capture.Entry, _ object: M
     ) -> AnyObject {
@@ -59,7 +61,7 @@ struct LaterEdits {
 }
 
 extension ContextCore {
-    /// Takes back what was pending at a moment, and has not been edited since.
+    /// Rolls back the changes that were pending at a moment and have not been edited since.
     func withdraw(_ changes: PendingChanges.Capture?) {
         guard let changes else { return }
         for entry in changes.entries { withdraw(entry, entry.object) }

@@ -2,13 +2,13 @@ public import StetStore
 
 // The save sequence, read from the top down. The step numbers are those of ARCHITECTURE.md.
 
-/// What a save that fails does with the pending changes.
+/// The treatment of the pending changes when a save fails.
 public struct FailureBehavior: Hashable, Sendable {
     private let keepsPending: Bool
 
-    /// The context goes back to the last saved state.
+    /// Restores the last saved state of the context.
     public static let rollback = FailureBehavior(keepsPending: false)
-    /// The pending changes stay as they were before the save, to be mended and saved again.
+    /// Keeps the pending changes as they were before the save, to be corrected and saved again.
     public static let keepPending = FailureBehavior(keepsPending: true)
 
     var rollsBack: Bool { !keepsPending }
@@ -16,27 +16,27 @@ public struct FailureBehavior: Hashable, Sendable {
 
 extension ManagedContext {
     /// Saves all pending changes as one commit, durably, or none of them; blocks the thread until
-    /// the disk has them.
+    /// they are on the disk.
     ///
-    /// In asynchronous code the compiler takes the asynchronous `save`, which is written with
-    /// `await`, and blocks nobody.
+    /// In asynchronous code the compiler selects the asynchronous `save`, which is called with
+    /// `await` and does not block the thread.
     ///
-    /// A save that throws has written nothing, no observer has heard of it, and the context is back
-    /// at the last saved state (or, with `.keepPending`, where it was before the save). The one
-    /// exception is `UnknownOutcomeError`: then nothing is put back, and the context throws the
-    /// same error until it is rolled back or refreshed.
+    /// A save that throws has written nothing and has not been announced to `didCommit` observers,
+    /// and the context shows the last saved state (or, with `.keepPending`, its state before the
+    /// save). The one exception is `UnknownOutcomeError`: then nothing is restored, and the context
+    /// throws that error until it is rolled back or refreshed.
     ///
     /// - Parameters:
-    ///   - label: what the commit is called, at most 1,024 bytes.
-    ///   - id: the identity of the commit, from `makeCommitID()`, when the save may be a retry: a
-    ///     commit that is in the journal already is returned and not made again, the pending
-    ///     changes are dropped, and the context shows the last commit.
-    ///   - onFailure: what happens to the pending changes when the save fails.
-    /// - Returns: the commit; nil when there was no net change, and so nothing to write.
+    ///   - label: the name of the commit, at most 1,024 bytes.
+    ///   - id: the identity of the commit, from `makeCommitID()`, when the save may be a retry: if
+    ///     the journal already contains the commit, it is returned, the pending changes are
+    ///     discarded, and the context shows the last commit.
+    ///   - onFailure: the treatment of the pending changes when the save fails.
+    /// - Returns: the commit; nil when there was no net change to write.
     /// - Throws: `ValidationError` with every violation; `ConflictError`; `StoreError`;
-    ///   `UnknownOutcomeError`; what a `willCommit` observer threw; the error that an earlier read
-    ///   inside an accessor met; `LaterChangesError` when an asynchronous save that was on its way
-    ///   failed and took these changes with it.
+    ///   `UnknownOutcomeError`; the error of a `willCommit` observer; the error of an earlier read
+    ///   that failed inside an accessor; `LaterChangesError` when an asynchronous save in progress
+    ///   failed and these changes were rolled back with it.
     /// - Complexity: O(pending changes), and one durable LMDB transaction.
     @discardableResult
     public func save(
@@ -50,20 +50,22 @@ extension ManagedContext {
         return try core.saves.save(label, id, start: start)
     }
 
-    /// The same without blocking the thread: only waiting for the disk suspends the task.
+    /// Saves all pending changes as one commit without blocking the thread: the task suspends only
+    /// while it waits for the disk.
     ///
-    /// While the save is on its way, the context can be read and edited on its isolation; such
-    /// edits belong to the next save, which waits for its turn: asynchronous saves of a context are
-    /// made in the order of their calls. `rollback` and `restore` reach back to the moment when the
-    /// save was sent off, and everything else that needs the outcome waits for it. If the save
-    /// fails, the later edits are put back, too, and are told by `LaterChangesError`.
+    /// During the save, the context can be read and edited on its isolation. Such edits belong to
+    /// the next save, which waits for its turn: asynchronous saves of a context are made in the
+    /// order of their calls. `rollback` and `restore` reach back to the moment when the save was
+    /// submitted; every other call that needs the outcome waits for it. If the save fails, the
+    /// later edits are rolled back, too, and `LaterChangesError` reports them.
     ///
-    /// A task that is cancelled while its save waits for its turn, or while the writer has not
-    /// begun with its change set, withdraws what was pending when it was called and has not been
-    /// edited since: that is a failure with `CancellationError`. Later it is too late, and the save
-    /// comes to its end.
+    /// A task that is cancelled while its save waits for its turn, or before the writer has begun
+    /// with its change set, withdraws the changes that were pending at the call and have not been
+    /// edited since, and fails with `CancellationError`. After that, cancellation has no effect and
+    /// the save completes.
     ///
-    /// - Returns: the commit; nil when there was no net change, or another save has taken it along.
+    /// - Returns: the commit; nil when there was no net change, or when another save has included
+    ///   the changes.
     /// - Throws: what the blocking `save` throws; `CancellationError`; `LaterChangesError`.
     @discardableResult
     public nonisolated(nonsending) func save(
@@ -75,17 +77,18 @@ extension ManagedContext {
         return try await core.saves.save(label, id, onFailure)
     }
 
-    /// Runs a closure, then saves all pending changes; blocks the thread until the disk has them.
+    /// Runs a closure, then saves all pending changes; blocks the thread until they are on the
+    /// disk.
     ///
-    /// Whatever is thrown, by the closure or the save, puts back what was pending at the beginning
-    /// and is rethrown. An edit inside an edit neither saves nor validates; it puts its own
-    /// beginning back when its closure throws.
+    /// When the closure or the save throws, the pending changes of the beginning are restored and
+    /// the error is rethrown. An edit inside an edit neither saves nor validates; it restores the
+    /// pending changes of its own beginning when its closure throws.
     ///
     /// - Parameters:
-    ///   - label: what the commit is called, at most 1,024 bytes.
+    ///   - label: the name of the commit, at most 1,024 bytes.
     ///   - body: edits objects of this context.
     /// - Returns: the commit; nil for an inner edit, or when there was no net change.
-    /// - Throws: what `body` throws, and what `save(_:)` throws.
+    /// - Throws: the error of `body`, and the errors of `save(_:)`.
     @discardableResult
     public func edit(_ label: String? = nil, _ body: () throws -> Void) throws -> Commit? {
         core.checkNotSaving("edit(_:_:)")
@@ -109,8 +112,8 @@ extension ManagedContext {
 
     /// Checks the pending changes as a save would, and changes nothing.
     ///
-    /// - Throws: `ValidationError` with every violation; the error that an earlier read inside an
-    ///   accessor met.
+    /// - Throws: `ValidationError` with every violation; the error of an earlier read that failed
+    ///   inside an accessor.
     /// - Complexity: O(pending changes).
     public func validate() throws {
         core.checkNotSaving("validate()")

@@ -1,16 +1,16 @@
 public import StetStore
 
-/// The store as it will be when the save has been made: for rules over several objects.
+/// The store as it will be after the save, for rules over several objects.
 ///
-/// It gives snapshots, not objects, so that nothing can be edited. What is looked up is noted, and
-/// compared by the writer: a save whose validators have seen what others have changed meanwhile is
-/// validated anew. It is valid only while the validator runs that was given it.
+/// It returns snapshots, not objects, so that nothing can be edited. Look-ups are recorded and
+/// compared by the writer: a save whose validators have read objects that others have changed since
+/// is validated again. The value may be used only until the validator that received it returns.
 public final class PendingStore {
     private let store: Store
     private let revision: Revision
-    /// The revision with the changes on top; created by the first look-up.
+    /// The revision with the changes on top, created by the first look-up.
     private var state: WorkingState?
-    /// The changes; nil when the validators have run.
+    /// The changes; nil after the validators have run.
     private var changes: UnsafePointer<NetChanges>?
     private var lookups = Lookups()
     private var failure: (any Error)?
@@ -22,10 +22,10 @@ public final class PendingStore {
         lookups.revision = revision
     }
 
-    /// Runs validators with the store as changes will make it.
+    /// Runs validators with the store as it will be after changes.
     ///
-    /// - Returns: what `body` returns, and what was looked up.
-    /// - Throws: what `body` throws; the error of a look that failed.
+    /// - Returns: the result of `body`, and the look-ups.
+    /// - Throws: the error of `body`; the error of a look-up that failed.
     static func withStore<Result>(
         _ store: Store, _ revision: Revision, _ changes: borrowing NetChanges,
         _ body: (PendingStore) throws -> Result
@@ -39,9 +39,9 @@ public final class PendingStore {
         }
     }
 
-    /// The object with an id; nil when there will be none.
+    /// Returns the object with an id; nil when there will be none.
     ///
-    /// When it cannot be read this is nil, too, and the save throws the error.
+    /// It also returns nil when the object cannot be read; the save then throws the error.
     ///
     /// - Complexity: one read.
     public func object<M: Model>(_ type: M.Type, id: ObjectID) -> M.Snapshot? {
@@ -52,8 +52,8 @@ public final class PendingStore {
         }
     }
 
-    /// The object whose property has a value that no two objects share; nil when there will be
-    /// none, and for nil.
+    /// Returns the object with a value of a unique property; nil when there will be none, and for a
+    /// nil value.
     ///
     /// - Precondition: the property is `.unique`.
     /// - Complexity: a few reads, and O(pending changes + changes in the store since the context's
@@ -75,10 +75,10 @@ public final class PendingStore {
         return found
     }
 
-    /// All objects of a model, in no particular order.
+    /// Returns all objects of a model, in no particular order.
     ///
-    /// A save whose validators look through a model is validated anew when others have changed any
-    /// object of it meanwhile.
+    /// A save whose validators read a whole model is validated again when others have changed any
+    /// object of it since.
     ///
     /// - Complexity: O(objects).
     public func fetch<M: Model>(_ type: M.Type) -> [M.Snapshot] {
@@ -103,7 +103,7 @@ public final class PendingStore {
         return number
     }
 
-    /// What a validator gets of a read that failed; the save throws the error.
+    /// Runs a read; one that fails returns `failed`, and the save throws the error.
     private func reading<Result>(
         _ failed: Result, _ body: (QueryState) throws -> Result
     ) -> Result {
@@ -128,7 +128,7 @@ public final class PendingStore {
 }
 
 extension Store {
-    /// The index of a property whose values are unique.
+    /// Returns the index of a property whose values are unique.
     ///
     /// - Precondition: there is one.
     func uniqueIndex<M: Model, T: StoredValue>(

@@ -3,24 +3,24 @@ import StetStore
 
 // What cannot be undone is requested, and done when it is confirmed.
 
-/// A model whose objects may be deleted without being asked; `@Model` makes all models that, but
-/// those with `.protected`.
+/// A model whose objects may be deleted without confirmation; `@Model` adds the conformance to all
+/// models except those with `.protected`.
 public protocol Deletable: Model {}
 
 extension ManagedContext {
     /// Marks an object as deleted.
     ///
     /// It keeps its values; references to it become nil when the context is saved, and show the
-    /// deleted object until then. A protected object that its delete rules reach refuses the save:
-    /// request the deletion then.
+    /// deleted object until then. If its delete rules reach a protected object, the save is
+    /// refused: call `requestDelete(_:)` instead.
     ///
-    /// Nothing happens when the object is deleted already or in no context. An object of another
-    /// context is not deleted, and is a violation at the next save.
+    /// Nothing happens when the object is already deleted or in no context. An object of another
+    /// context is not deleted and becomes a violation at the next save.
     public func delete(_ object: some Deletable) {
         core.pending.delete(object)
     }
 
-    /// Does not compile for protected models, nor where the model is not known.
+    /// Unavailable for protected models, and where the model is not known.
     @available(
         *, unavailable,
         message: "the model may be protected: use requestDelete(_:), and confirm what it returns"
@@ -29,10 +29,11 @@ extension ManagedContext {
         core.pending.delete(object)
     }
 
-    /// Says what deleting an object would destroy, delete rules included, and deletes it when that
-    /// is confirmed; nothing is gone before the context is saved.
+    /// Returns an action that describes what deleting an object would destroy, including by delete
+    /// rules, and deletes it once confirmed; nothing is lost before the context is saved.
     ///
-    /// The plan is that of this moment: a protected object that is not in it refuses the save.
+    /// The plan is that of the moment of the call: if the deletion later reaches a protected object
+    /// outside the plan, the save is refused.
     ///
     /// - Throws: `ValidationError` when hooks do not settle; `StoreError`.
     /// - Complexity: O(objects that the delete rules reach).
@@ -40,9 +41,10 @@ extension ManagedContext {
         try request([object], "Delete \(object._$entityName)?")
     }
 
-    /// The same for all objects of a model.
+    /// Returns an action that describes what deleting all objects of a model would destroy, and
+    /// deletes them once confirmed.
     ///
-    /// - Complexity: O(objects), and what the delete rules reach.
+    /// - Complexity: O(objects + objects that the delete rules reach).
     public func requestDeleteAll<M: Model>(_ type: M.Type) throws -> DestructiveAction {
         try request(try fetch(type), "Delete all of \(M._$name)?")
     }
@@ -66,7 +68,7 @@ extension ManagedContext {
 }
 
 extension ContextCore {
-    /// The objects that a save would delete because of these; nothing has changed afterwards.
+    /// Returns the objects that a save would delete because of these; changes nothing.
     fileprivate func objectsLost(with objects: [any Model]) throws -> [any Model] {
         checkNotSaving("requestDelete(_:)")
         try saves.finishInFlight()
@@ -94,9 +96,10 @@ extension ContextCore {
 }
 
 extension Store {
-    /// Says what erasing the store would destroy, and closes and removes it when that is confirmed.
+    /// Returns an action that describes what erasing the store would destroy, and closes and
+    /// removes it once confirmed.
     ///
-    /// No other process may have it open: it would go on with a file that has no name.
+    /// No other process may have the store open: it would continue with a file that has no name.
     ///
     /// - Throws: `StoreError`.
     /// - Complexity: O(objects).

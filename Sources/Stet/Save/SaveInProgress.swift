@@ -9,33 +9,34 @@ final class SaveInProgress: CommitWork {
     private let attributes: CommitAttributes
     private var purpose = CommitPurpose()
     private let id: CommitID?
-    /// What a failure goes back to; nil means the last saved state.
+    /// The pending changes to restore after a failure; nil means the last saved state.
     let start: PendingChanges.Capture?
     var preparation: Preparation
-    /// What each preparation begins with: delete rules and hooks see the pending changes anew.
+    /// The pending changes that each preparation begins with, so that delete rules and hooks start
+    /// anew.
     ///
-    /// Nil where nothing but stamps and normalisers changes them.
+    /// Nil when only stamps and normalisers change the pending changes.
     private var beginning: PendingChanges.Capture?
     private var isPreparedAgain = false
 
     private(set) var encoded: EncodedChangeSet?
-    /// Where the changed objects stand among the pending ones, and those of them that get the time.
+    /// The positions of the changed objects among the pending ones.
     private(set) var positions: [Int] = []
     private var stamped: [Int] = []
     private var time = Date()
     /// The commit that a retry has found in the journal.
     private(set) var repeated: Commit?
 
-    /// The id of the commit that the last preparation asks for.
+    /// The id of the commit that the last preparation wants to make.
     private(set) var sentID: CommitID?
-    /// What was sent off, while the writer has it.
+    /// The submitted pending changes, while the writer has them.
     var sent: PendingChanges.Sent?
     private(set) var submission: Submission?
-    /// The revision of its commit; nil before it is made.
+    /// The revision of its commit; nil before the commit is made.
     var committed: Revision?
-    /// Edits made while it was on its way, until they are put on top of it again.
+    /// The edits made during the save, until they are put on top of it again.
     var later: LaterEdits?
-    /// How it has ended; nil before.
+    /// The outcome of the save; nil before it has ended.
     var outcome: Result<Commit?, any Error>?
 
     init(
@@ -57,19 +58,19 @@ final class SaveInProgress: CommitWork {
     var isRetry: Bool { id != nil }
     var label: String? { attributes.label }
 
-    /// The save was overtaken, and cannot be prepared again.
+    /// The error of a save that was overtaken and cannot be prepared again.
     var contention: any Error {
         ConflictError(reason: .contention, conflicts: [], rejected: rejected)
     }
 
-    /// What would have been saved.
+    /// The changes that would have been saved.
     private var rejected: ChangeSet {
         (try? encoded?.changeSet()) ?? core.changes()
     }
 
     // MARK: Preparing
 
-    /// Steps 1 to 5 of the save sequence, but for the submission.
+    /// Performs steps 1 to 5 of the save sequence, except the submission.
     func prepare() throws -> EncodedChangeSet? {
         if try core.store.floor() > core.revision {
             // What it would read was trimmed.
@@ -103,7 +104,7 @@ final class SaveInProgress: CommitWork {
         }
     }
 
-    /// Notes the commit that is asked for, instead of one that was refused.
+    /// Records the id of the wanted commit, in place of one that was refused.
     func noteSent(_ id: CommitID?) {
         if let sentID { core.ownCommits.refuse(sentID) }
         if let id { core.ownCommits.send(id) }
@@ -130,8 +131,8 @@ final class SaveInProgress: CommitWork {
 
     /// Makes the context follow a store that has moved, so that the save can be prepared again.
     ///
-    /// What only delete rules and hooks have edited follows the store; what was edited by hand and
-    /// changed by others is merged.
+    /// Objects that only delete rules and hooks have edited follow the store; objects that the user
+    /// has edited and others have changed are merged.
     ///
     /// - Throws: `ConflictError` where the merge policy does not decide.
     func follow(_ refusal: CommitRefusal) throws {
@@ -142,7 +143,7 @@ final class SaveInProgress: CommitWork {
 
     // MARK: On its way
 
-    /// The change set is in the writer's hands: its objects count as saved.
+    /// Marks the objects of the change set as saved, after it was submitted to the writer.
     func sendOff(_ submission: Submission) {
         self.submission = submission
         var unstamped: [(index: Int, capture: AnyObject)] = []
@@ -155,23 +156,23 @@ final class SaveInProgress: CommitWork {
         sent?.unstamped = unstamped
     }
 
-    /// The objects of the save that its change set changes, while it is on its way.
+    /// The objects that its change set changes, while the save is in progress.
     var changedObjects: Set<ObjectIdentifier> {
         guard let sent else { return [] }
         return Set(positions.map { ObjectIdentifier(sent.objects[$0].object) })
     }
 
-    /// Everything that was pending comes to nothing, and counts as saved.
+    /// Marks everything pending as saved, because it has no net effect.
     func sendNothing() { _ = core.pending.send() }
 
-    /// Whether a commit is one that an earlier attempt has made.
+    /// Returns whether a commit was made by an earlier attempt.
     func isRepeated(_ commit: Commit) -> Bool {
         commit.envelope.bodyDigest != encoded?.bodyDigest
     }
 }
 
 extension PreparedSave {
-    /// The changes as the writer takes them.
+    /// Encodes the changes for the writer.
     consuming func encoded(
         attributes: CommitAttributes, base: Revision, token: UInt64, time: Double,
         for purpose: CommitPurpose
@@ -182,7 +183,7 @@ extension PreparedSave {
 }
 
 extension ContextCore {
-    /// True when a save may change objects beyond what stamps and normalisers do.
+    /// True when a save may change more objects than stamps and normalisers do.
     var changesMoreThanIsEdited: Bool {
         store.relationships.removeOrphans || store.hasEditingHooks
             || !state.pending.deleted.isEmpty

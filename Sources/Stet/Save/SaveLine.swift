@@ -1,30 +1,29 @@
 import StetStore
 
-/// The saves of a context: the one that the writer has, and those that wait for their turn.
+/// The saves of a context: the one in progress, and those that wait for their turn.
 ///
-/// While a save is on its way its objects count as saved, and what is edited is pending for the
-/// next one.
+/// During a save its objects count as saved, and new edits are pending for the next save.
 ///
 /// State: belongs to the isolation of its context.
 final class SaveLine {
     private unowned(unsafe) let core: ContextCore
-    /// The save that the writer has.
+    /// The save in progress.
     private(set) var inFlight: SaveInProgress?
-    /// The last commit of its own; after the context's revision when the reads of its landing
-    /// failed.
+    /// The revision of the context's last commit; it is after the context's revision when the reads
+    /// that follow a commit failed.
     private(set) var last = Revision.zero
     /// True while an asynchronous save has its turn.
     private var isTurnTaken = false
-    /// Asynchronous saves that wait for their turn, in order.
+    /// The asynchronous saves that wait for their turn, in order.
     private(set) var waiting: [WaitingSave] = []
-    /// The one that has its turn, and whose task has not gone on yet.
+    /// The save that has its turn and whose task has not resumed yet.
     private var beginning: WaitingSave?
 
     init(_ core: ContextCore) { self.core = core }
 
     // MARK: The two ways to save
 
-    /// Saves what is pending; blocks the thread until the disk has it.
+    /// Saves what is pending; blocks the thread until it is on the disk.
     func save(
         _ label: String?, _ id: CommitID?, start: PendingChanges.Capture?
     ) throws -> Commit? {
@@ -37,7 +36,7 @@ final class SaveLine {
         }
     }
 
-    /// The same; only waiting for the disk suspends the task.
+    /// Saves what is pending; the task suspends only while it waits for its turn and for the disk.
     nonisolated(nonsending) func save(
         _ label: String?, _ id: CommitID?, _ onFailure: FailureBehavior
     ) async throws -> Commit? {
@@ -62,7 +61,7 @@ final class SaveLine {
         }
     }
 
-    /// Brings a save to its end.
+    /// Runs a save to its end.
     private func run(_ save: SaveInProgress) throws -> Commit? {
         while try submit(save) != nil {
             if let commit = try land(save) { return commit }
@@ -70,9 +69,9 @@ final class SaveLine {
         return try conclude(save)
     }
 
-    /// Waits for the outcome of the save that is on its way, if there is one; blocks the thread.
+    /// Waits for the outcome of the save in progress, if there is one; blocks the thread.
     ///
-    /// - Throws: `LaterChangesError` when it failed and later changes are gone with it.
+    /// - Throws: `LaterChangesError` when it failed and later changes were rolled back with it.
     func finishInFlight() throws {
         guard let save = inFlight else { return }
         do {
@@ -85,7 +84,7 @@ final class SaveLine {
 
     // MARK: From the queue to the outcome
 
-    /// Prepares a save and sends it off; nil when there was nothing to write.
+    /// Prepares and submits a save; returns nil when there was nothing to write.
     private func submit(_ save: SaveInProgress) throws -> Submission? {
         var work = save
         guard let submission = try save.preparation.submit(&work) else { return nil }
@@ -100,8 +99,8 @@ final class SaveLine {
         return submission
     }
 
-    /// Takes over the outcome of the save that is on its way; nil when it is to be prepared again,
-    /// and everything is pending as before.
+    /// Applies the outcome of the save in progress; returns nil when it must be prepared again,
+    /// with everything pending as before.
     private func land(_ save: SaveInProgress) throws -> Commit? {
         guard let submission = save.submission, let sent = save.sent else { return nil }
         inFlight = nil
@@ -127,7 +126,7 @@ final class SaveLine {
         return try adopt(repeated: repeated)
     }
 
-    /// Makes a save pending again that has failed, and lets it follow the store when it can.
+    /// Makes a failed save pending again, and lets it follow the store if possible.
     private func takeBack(
         _ save: SaveInProgress, _ sent: PendingChanges.Sent, _ error: any Error
     ) throws -> Commit? {
@@ -160,7 +159,7 @@ final class SaveLine {
         core.announce(commit)
     }
 
-    /// The end of a save that had nothing to write.
+    /// Ends a save that had nothing to write.
     private func conclude(_ save: SaveInProgress) throws -> Commit? {
         if let commit = save.repeated {
             // What was edited on top of changes that are dropped cannot stay.
@@ -179,15 +178,15 @@ final class SaveLine {
         return nil
     }
 
-    /// What an earlier attempt has committed takes the place of the pending changes.
+    /// Replaces the pending changes with the commit of an earlier attempt.
     private func adopt(repeated: Commit) throws -> Commit {
         core.rollBackEverything()
         try StoreFollower(core).moveToHead(rejected: nil)
         return repeated
     }
 
-    /// Goes back to where the save began, and tells those whose later edits are gone with it; what
-    /// the save throws.
+    /// Restores the state in which the save began, reports to waiting saves that their edits are
+    /// lost, and returns the error that the save throws.
     private func giveUp(_ save: SaveInProgress, _ error: any Error) -> any Error {
         for code in Self.codes(of: error) { core.store.file.countRefusedSave(code) }
         // Told once: what was refused has changed nothing that could be mended.
@@ -218,7 +217,8 @@ final class SaveLine {
         return failure
     }
 
-    /// What a refused save is counted under: the codes of the violations, or the kind of failure.
+    /// Returns the codes by which a refused save is counted: those of the violations, or the kind
+    /// of failure.
     private static func codes(of error: any Error) -> Set<String> {
         switch error {
         case let error as ValidationError:
@@ -235,8 +235,8 @@ final class SaveLine {
 
     /// Waits until no other asynchronous save is under way, in the order of the calls.
     ///
-    /// - Throws: `LaterChangesError` when another save fails and takes the changes with it;
-    ///   `CancellationError`, and what was pending at the call is withdrawn.
+    /// - Throws: `LaterChangesError` when another save fails and the changes are rolled back with
+    ///   it; `CancellationError`, after the changes that were pending at the call were withdrawn.
     private nonisolated(nonsending) func takeTurn() async throws {
         guard isTurnTaken else {
             isTurnTaken = true
@@ -259,7 +259,7 @@ final class SaveLine {
         }
     }
 
-    /// Lets the next asynchronous save begin.
+    /// Gives the turn to the next asynchronous save.
     private func passTurn() {
         guard !waiting.isEmpty else { return isTurnTaken = false }
         let next = waiting.removeFirst()
@@ -267,7 +267,7 @@ final class SaveLine {
         next.waiter.resume()
     }
 
-    /// What was pending is rolled back by hand.
+    /// Records that the pending changes were rolled back by the user.
     func forgetPending() { move(.pending, to: .saved) }
 
     private func move(_ old: WaitingSave.Fate, to new: WaitingSave.Fate) {
@@ -277,8 +277,8 @@ final class SaveLine {
     /// The saves that have been called and have not begun.
     private var notBegun: [WaitingSave] { (beginning.map { [$0] } ?? []) + waiting }
 
-    /// Takes those out of the line whose changes are about to be put back; the one that has its
-    /// turn passes it on when it is told.
+    /// Removes and returns the waiting saves whose changes are about to be rolled back; the one
+    /// that has its turn passes it on when it is notified.
     private func take(_ fate: WaitingSave.Fate) -> [WaitingSave] {
         let losers = notBegun.filter { $0.fate == fate }
         waiting.removeAll { $0.fate == fate }

@@ -1,15 +1,15 @@
 import FoundationEssentials
 import StetStore
 
-/// What a save would write, encoded and checked.
+/// The changes of a save, encoded and checked.
 struct PreparedSave: ~Copyable {
     var changes: NetChanges
-    /// Which relationship has let a delete rule change an object.
+    /// The relationship by which a delete rule has changed an object, by the object's id.
     let effects: [ObjectID: String]
-    /// The pending objects that get the time of the save.
+    /// The positions of the pending objects that get the time of the save.
     let stamped: [Int]
 
-    /// The changes as plain values, and of each the delete rule that has made it.
+    /// Returns the changes as plain values, each with the delete rule that made it.
     borrowing func changeSet() throws -> ChangeSet {
         var changeSet = try changes.changeSet()
         if effects.isEmpty { return changeSet }
@@ -21,9 +21,9 @@ struct PreparedSave: ~Copyable {
 }
 
 /// Brings the pending changes of a context into the state in which they would be saved, and checks
-/// them; read from the top down.
+/// them; to be read from the top down.
 struct SavePreparation {
-    /// How often `willSave` and the delete rules run until nothing changes any more.
+    /// The maximum number of rounds of `willSave` and delete rules until nothing changes any more.
     static let roundLimit = 8
 
     private let core: ContextCore
@@ -36,10 +36,9 @@ struct SavePreparation {
 
     private var pending: PendingChanges { core.pending }
 
-    /// What would be saved.
+    /// Returns the changes that would be saved.
     ///
-    /// Of stored objects with values that must be unique, those that were changed after `horizon`
-    /// are let through.
+    /// Stored objects that were changed after `horizon` are not compared for unique values.
     ///
     /// - Throws: `ValidationError`, `StoreError`.
     mutating func prepare(_ time: Date, horizon: Revision?) throws -> PreparedSave {
@@ -75,8 +74,8 @@ struct SavePreparation {
         return prepared
     }
 
-    /// The deletions that a delete rule forbids, of objects that were never saved, too: their
-    /// members would refer to nothing.
+    /// Returns a violation for each deletion that a delete rule forbids, also of objects that were
+    /// never saved: their members would refer to nothing.
     private func deniedDeletions() throws -> [Violation] {
         try DeleteRules.denials(of: core.state.pending.deleted, in: graph).map { denial in
             Violation(
@@ -92,8 +91,7 @@ struct SavePreparation {
 
     /// Runs normalisers, delete rules and `willSave` until nothing changes any more.
     ///
-    /// From then on every pending object is watched. Whatever ends the save gives the objects other
-    /// flags.
+    /// After that, every pending object is watched, until the end of the save resets its flags.
     mutating func settle() throws {
         var objects: [any Model] = pending.objects.map(\.object)
         for round in 1... {
@@ -112,8 +110,8 @@ struct SavePreparation {
         }
     }
 
-    /// The deleted objects whose rules are to be carried out: those that are deleted now and, when
-    /// the rules of all have been, those that objects refer to again.
+    /// Returns the deleted objects whose rules are to be applied: in the first round all of them,
+    /// later those that objects refer to again.
     private func deletedOwners(_ objects: [any Model], isFirst: Bool) -> [ObjectKey] {
         var owners: [ObjectKey] = []
         for object in isFirst ? pending.objects.map(\.object) : objects {
@@ -129,7 +127,7 @@ struct SavePreparation {
         return owners
     }
 
-    /// Normalises an object, and has its next edit noticed.
+    /// Normalises an object, and watches for its next edit.
     private func rest<M: Model>(_ object: M) {
         object._$state.flags.insert(.watched)
         if object._$flags.contains(.deleted) { return }
@@ -150,7 +148,8 @@ struct SavePreparation {
         object.willSave()
     }
 
-    /// False for an object that rests again: its hook has set it to what it was.
+    /// Returns whether an object differs from its state before a hook; an object that a hook has
+    /// reset is watched again.
     private func isChanged<M: Model>(
         _ object: M, since before: [ObjectIdentifier: AnyObject]
     ) -> Bool {
@@ -163,7 +162,8 @@ struct SavePreparation {
         return true
     }
 
-    /// Names the first property that still changed in the last round.
+    /// Returns an error that names, for each object, the first property that still changed in the
+    /// last round.
     private func unsettled(
         _ objects: [any Model], _ before: [ObjectIdentifier: AnyObject]
     ) -> any Error {
@@ -205,7 +205,7 @@ struct SavePreparation {
 // MARK: - Net changes
 
 extension ContextCore {
-    /// The pending changes that make a difference to stored bytes.
+    /// Returns the pending changes that alter stored bytes.
     func netChanges() throws -> NetChanges {
         var net = NetChanges(schema: schema, expectedCount: pending.objects.count)
         for (position, entry) in pending.objects.enumerated() {
@@ -259,7 +259,7 @@ extension ContextCore {
         return LinkChange(key, before: below.membership, after: now, previous: below.revision)
     }
 
-    /// The net effect of the pending changes as they are now.
+    /// Returns the net effect of the current pending changes.
     func changes() -> ChangeSet {
         resolving(ChangeSet()) {
             var net = try netChanges()
@@ -268,7 +268,7 @@ extension ContextCore {
         }
     }
 
-    /// The pending objects of net changes that have a stamp to be set.
+    /// Returns the positions of the changed objects that have a stamp to set.
     func stampedObjects(_ net: borrowing NetChanges) -> [Int] {
         net.items.filter { item in
             item.kind != .delete
@@ -281,7 +281,7 @@ extension ContextCore {
 }
 
 extension NetChanges {
-    /// Gives stamped attributes the time of the save.
+    /// Sets stamped attributes to the time of the save.
     mutating func stamp(_ time: Date) {
         let word = time.timeIntervalSinceReferenceDate.bitPattern
         for item in items where item.kind != .delete {

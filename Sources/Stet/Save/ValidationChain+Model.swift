@@ -1,8 +1,8 @@
 public import StetStore
 
 extension ValidationChain {
-    /// Adds a link that is asked about one property of one model; one with the same name is
-    /// replaced, in its place.
+    /// Adds a link for one property of one model, or replaces the link with the same name in its
+    /// place.
     ///
     /// - Precondition: the key path is a property of the model.
     public func add<M: Model, T: StoredValue>(

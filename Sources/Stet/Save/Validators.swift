@@ -1,20 +1,21 @@
 public import StetStore
 
-/// Rules in code for the objects of a model; see `Model.validators`.
+/// The validation rules in code for the objects of a model; see `Model.validators`.
 public struct Validators<M: Model> {
     let properties: [PropertyValidator<M>]
     let objects: [ObjectValidator<M>]
 
-    /// These validators: those of properties first, then those of objects, each in this order.
+    /// Creates a list of validators; those of properties run first, then those of objects, each in
+    /// this order.
     public init(_ validators: Validator<M>...) {
         // Every save makes these, and a key path of a generic type is made anew each time.
         properties = validators.compactMap { $0.property }
         objects = validators.compactMap { $0.object }
     }
 
-    /// One validator, run on each object that is inserted, updated or deleted.
+    /// Creates one validator that runs for each object that is inserted, updated or deleted.
     ///
-    /// An object whose properties are not valid by themselves is left out.
+    /// It does not run for an object whose properties are invalid by themselves.
     public init(_ body: @escaping (_ validation: inout Validation<M>) -> Void) {
         self.init(.object(body))
     }
@@ -22,26 +23,13 @@ public struct Validators<M: Model> {
     var isEmpty: Bool { properties.isEmpty && objects.isEmpty }
 }
 
-/// One rule in code.
-///
-/// ```swift
-/// static var validators: Validators<Person> {
-///     Validators(
-///         .property(\.name) { name in
-///             if name.value.contains("@") { name.report("{property} can't contain @") }
-///         },
-///         .object(on: .insert, .update) { person in
-///             guard let new = person.new, new.hasLicence, new.age < 16 else { return }
-///             person.report(\.hasLicence, "a driver is at least 16")
-///         })
-/// }
-/// ```
+/// A validation rule in code.
 public struct Validator<M: Model> {
     fileprivate var property: PropertyValidator<M>?
     fileprivate var object: ObjectValidator<M>?
 
-    /// A validator of one property, asked about each object that is inserted or updated, when the
-    /// rules have been asked, whatever they said.
+    /// Returns a validator of one property, which runs for each object that is inserted or updated,
+    /// after the rules, whatever their result.
     ///
     /// - Precondition: the key path is a property of the model.
     public static func property<Value: StoredValue>(
@@ -51,10 +39,10 @@ public struct Validator<M: Model> {
         Validator(property: PropertyValidator(keyPath, body))
     }
 
-    /// A validator of whole objects; without operations it is run for each of them.
+    /// Returns a validator of whole objects; without operations it runs for all of them.
     ///
-    /// An object whose properties are not valid by themselves is left out, so that the validator is
-    /// not misled by them, unless `evenIfInvalid` is true.
+    /// It does not run for an object whose properties are invalid by themselves, unless
+    /// `evenIfInvalid` is true.
     public static func object(
         on operations: ChangeKind..., evenIfInvalid: Bool = false,
         _ body: @escaping (_ validation: inout Validation<M>) -> Void
@@ -78,9 +66,9 @@ struct ObjectValidator<M: Model> {
 
 struct PropertyValidator<M: Model> {
     let slot: Slot
-    /// Asks about the property of a snapshot.
+    /// Checks the property of a snapshot.
     let check: (M.Snapshot, ChangeKind) -> [Report]
-    /// Asks about a value by itself; nothing for one of another type.
+    /// Checks a value by itself; returns nothing for a value of another type.
     let checkValue: (Value) -> [Report]
 
     init<T: StoredValue>(
@@ -102,7 +90,7 @@ struct PropertyValidator<M: Model> {
     }
 }
 
-/// What a validator has said.
+/// A report of a validator.
 struct Report {
     let sentence: Sentence
     let code: Violation.Code
@@ -110,13 +98,13 @@ struct Report {
     var slot: Slot?
 }
 
-/// What a validator sees of one property, and where it reports.
+/// The value of one property as a validator sees it, and the reports that it makes.
 public struct PropertyValidation<Value: Sendable> {
     /// The name of the property.
     public let property: String
     /// The value, normalised.
     public let value: Value
-    /// What happens to the object; nil when a value is checked by itself, or before a save.
+    /// The operation on the object; nil when a value is checked by itself, or before a save.
     public let operation: ChangeKind?
     fileprivate var reports: [Report] = []
 
@@ -126,13 +114,13 @@ public struct PropertyValidation<Value: Sendable> {
         self.operation = operation
     }
 
-    /// Says that the value is not valid.
+    /// Reports that the value is not valid.
     ///
     /// - Parameters:
-    ///   - message: what is wrong, as a sentence for people, in which "{property}" stands for the
-    ///     property's name.
+    ///   - message: a sentence for people that says what is wrong; "{property}" in it is replaced
+    ///     with the property's name.
     ///   - code: a code of your own.
-    ///   - reason: why that is wrong.
+    ///   - reason: the reason why it is wrong.
     public mutating func report(
         _ message: String, code: Violation.Code = .custom, reason: String? = nil
     ) {
@@ -140,19 +128,19 @@ public struct PropertyValidation<Value: Sendable> {
     }
 }
 
-/// What a validator sees of one object's change, and where it reports.
+/// The change of one object as a validator sees it, and the reports that it makes.
 ///
-/// It sees values and cannot edit.
+/// It contains values, which cannot be edited.
 public struct Validation<M: Model> {
-    /// What happens to the object.
+    /// The operation on the object.
     public let operation: ChangeKind
     /// The values before; nil for an insert.
     public let old: M.Snapshot?
     /// The values after, normalised and stamped; nil for a delete.
     public let new: M.Snapshot?
-    /// The object.
+    /// The id of the object.
     public let id: ObjectID
-    /// The store as it will be: other objects, for rules over several of them.
+    /// The store as it will be after the save, for rules over several objects.
     public let store: PendingStore
 
     private(set) var reports: [Report] = []
@@ -168,27 +156,27 @@ public struct Validation<M: Model> {
         self.store = store
     }
 
-    /// Says that the object is not valid as a whole.
+    /// Reports that the object is not valid as a whole.
     ///
     /// - Parameters:
-    ///   - message: what is wrong, as a sentence for people, in which "{entity}" stands for the
-    ///     model's name.
+    ///   - message: a sentence for people that says what is wrong; "{entity}" in it is replaced
+    ///     with the model's name.
     ///   - code: a code of your own.
-    ///   - reason: why that is wrong.
+    ///   - reason: the reason why it is wrong.
     public mutating func report(
         _ message: String, code: Violation.Code = .custom, reason: String? = nil
     ) {
         reports.append(Report(sentence: Sentence(message), code: code, reason: reason))
     }
 
-    /// Says that one property is not valid.
+    /// Reports that one property is not valid.
     ///
     /// - Parameters:
     ///   - keyPath: the property, as a field of the model's snapshot.
-    ///   - message: what is wrong, as a sentence for people, in which "{property}" stands for the
-    ///     property's name.
+    ///   - message: a sentence for people that says what is wrong; "{property}" in it is replaced
+    ///     with the property's name.
     ///   - code: a code of your own.
-    ///   - reason: why that is wrong.
+    ///   - reason: the reason why it is wrong.
     public mutating func report<Value>(
         _ keyPath: KeyPath<M.Snapshot, Value>, _ message: String, code: Violation.Code = .custom,
         reason: String? = nil

@@ -3,23 +3,24 @@ import Synchronization
 
 /// An asynchronous save that waits for its turn.
 ///
-/// State: belongs to the isolation of its context, but for the waiter.
+/// State: belongs to the isolation of its context, except for the waiter.
 final class WaitingSave {
-    /// Where the changes are that were pending when it was called.
+    /// The whereabouts of the changes that were pending when the save was called.
     enum Fate {
         case pending
-        /// Part of the save that is on its way.
+        /// The changes are part of the save in progress.
         case sent
-        /// Made after that had been sent off, and taken off while it is prepared again.
+        /// The changes were made after that save was submitted, and were removed while it is
+        /// prepared again.
         case later
-        /// There are none any more: they are saved, or rolled back by hand.
+        /// The changes are saved, or were rolled back by the user.
         case saved
     }
 
-    /// What was pending when it was called.
+    /// The changes that were pending when the save was called.
     let changes: PendingChanges.Capture?
     var fate: Fate
-    /// Why it cannot begin any more.
+    /// The reason why it cannot begin any more.
     var failure: LaterChangesError?
     let waiter = Waiter()
 
@@ -63,17 +64,18 @@ final class WaitingSave {
     }
 }
 
-/// An asynchronous save failed, and edits made while it was on its way were put back with it.
+/// The error of edits that were made during an asynchronous save, which failed, and were rolled
+/// back with it.
 public struct LaterChangesError: Error, Sendable {
-    /// Why the save failed.
+    /// The error of the save.
     public let cause: any Error
-    /// The net effect of the edits that were made after the save had been sent off; for a save that
-    /// waited for its turn, of everything that was put back with its edits.
+    /// The net effect of the edits that were made after the save was submitted; for a save that
+    /// waited for its turn, of everything that was rolled back with its edits.
     public let laterChanges: ChangeSet
 }
 
 extension LaterChangesError: CustomStringConvertible {
-    /// Why the save failed, and what was lost.
+    /// A sentence about the failure and the number of lost changes.
     public var description: String {
         let count = laterChanges.changes.count
         return

@@ -1,28 +1,28 @@
 public import StetStore
 
-/// The effect of a commit on one object of a model: the same value whether it comes from a save, an
-/// observer or the journal.
+/// The effect of a commit on one object of a model; the value is equal whether it comes from a
+/// save, an observer or the journal.
 public struct Change<M: Model>: Sendable, Equatable {
     /// The kind of the change; a change of links alone is an update.
     public let kind: ChangeKind
-    /// The object.
+    /// The id of the object.
     public let id: ObjectID
-    /// The values before: for an update those of the changed properties, for a delete all, for an
-    /// insert none.
+    /// The values before the commit: those of the changed properties for an update, all for a
+    /// delete, none for an insert.
     public internal(set) var old: ChangedValues<M>
-    /// The values after: for an update those of the changed properties, for an insert all, for a
-    /// delete none.
+    /// The values after the commit: those of the changed properties for an update, all for an
+    /// insert, none for a delete.
     public internal(set) var new: ChangedValues<M>
 
-    /// For an update the names of the changed properties, for an insert and a delete of all.
+    /// The names of the changed properties for an update, of all properties for an insert or
+    /// delete.
     public let changedProperties: [String]
 
-    /// The changes of relationships between many and many, and of those without an inverse: by
-    /// whichever end they were changed, they are told of the objects at both.
+    /// The changes of many-to-many relationships and of those without an inverse: a change at
+    /// either end appears in the objects at both ends.
     public let relationships: [RelationshipChange]
 
-    /// The names of the properties with values that were redacted, which are in neither `old` nor
-    /// `new`.
+    /// The names of the properties whose values were redacted and are in neither `old` nor `new`.
     public let redactedProperties: [String]
 
     init(
@@ -48,7 +48,7 @@ public struct Change<M: Model>: Sendable, Equatable {
         if kind == .insert { new.snapshot = snapshot } else { old.snapshot = snapshot }
     }
 
-    /// The change of an object whose record stays as it is, while sources are linked to it or
+    /// Creates the change of an object whose record is unchanged, while sources are linked to it or
     /// unlinked from it.
     init(_ id: ObjectID, sources: [RelationshipChange]) {
         kind = .update
@@ -63,7 +63,7 @@ public struct Change<M: Model>: Sendable, Equatable {
     /// Returns the change of the members of a relationship, as in `change.members(of: \.tags)`, or
     /// nil when it is not among `relationships`.
     ///
-    /// Members that refer to the object with a reference of their own are changes of theirs.
+    /// Members that refer to the object by a reference appear as changes of the members instead.
     public func members<Member: Model>(
         of relationship: (M.Fields) -> ToManyField<Member>
     ) -> RelationshipChange? {
@@ -73,23 +73,23 @@ public struct Change<M: Model>: Sendable, Equatable {
     }
 }
 
-/// Values of some properties of an object, read by the field of the model's snapshot:
+/// The values of some properties of an object, read by the field of the model's snapshot:
 /// `change.old[\.title]`.
 public struct ChangedValues<M: Model>: Sendable, Equatable {
     private let values: [String: Value]
 
-    /// All values of the object: after an insert and before a delete; before and after an update
-    /// where the observer has asked for them.
+    /// All values of the object: after an insert, before a delete and, if the observer has
+    /// requested them, before and after an update.
     ///
-    /// Nil otherwise, and when a value means nothing to its type or was redacted.
+    /// Nil otherwise, and when a value was redacted or is one that its type cannot represent.
     public internal(set) var snapshot: M.Snapshot?
 
     init(_ values: [(String, Value)]) {
         self.values = Dictionary(uniqueKeysWithValues: values)
     }
 
-    /// The value of a property; nil when it is not among the changed ones, or means nothing to its
-    /// type.
+    /// Returns the value of a property; nil when it is not among the changed ones, or when its type
+    /// cannot represent it.
     public subscript<V: StoredValue>(_ keyPath: KeyPath<M.Snapshot, V>) -> V? {
         guard let slot = M._$description.slot(of: keyPath) else { return nil }
         return values[M._$description.entity.properties[slot].name].flatMap(V.init(_value:))
@@ -97,9 +97,9 @@ public struct ChangedValues<M: Model>: Sendable, Equatable {
 }
 
 extension Commit {
-    /// The changes of the objects of one model, in ascending order of id.
+    /// Returns the changes of the objects of one model, in ascending order of id.
     ///
-    /// Those of a commit from before a migration are told as far as the model can express them.
+    /// Changes from before a migration are returned as far as the model can express them.
     ///
     /// - Complexity: O(changes of the commit).
     public func changes<M: Model>(of type: M.Type) -> [Change<M>] {
@@ -107,11 +107,11 @@ extension Commit {
         (try? changes(of: type) { _ in true }) ?? []
     }
 
-    /// The changes of those objects of a model that are wanted, in ascending order of id; others
-    /// are not decoded.
+    /// Returns the changes of the wanted objects of a model, in ascending order of id; others are
+    /// not decoded.
     ///
-    /// `isWanted` says it by the header of a change; it is not asked about objects that are targets
-    /// of changed links.
+    /// `isWanted` decides by the header of a change; it is not called for objects that are only
+    /// targets of changed links.
     func changes<M: Model>(
         of type: M.Type, where isWanted: (JournalChange) throws -> Bool
     ) throws -> [Change<M>] {

@@ -1,4 +1,4 @@
-/// What the commits of a task say of themselves where nobody says otherwise.
+/// The default author and metadata of the commits of a task.
 ///
 /// ```swift
 /// try CommitDefaults.$author.withValue("lala") {
@@ -6,8 +6,8 @@
 /// }
 /// ```
 public enum CommitDefaults {
-    /// Who makes the commits of contexts that are made without an author.
+    /// The author of contexts that are made without one.
     @TaskLocal public static var author: String?
-    /// The metadata of contexts that are made.
+    /// The metadata of contexts that are made in the task.
     @TaskLocal public static var metadata: [String: String] = [:]
 }

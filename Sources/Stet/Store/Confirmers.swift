@@ -1,26 +1,31 @@
 import Glibc
 
-/// Asks on the terminal.
+/// A confirmer that asks on the terminal.
 ///
-/// Where standard input is no terminal it refuses, rather than take an answer from a file or wait
-/// for nobody; a script says `--yes`.
+/// When standard input is not a terminal, it refuses instead of reading an answer from a file or
+/// waiting in vain; a script passes `--yes`.
 public struct TerminalConfirmer: Confirmer {
     private let assumesYes: Bool
-    /// Where the answer comes from.
+    /// The file descriptor from which the answer is read.
     private let input: Int32
 
-    /// - Parameter assumesYes: the answer was given beforehand, as by an option `--yes`.
+    /// Creates a confirmer that reads from standard input.
+    ///
+    /// - Parameter assumesYes: true when the answer was given beforehand, for instance by an option
+    ///   `--yes`.
     public init(assumesYes: Bool = false) {
         self.init(assumesYes: assumesYes, input: STDIN_FILENO)
     }
 
-    /// The same with another file descriptor than that of standard input.
+    /// Creates a confirmer that reads from another file descriptor than standard input.
     package init(assumesYes: Bool = false, input: Int32) {
         self.assumesYes = assumesYes
         self.input = input
     }
 
-    /// Writes title and message to standard error, and reads "yes" or something else.
+    /// Writes title and message to standard error, reads a line, and returns true if it is "yes".
+    ///
+    /// - Throws: `NotConfirmedError` when the input is not a terminal.
     public func confirms(_ plan: DestructionPlan) async throws -> Bool {
         if assumesYes { return true }
         guard isatty(input) == 1 else {
@@ -35,14 +40,16 @@ public struct TerminalConfirmer: Confirmer {
     }
 }
 
-/// Gives the same answer to every question, for tests.
+/// A confirmer that gives the same answer to every question, for tests.
 public struct FixedConfirmer: Confirmer {
     private let answer: Bool
     private let record: @Sendable (DestructionPlan) -> Void
 
+    /// Creates a confirmer with a fixed answer.
+    ///
     /// - Parameters:
     ///   - answer: whether plans may be carried out.
-    ///   - record: gets each plan that is asked about.
+    ///   - record: receives each plan that is to be confirmed.
     public init(
         _ answer: Bool, record: @escaping @Sendable (_ plan: DestructionPlan) -> Void = { _ in }
     ) {
@@ -50,7 +57,7 @@ public struct FixedConfirmer: Confirmer {
         self.record = record
     }
 
-    /// The answer.
+    /// Returns the fixed answer.
     public func confirms(_ plan: DestructionPlan) async throws -> Bool {
         record(plan)
         return answer

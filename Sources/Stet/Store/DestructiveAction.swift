@@ -1,25 +1,25 @@
 import Logging
 public import StetStore
 
-/// What a destructive action would destroy.
+/// The description of what a destructive action would destroy.
 public struct DestructionPlan: Sendable, Hashable {
     /// The objects of one model that would be lost.
     public struct Loss: Sendable, Hashable {
-        /// The model.
+        /// The name of the model.
         public let entity: String
-        /// How many objects.
+        /// The number of objects.
         public let count: Int
-        /// The objects, at most 100 of them, in ascending order.
+        /// The ids of at most 100 of the objects, in ascending order.
         public let objects: [ObjectID]
     }
 
-    /// A question, as "Delete Notebook?".
+    /// A question, such as "Delete Notebook?".
     public let title: String
-    /// What the person who confirms presses, as "Delete".
+    /// The title of the button that confirms, such as "Delete".
     public let destructiveTitle: String
-    /// What would be lost, delete rules included, by name of the model.
+    /// The objects that would be lost, including by delete rules, by name of the model.
     public let losses: [Loss]
-    /// The history that would be lost; nil when it stays.
+    /// The part of the history that would be lost; nil when none would.
     public let history: HistoryLoss?
 
     init(
@@ -36,7 +36,7 @@ public struct DestructionPlan: Sendable, Hashable {
         }
     }
 
-    /// What would be lost, as a sentence.
+    /// A sentence that lists what would be lost.
     public var message: String {
         let parts = losses.map { "\($0.count) \($0.entity)" } + (history?.parts ?? [])
         return parts.isEmpty
@@ -44,24 +44,24 @@ public struct DestructionPlan: Sendable, Hashable {
     }
 }
 
-/// A destructive action was not confirmed, so nothing has changed.
+/// The error of a destructive action that was not confirmed; nothing has changed.
 public struct NotConfirmedError: Error, Sendable, Hashable {
-    /// What would have been destroyed.
+    /// The plan of the action.
     public let plan: DestructionPlan
-    /// Why it was not.
+    /// The reason why it was not confirmed.
     public let reason: String
 }
 
 extension NotConfirmedError: CustomStringConvertible {
-    /// What was not done, and why.
+    /// A sentence about what was not done, and why.
     public var description: String { "\(plan.title) \(reason) Nothing was changed." }
 }
 
-/// Something that cannot be undone, before it is done: it says what would be lost, and is done once
-/// it is confirmed.
+/// An action that cannot be undone and is not performed yet: it describes what would be lost, and
+/// runs once it is confirmed.
 ///
-/// It cannot be copied, so it is confirmed once. One that is dropped is cancelled, and the log says
-/// so: the compiler warns of a result that is not used, and cannot do more.
+/// It cannot be copied, so it is confirmed at most once. Dropping it cancels it and writes a log
+/// message; the compiler warns about an unused result.
 ///
 /// ```swift
 /// let action = try context.requestDelete(notebook)
@@ -69,7 +69,7 @@ extension NotConfirmedError: CustomStringConvertible {
 /// try await context.save("delete notebook")
 /// ```
 public struct DestructiveAction: ~Copyable {
-    /// What would be lost.
+    /// The description of what would be lost.
     public let plan: DestructionPlan
     private let logger: Logger
     private let perform: () throws -> Void
@@ -87,7 +87,7 @@ public struct DestructiveAction: ~Copyable {
         }
     }
 
-    /// Does it.
+    /// Performs the action without asking.
     ///
     /// - Throws: `StoreError`.
     public consuming func confirm() throws {
@@ -95,15 +95,15 @@ public struct DestructiveAction: ~Copyable {
         try perform()
     }
 
-    /// Leaves everything as it is.
+    /// Cancels the action; nothing changes.
     public consuming func cancel() {
         isOpen = false
     }
 
-    /// Asks, and does it when the answer is yes.
+    /// Asks a confirmer, and performs the action if the answer is yes.
     ///
-    /// - Throws: `NotConfirmedError` when the answer is no, and what the confirmer throws: nothing
-    ///   has changed.
+    /// - Throws: `NotConfirmedError` when the answer is no, and the error of the confirmer; in both
+    ///   cases nothing has changed. `StoreError`.
     public nonisolated(nonsending) consuming func confirm(with confirmer: some Confirmer)
         async throws
     {
@@ -115,8 +115,8 @@ public struct DestructiveAction: ~Copyable {
     }
 }
 
-/// Who is asked before something is destroyed: a service, a terminal, a page.
+/// A service, terminal or page that is asked before something is destroyed.
 public protocol Confirmer: Sendable {
-    /// True when the plan may be carried out.
+    /// Returns whether the plan may be carried out.
     func confirms(_ plan: DestructionPlan) async throws -> Bool
 }

@@ -3,20 +3,21 @@ public import StetStore
 // What was: commits in order, the life of an object, differences of states.
 
 extension Store {
-    /// Calls `body` with the commits between two revisions, both included, one at a time; from a
-    /// later to an earlier one backwards.
+    /// Calls `body` with the commits between two revisions, both included, one at a time; backwards
+    /// when the first revision is the later one.
     ///
-    /// Revisions that there are not yet stand for the last one: `from: .last, to: 1` begins with
-    /// the last commit. The earlier end may be `.first`, for the first commit that the journal
-    /// still has. Nothing of the store is held while `body` runs.
+    /// A revision after the last one means the last one: `from: .last, to: 1` begins with the last
+    /// commit. The earlier end may be `.first`, for the first commit that the journal still
+    /// contains. No read of the store is open while `body` runs.
     ///
     /// - Parameters:
-    ///   - first: where it begins.
-    ///   - last: where it ends.
-    ///   - filter: which commits are wanted.
-    ///   - body: answers false to end.
-    /// - Throws: `StoreError`, `.historyTrimmed` for a commit that was trimmed; what `body` throws.
-    /// - Complexity: a read or a few for each commit, and O(bytes) for those that are wanted.
+    ///   - first: the revision to begin with.
+    ///   - last: the revision to end with.
+    ///   - filter: the wanted commits.
+    ///   - body: returns false to end the iteration.
+    /// - Throws: `StoreError`, `.historyTrimmed` for a commit that was trimmed; the error of
+    ///   `body`.
+    /// - Complexity: one read or a few for each commit, and O(bytes) for the wanted ones.
     public func forEachCommit(
         from first: Revision = 1, to last: Revision = .last,
         where filter: CommitFilter = CommitFilter(), _ body: (_ commit: Commit) throws -> Bool
@@ -35,16 +36,17 @@ extension Store {
         }
     }
 
-    /// All changes of an object from a revision on, the last first, with the commits that made
-    /// them; empty when there never was such an object.
+    /// Returns all changes of an object since a revision, the last first, with the commits that
+    /// made them; empty when there never was such an object.
     ///
     /// - Parameters:
     ///   - type: the model of the object.
-    ///   - id: of the object.
-    ///   - first: the earliest revision; `.first` for as far back as the journal goes.
+    ///   - id: the id of the object.
+    ///   - first: the earliest revision; `.first` for the first one that the journal still
+    ///     contains.
     /// - Returns: the changes.
-    /// - Throws: `StoreError`; `.historyTrimmed` when a change was trimmed that is asked for.
-    /// - Complexity: a few reads for each change, however long the journal is.
+    /// - Throws: `StoreError`; `.historyTrimmed` when a requested change was trimmed.
+    /// - Complexity: a few reads for each change, independent of the length of the journal.
     public func history<M: Model>(
         of type: M.Type, id: ObjectID, from first: Revision = 1
     ) throws -> [HistoricChange] {
@@ -52,17 +54,20 @@ extension Store {
         return try file.read { try $0.history(ofEntity: entity, id, from: first) }
     }
 
-    /// The same for an object at hand.
+    /// Returns all changes of an object since a revision, the last first, with the commits that
+    /// made them.
+    ///
+    /// - Throws: `StoreError`; `.historyTrimmed` when a requested change was trimmed.
     public func history<M: Model>(
         of object: M, from first: Revision = 1
     ) throws -> [HistoricChange] {
         try history(of: M.self, id: object.id, from: first)
     }
 
-    /// The last change of one property of an object: who has given it the value that it has; nil
+    /// Returns the last change of one property of an object, which shows who has set its value; nil
     /// when there never was such an object.
     ///
-    /// An insertion gives every property its value, a deletion takes it.
+    /// An insertion and a deletion count as changes of every property.
     ///
     /// - Throws: `StoreError`.
     /// - Complexity: a few reads for each later change of the object.
@@ -83,18 +88,21 @@ extension Store {
         return found
     }
 
-    /// The same for an object at hand.
+    /// Returns the last change of one property of an object, which shows who has set its value.
+    ///
+    /// - Throws: `StoreError`.
     public func blame<M: Model, V>(
         _ object: M, _ property: KeyPath<M.Snapshot, V>
     ) throws -> HistoricChange? {
         try blame(M.self, id: object.id, property)
     }
 
-    /// What leads from the state at one revision to that at another: the net effect of the commits
-    /// between them or, from a later to an earlier one, of taking them back.
+    /// Returns the changes that lead from the state at one revision to the state at another: the
+    /// net effect of the commits between them or, from a later to an earlier revision, of reverting
+    /// them.
     ///
     /// - Throws: `StoreError`.
-    /// - Complexity: O(changes between them).
+    /// - Complexity: O(changes between the revisions).
     public func diff(from first: Revision, to last: Revision) throws -> ChangeSet {
         try file.read { reader in
             let head = try reader.head().revision

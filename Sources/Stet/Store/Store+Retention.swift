@@ -3,31 +3,32 @@ public import StetStore
 // What makes a journal shorter: trimming its beginning, redacting values, and copies without what
 // has gone.
 
-/// The part of the journal that a destructive action would take away.
+/// The part of the journal that a destructive action would remove.
 public struct HistoryLoss: Sendable, Hashable {
-    /// Steps of an author that could not be undone or redone any more.
+    /// The steps of an author that could not be undone or redone any more.
     public struct LostSteps: Sendable, Hashable {
-        /// Whose they are.
+        /// The author.
         public let author: String
         /// The part of the author's work.
         public let scope: String?
-        /// How many could be undone.
+        /// The number of steps that could be undone.
         public let undoCount: Int
-        /// How many could be redone.
+        /// The number of steps that could be redone.
         public let redoCount: Int
     }
 
-    /// The last commit that would be gone; nil when all commits stay, and values of some go.
+    /// The last commit that would be removed; nil when all commits stay and only values are
+    /// redacted.
     public let floor: Revision?
-    /// How many commits would be gone, or have values that would be.
+    /// The number of commits that would be removed, or have values that would be.
     public let commitCount: Int
-    /// The bytes of commits that would be gone.
+    /// The number of bytes of the commits that would be removed.
     public let byteCount: Int
-    /// How many values would be redacted.
+    /// The number of values that would be redacted.
     public let valueCount: Int
-    /// The undo that would be lost, by author and scope.
+    /// The undo steps that would be lost, by author and scope.
     public let lostSteps: [LostSteps]
-    /// The durable subscriptions for which commits that were to go would stay, in ascending order.
+    /// The durable subscriptions that would keep commits from being removed, in ascending order.
     public let heldBy: [String]
 
     init(_ plan: TrimPlan) {
@@ -52,7 +53,7 @@ public struct HistoryLoss: Sendable, Hashable {
         heldBy = []
     }
 
-    /// What would be lost, in words.
+    /// The losses in words.
     var parts: [String] {
         if floor == nil {
             return valueCount == 0
@@ -68,24 +69,24 @@ public struct HistoryLoss: Sendable, Hashable {
 }
 
 extension Store {
-    /// The last commit that was trimmed, whose state can still be read; 0 when the journal is
-    /// whole.
+    /// Returns the last commit that was trimmed, whose state can still be read; 0 when the journal
+    /// is complete.
     ///
     /// - Throws: `StoreError`.
     public func floor() throws -> Revision {
         try file.read { try $0.floor() }
     }
 
-    /// Says what removing the commits before a revision would take away, and removes them when that
-    /// is confirmed.
+    /// Returns an action that describes what removing the commits before a revision would lose, and
+    /// removes them once confirmed.
     ///
-    /// The objects stay as they are, and `verify` goes on proving them. What asks for commits or
-    /// states that are gone gets `StoreError` (`.historyTrimmed`). The commits go a few at a time,
-    /// in transactions of their own between which others save; what was removed when it is
-    /// interrupted stays removed. Their bytes are used again by later commits, and stay in the file
-    /// until then: `compact(to:)` makes one without them.
+    /// The objects do not change, and `verify` still proves them. Reading removed commits or states
+    /// throws `StoreError` (`.historyTrimmed`). Commits are removed a few at a time, in separate
+    /// transactions between which others can save; an interruption leaves the earlier ones removed.
+    /// Their bytes stay in the file until later commits reuse them: `compact(to:)` makes a file
+    /// without them.
     ///
-    /// - Parameter revision: the first commit that stays; the state before it can be read.
+    /// - Parameter revision: the first commit that stays; the state before it can still be read.
     /// - Returns: the action, with its plan.
     /// - Throws: `StoreError`.
     /// - Complexity: O(entries to be removed + commits on stacks), in bounded memory.
@@ -102,32 +103,32 @@ extension Store {
         }
     }
 
-    /// Says which values of some attributes of an object the journal has beside the present ones,
-    /// and takes them out of it when that is confirmed: from insertions, updates and deletions,
-    /// before and after.
+    /// Returns an action that lists the past values of some attributes of an object, and redacts
+    /// them in the journal once confirmed: those before and after insertions, updates and
+    /// deletions.
     ///
-    /// The object is not changed. A present value that would go has to be replaced by a save first,
-    /// or the object deleted. The chain of hashes stays valid; commits tell that values are
+    /// The object does not change. If a current value would be redacted, first replace it by a
+    /// save, or delete the object. The hash chain stays valid; the commits show that values are
     /// redacted, and cannot be undone any more (`.erased`). It is one transaction, for which saves
     /// wait. The bytes stay in free parts of the file until `compactInPlace()` or `compact(to:)`
-    /// makes one without them, and in the backups that were made before.
+    /// makes a file without them, and in earlier backups.
     ///
-    /// States of the past show an optional property as nil, and any other as the empty value of its
-    /// stored type, as Core Data shows a property without a value: `false`, 0, `""`, no bytes, no
-    /// elements, the reference date, a `UUID` of zeros. Snapshots, objects and queries agree:
-    /// `$0.email == ""` finds an object whose email was redacted. A type that has no such value (a
+    /// Past states show a redacted optional property as nil, and any other as the empty value of
+    /// its stored type, as Core Data shows a property without a value: `false`, 0, `""`, no bytes,
+    /// no elements, the reference date, a `UUID` of zeros. Snapshots, objects and queries agree:
+    /// `$0.email == ""` finds an object whose email was redacted. A type without such a value (a
     /// `URL`, a `CodableAttribute`, a `RawAttribute` without that raw value) cannot be read there:
-    /// snapshots throw `StoreError` (`.unreadableValue`), and no condition holds for it. Declare
-    /// such a property as optional when its values may have to go.
+    /// snapshots throw `StoreError` (`.unreadableValue`), and the value satisfies no condition.
+    /// Declare such a property as optional if its values may have to be redacted.
     ///
     /// - Parameters:
     ///   - type: the model of the object.
-    ///   - id: of the object, which may be deleted.
-    ///   - properties: attributes; a reference cannot be redacted.
+    ///   - id: the id of the object, which may be deleted.
+    ///   - properties: the attributes; a reference cannot be redacted.
     /// - Returns: the action, with its plan.
     /// - Throws: `StoreError`: `.notFound` when there never was such an object, `.valueInUse` when
-    ///   a present value is among those that would go, or the only one. `confirm()` throws them,
-    ///   too, when the store has moved.
+    ///   a current value is among those to redact, or the only one. `confirm()` throws them, too,
+    ///   when the store has changed since.
     /// - Complexity: O(bytes of the commits that change the object).
     public func requestRedaction<M: Model>(
         of type: M.Type, id: ObjectID, _ properties: PartialKeyPath<M.Snapshot>...
@@ -155,36 +156,37 @@ extension Store {
         }
     }
 
-    /// Makes a copy of the store that has nothing but what is in use: no free pages, and no byte of
-    /// what was trimmed or redacted, of values that were deleted or replaced once the commits that
-    /// hold them are trimmed, of attributes that a migration has removed once theirs are, nor of
-    /// the authors of trimmed commits.
+    /// Makes a copy of the store that contains only data in use: no free pages, and no bytes of
+    /// anything trimmed or redacted.
     ///
-    /// The journal goes on holding what objects were before, deleted ones included: trim it, or
-    /// redact values. An author all of whose commits are trimmed has empty stacks in the copy.
+    /// Once the commits that contain them are trimmed, the copy also has no bytes of deleted or
+    /// replaced values, of attributes that a migration has removed, and of authors.
     ///
-    /// It has the store's id and journal, is verified, and is there whole or not at all. To have it
-    /// in the place of the store, call `compactInPlace()`: commits that are made between a copy and
-    /// its renaming would be lost.
+    /// The journal still contains the earlier values of objects, including deleted ones: trim it,
+    /// or redact values. An author whose commits are all trimmed has empty stacks in the copy.
     ///
-    /// - Parameter path: of the copy; there is no file.
+    /// The copy has the store's id and journal, is verified, and exists complete or not at all. To
+    /// replace the store with a compacted copy, call `compactInPlace()`: commits that are made
+    /// between a copy and its renaming would be lost.
+    ///
+    /// - Parameter path: the path of the copy, where no file may exist.
     /// - Throws: `StoreError`: `.alreadyExists`, `.damaged` when the copy does not verify, and
-    ///   those of the file system.
-    /// - Complexity: O(bytes in use), twice on the disk for a while, in bounded memory but for the
-    ///   verification.
+    ///   errors of the file system.
+    /// - Complexity: O(bytes in use), which are on the disk twice for a while; memory is bounded
+    ///   except for the verification.
     public func compact(to path: String) throws {
         _ = try file.copy(to: path)
     }
 
-    /// Puts such a copy in the place of the store, and closes the store.
+    /// Replaces the store with a compacted copy, and closes it.
     ///
-    /// Saves of all processes wait meanwhile, and none is lost. Reads go on, in the file that was
-    /// there before. Who has the store open, in this process or another, can then only go on
-    /// reading that: the next save throws `StoreError` (`.storeMoved`), and nothing of it is
-    /// written. Close the store there and open it again.
+    /// Saves of all processes wait until it is done, and none is lost. Reads continue in the
+    /// previous file. Whoever has the store open, in this process or another, can then only read
+    /// that file: the next save throws `StoreError` (`.storeMoved`) and writes nothing. Close the
+    /// store there and open it again.
     ///
-    /// - Throws: `StoreError`: `.damaged` when the copy does not verify, and those of the file
-    ///   system; the store is as it was, and open.
+    /// - Throws: `StoreError`: `.damaged` when the copy does not verify, and errors of the file
+    ///   system; the store is then unchanged and open.
     /// - Complexity: as `compact(to:)`.
     public func compactInPlace() throws {
         _ = try file.compactInPlace()

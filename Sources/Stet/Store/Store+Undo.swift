@@ -6,27 +6,28 @@ public import StetStore
 extension Store {
     private var storeUndo: StoreUndo { StoreUndo(store: self) }
 
-    /// Takes back the last commit of an author in a scope, or the last group of commits; blocks the
-    /// thread until the disk has it.
+    /// Undoes the last commit of an author in a scope, or the last group of commits; blocks the
+    /// thread until the undo is on the disk.
     ///
-    /// What the commit has changed gets the values of before: object by object and property by
-    /// property, deleted objects with their ids. What others have written since is left alone where
-    /// it is something else, and a conflict where it is the same. Rules and validators are asked as
-    /// in a save; no normaliser, stamp or hook runs. Contexts show it when they refresh.
+    /// Each object and property that the commit has changed gets its earlier value; deleted objects
+    /// get their ids back. Later changes to other properties stay; later changes to the same
+    /// properties are conflicts. Rules and validators run as in a save; no normaliser, stamp or
+    /// hook runs. Contexts show the result when they refresh.
     ///
-    /// A step that has nothing left to take back is discarded.
+    /// A step that has nothing left to undo is discarded.
     ///
     /// - Parameters:
-    ///   - author: whose commit it is, and who makes this one.
+    ///   - author: the author of the undone commit and of the new one.
     ///   - scope: the part of the author's work.
-    ///   - policy: what becomes of conflicts.
+    ///   - policy: the treatment of conflicts.
     ///   - id: the identity of the commit, from `makeCommitID()`, when this may be a retry.
-    /// - Returns: the commit; nil when there was nothing to undo, or nothing was left of it.
-    /// - Throws: `UndoConflictError`, `ValidationError`, `ConflictError` when the store moved 8
-    ///   times, `StoreError`, `UnknownOutcomeError`: nothing is written and the stack stays.
-    ///   `StoreError` (`.historyTrimmed`) when a commit of the step was trimmed: the stack ends
-    ///   there, and `discardUndo` empties it. `StoreError` (`.erased`) when values of the step were
-    ///   redacted: it is taken off the stack, and nothing else is written.
+    /// - Returns: the commit; nil when there was nothing to undo, or nothing left to undo of the
+    ///   step.
+    /// - Throws: `UndoConflictError`, `ValidationError`, `ConflictError` when the store changed 8
+    ///   times, `StoreError`, `UnknownOutcomeError`: nothing is written and the stack does not
+    ///   change. `StoreError` (`.historyTrimmed`) when a commit of the step was trimmed: the stack
+    ///   ends there, and `discardUndo` empties it. `StoreError` (`.erased`) when values of the step
+    ///   were redacted: the step is removed from the stack, and nothing else is written.
     /// - Complexity: O(changes of the step), and one durable LMDB transaction.
     @discardableResult
     public func undo(
@@ -37,7 +38,9 @@ extension Store {
         return try storeUndo.takeBack(&work)
     }
 
-    /// The same without blocking the thread.
+    /// Undoes the last commit or group of an author in a scope, without blocking the thread.
+    ///
+    /// It behaves like the blocking `undo`, and throws the same errors.
     @discardableResult
     public nonisolated(nonsending) func undo(
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
@@ -46,10 +49,11 @@ extension Store {
         return try await storeUndo.takeBack(storeUndo.work(.undo(owner), policy, id))
     }
 
-    /// Takes back the last undo of an author in a scope, as long as the author has committed
-    /// nothing else there; blocks the thread until the disk has it.
+    /// Redoes the last undone step of an author in a scope, as long as the author has committed
+    /// nothing else there; blocks the thread until the redo is on the disk.
     ///
-    /// - Returns: the commit; nil when there was nothing to redo, or nothing was left of it.
+    /// - Returns: the commit; nil when there was nothing to redo, or nothing left to redo of the
+    ///   step.
     /// - Throws: as `undo`.
     @discardableResult
     public func redo(
@@ -60,7 +64,9 @@ extension Store {
         return try storeUndo.takeBack(&work)
     }
 
-    /// The same without blocking the thread.
+    /// Redoes the last undone step of an author in a scope, without blocking the thread.
+    ///
+    /// It behaves like the blocking `redo`, and throws the same errors.
     @discardableResult
     public nonisolated(nonsending) func redo(
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
@@ -69,12 +75,13 @@ extension Store {
         return try await storeUndo.takeBack(storeUndo.work(.redo(owner), policy, id))
     }
 
-    /// Takes back any commit, whoever made it and whatever came after it; blocks the thread until
-    /// the disk has it.
+    /// Reverts any commit, whoever made it and whatever was committed after it; blocks the thread
+    /// until the revert is on the disk.
     ///
-    /// It is an edit of `author`, who can undo it. Who may revert what is not asked here.
+    /// The revert is an edit of `author`, who can undo it. Permission to revert a commit is not
+    /// checked.
     ///
-    /// - Returns: the commit; nil when nothing was left to take back.
+    /// - Returns: the commit; nil when nothing was left to revert.
     /// - Throws: as `undo`; `StoreError` (`.notFound`) when there is no such commit, `.erased` when
     ///   values of it were redacted.
     @discardableResult
@@ -86,7 +93,9 @@ extension Store {
         return try storeUndo.takeBack(&work)
     }
 
-    /// The same without blocking the thread.
+    /// Reverts any commit, without blocking the thread.
+    ///
+    /// It behaves like the blocking `revert`, and throws the same errors.
     @discardableResult
     public nonisolated(nonsending) func revert(
         _ commit: Revision, author: String? = nil, scope: String? = nil,
@@ -96,13 +105,15 @@ extension Store {
             storeUndo.work(.revert(commit), policy, id, author: author, scope: scope))
     }
 
-    /// Takes the next step off a stack without undoing it: one that can never be undone again.
+    /// Removes the next step from an undo stack without undoing it; for a step that can never be
+    /// undone.
     ///
-    /// The journal records it, as a commit without changes. Where commits of the step were trimmed
-    /// all that is on the stack goes.
+    /// The journal records it, as a commit without changes. When commits of the step were trimmed,
+    /// the whole stack is emptied.
     ///
-    /// - Returns: the commits of the step, the last one first; empty when the stack was.
-    /// - Throws: `ConflictError` when the stack moved 8 times; `StoreError`; `UnknownOutcomeError`.
+    /// - Returns: the commits of the step, the last one first; empty when the stack was empty.
+    /// - Throws: `ConflictError` when the stack changed 8 times; `StoreError`;
+    ///   `UnknownOutcomeError`.
     @discardableResult
     public func discardUndo(author: String, scope: String? = nil) throws -> [Revision] {
         var work = storeUndo.work(.undo(UndoOwner(author: author, scope: scope)), .fail)
@@ -113,27 +124,30 @@ extension Store {
 
     // MARK: Looking
 
-    /// What `undo` would do; nil when there is nothing to undo.
+    /// Returns the effect that `undo` would have; nil when there is nothing to undo.
     ///
     /// - Throws: `StoreError`.
+    /// - Complexity: O(changes of the step); nothing is written.
     public func previewUndo(
         author: String, scope: String? = nil, policy: UndoPolicy = .fail
     ) throws -> UndoPlan? {
         try storeUndo.plan(.undo(UndoOwner(author: author, scope: scope)), policy)
     }
 
-    /// What `redo` would do; nil when there is nothing to redo.
+    /// Returns the effect that `redo` would have; nil when there is nothing to redo.
     ///
     /// - Throws: `StoreError`.
+    /// - Complexity: O(changes of the step); nothing is written.
     public func previewRedo(
         author: String, scope: String? = nil, policy: UndoPolicy = .fail
     ) throws -> UndoPlan? {
         try storeUndo.plan(.redo(UndoOwner(author: author, scope: scope)), policy)
     }
 
-    /// What `revert` would do.
+    /// Returns the effect that `revert` would have.
     ///
     /// - Throws: `StoreError` (`.notFound`) when there is no such commit; `StoreError`.
+    /// - Complexity: O(changes of the commit); nothing is written.
     public func previewRevert(
         _ commit: Revision, policy: UndoPolicy = .fail
     ) throws -> UndoPlan {
@@ -143,8 +157,8 @@ extension Store {
         return plan
     }
 
-    /// What an author can undo and redo in a scope, at most `limit` steps of each; those that were
-    /// trimmed are not among them.
+    /// Returns the steps that an author can undo and redo in a scope, at most `limit` of each,
+    /// without trimmed ones.
     ///
     /// - Throws: `StoreError`.
     /// - Complexity: a read for each commit of the steps.
@@ -160,7 +174,7 @@ extension Store {
         }
     }
 
-    /// An identity for an undo, a redo or a revert that may have to be tried again.
+    /// Creates an identity for an undo, a redo or a revert that may have to be retried.
     ///
     /// - Throws: `StoreError`.
     public func makeCommitID() throws -> CommitID {

@@ -3,13 +3,13 @@ public import Logging
 public import Metrics
 public import StetStore
 
-/// A journal of commits and the state that follows from it, in one file.
+/// A journal of commits and the state derived from it, in one file.
 ///
-/// A store may be used from any number of tasks; each works in a context of its own. A process
-/// opens a file once: opening it again gives a store that shares everything with the first.
+/// A store may be used from any number of tasks; each works in its own context. A process opens a
+/// file once: opening it again returns a store that shares everything with the first.
 public final class Store: Sendable {
     package let file: StoreFile
-    /// By number of the entity; nil where one was removed.
+    /// The models by number of the entity; nil where one was removed.
     let modelTypes: [(any Model.Type)?]
     let relationships: StoreRelationships
     /// True when a model has a hook that may edit during a save.
@@ -30,39 +30,40 @@ public final class Store: Sendable {
     /// Opens the store at `path`, or creates it when there is no file.
     ///
     /// A store of earlier models is migrated, in one commit, where that needs no code: models,
-    /// attributes, references and indexes that were added or removed, or renamed with
-    /// `originalName:`; attributes that are new and not optional, or are not optional any more, and
-    /// have a default value in the model; wider numbers; another order. Records stay as they are
-    /// and are read as those of the new models, so that only indexes that are built and references
-    /// in other places take time. `plan(at:for:)` tells all of it beforehand. A store that was
-    /// migrated away from `models` is refused. Whoever still has the store open with earlier models
-    /// gets `.modelMismatch` from the next call on.
+    /// attributes, references and indexes that were added, removed, or renamed with
+    /// `originalName:`; attributes that are new and not optional, or no longer optional, and have a
+    /// default value in the model; wider numbers; another order. Records are not rewritten but read
+    /// as records of the new models, so that only building indexes and moving references takes
+    /// time. `plan(at:for:)` reports all of it beforehand. A store that was migrated away from
+    /// `models` is refused. Whoever still has the store open with earlier models gets
+    /// `.modelMismatch` from the next call on.
     ///
-    /// Which files stand beside `path` is not part of the contract. New files are for their owner
-    /// only. A file that is refused is left as it is.
+    /// The names of the files beside `path` are not part of the contract. New files are accessible
+    /// to their owner only. A file that is refused is not changed.
     ///
-    /// Who may write to the directory is trusted: between the look at the files and their opening
-    /// they could be exchanged. So a directory that every user may write to is refused, unless it
-    /// is like `/tmp`, where nobody can take another's files away; there the files must belong to
-    /// this process's user or to root.
+    /// Users who may write to the directory are trusted: they could replace the files between the
+    /// check and the opening. A directory that every user may write to is therefore refused, unless
+    /// it is like `/tmp`, where users cannot remove each other's files; there the files must belong
+    /// to this process's user or to root.
     ///
     /// - Parameters:
-    ///   - path: of a file on a local file system; its directory exists, and may be a symbolic
-    ///     link. The file may not be one, and has no second name.
+    ///   - path: the path of a file on a local file system. Its directory must exist and may be a
+    ///     symbolic link; the file itself may not be one, and may not have a second hard link.
     ///   - models: every model of the store.
-    ///   - seed: the path of a store whose contents a new one begins with, which may lie where
-    ///     nobody can write; nil for an empty one. It is looked at only when there is no file at
-    ///     `path`, and nobody may write to it meanwhile. The new store has its journal and an id of
-    ///     its own, is verified, and is there whole or not at all; of two processes that try at
-    ///     once one makes it, and both open it. A seed of earlier models is migrated like a store.
-    ///   - configuration: sizes, what is allowed, and the clock.
+    ///   - seed: the path of a store whose contents a new store begins with, possibly in a
+    ///     read-only place; nil for an empty store. It is read only when there is no file at
+    ///     `path`, and must not be written to at that time. The new store has the seed's journal
+    ///     and its own id, is verified, and exists complete or not at all; of two processes that
+    ///     try at once, one makes it and both open it. A seed of earlier models is migrated like a
+    ///     store.
+    ///   - configuration: sizes, allowed places, and the clock.
     /// - Returns: the store.
-    /// - Throws: `StoreError`: `.invalidPath` for a directory, a symbolic link or a name that
-    ///   cannot be, `.unsafePlace` for a directory that others may write to, a file with a second
-    ///   name and the file systems of other machines and of programs (NFS, SMB, FUSE, …),
-    ///   `.notFound`, `.noPermission`, `.notAStore`, `.newerFormat`, `.modelMismatch` when the
-    ///   store was made for other models from which no such way leads here, `.migrationFailed` when
-    ///   its values are in the way, `.invalidSchema`, `.damaged`, `.diskFull`, `.inputOutput`.
+    /// - Throws: `StoreError`: `.invalidPath` for a directory, a symbolic link or an impossible
+    ///   name, `.unsafePlace` for a directory that others may write to, a file with a second hard
+    ///   link, and network and user-space file systems (NFS, SMB, FUSE, …), `.notFound`,
+    ///   `.noPermission`, `.notAStore`, `.newerFormat`, `.modelMismatch` when the store was made
+    ///   for other models that cannot be migrated without code, `.migrationFailed` when its values
+    ///   prevent the migration, `.invalidSchema`, `.damaged`, `.diskFull`, `.inputOutput`.
     public static func open(
         at path: String, for models: any Model.Type..., seededFrom seed: String? = nil,
         configuration: StoreConfiguration = StoreConfiguration()
@@ -70,7 +71,10 @@ public final class Store: Sendable {
         try open(at: path, for: models, seededFrom: seed, configuration: configuration)
     }
 
-    /// The same for an array of models.
+    /// Opens the store at `path` with an array of models, or creates it when there is no file.
+    ///
+    /// It behaves like `open(at:for:seededFrom:configuration:)` with a list of models, and throws
+    /// the same errors.
     public static func open(
         at path: String, for models: [any Model.Type], seededFrom seed: String? = nil,
         configuration: StoreConfiguration = StoreConfiguration()
@@ -96,12 +100,14 @@ public final class Store: Sendable {
     /// The path that the store was opened with.
     public var path: String { file.path }
 
-    /// A new unit of work at the last commit.
+    /// Returns a new unit of work at the last commit.
+    ///
+    /// If reading the store fails, the first call of the context that can throw reports it.
     ///
     /// - Parameters:
-    ///   - author: who makes its commits, at most 255 bytes; nil when nobody is to be named.
+    ///   - author: the author of its commits, at most 255 bytes; nil for commits without an author.
     ///   - scope: the part of the author's work that they belong to, at most 255 bytes.
-    /// - Returns: a context for the isolation that asks for it.
+    /// - Returns: a context for the caller's isolation.
     public func context(author: String? = nil, scope: String? = nil) -> sending ManagedContext {
         do {
             let head = try file.head().revision
@@ -114,27 +120,27 @@ public final class Store: Sendable {
         }
     }
 
-    /// The number of the last commit.
+    /// Returns the number of the last commit.
     ///
     /// - Throws: `StoreError`.
     public func revision() throws -> Revision {
         try file.head().revision
     }
 
-    /// The outcome of the commit with an id, in this process or another: after a crash, or after
-    /// `UnknownOutcomeError`.
+    /// Returns the outcome of the commit with an id, in this process or another, after a crash or
+    /// an `UnknownOutcomeError`.
     ///
-    /// A save of this process that is under way with the id, from its call on, is `.unknown`. Of
-    /// another process that still runs only what it has committed is known: `.notCommitted` is
-    /// final once that process has ended.
+    /// A save in progress in this process with the id is `.unknown`, from its call on. For another
+    /// process that still runs, only its commits are known: `.notCommitted` is final once that
+    /// process has ended.
     ///
     /// - Complexity: O(commits since the id was made).
     public func outcome(of id: CommitID) -> Outcome {
         file.outcome(of: id)
     }
 
-    /// The commits between two revisions, both included, oldest first; without bounds all of them,
-    /// from `.first` all that the journal still has.
+    /// Returns the commits between two revisions, both included, oldest first; by default all of
+    /// them, or from `.first` all that the journal still contains.
     ///
     /// - Throws: `StoreError`; `.historyTrimmed` when one of them was trimmed.
     /// - Complexity: O(bytes of the commits), in time and memory.
@@ -147,7 +153,7 @@ public final class Store: Sendable {
         }
     }
 
-    /// Sizes of the store, who reads it now, and what waits.
+    /// Returns sizes of the store, its current readers, and the waiting saves.
     ///
     /// - Throws: `StoreError`.
     /// - Complexity: O(readers + entries of the free list).
@@ -157,19 +163,19 @@ public final class Store: Sendable {
 
     /// Rebuilds the state from the journal alone and compares it with what is stored.
     ///
-    /// Run it on a copy, or in a process of its own, when the file may be damaged: LMDB ends a
-    /// process that meets a damaged page.
+    /// Run it on a copy, or in a separate process, when the file may be damaged: LMDB ends a
+    /// process that reads a damaged page.
     ///
     /// - Throws: `StoreError` when the store cannot be read at all.
-    /// - Complexity: O(journal) time, memory for the values of all objects.
+    /// - Complexity: O(journal) in time, O(values of all objects) in memory.
     public func verify() throws -> VerificationReport {
         try file.verify()
     }
 
-    /// Looks at a store's file page by page without opening it, which is safe for a file that may
+    /// Inspects a store's file page by page without opening it, which is safe for a file that may
     /// be damaged.
     ///
-    /// Nobody may write to it meanwhile.
+    /// The file must not be written to during the inspection.
     ///
     /// - Throws: `StoreError`: `.notAStore` for a file of another kind, `.newerFormat`,
     ///   `.invalidPath`, `.notFound`, `.noPermission`, `.inputOutput`.
@@ -178,82 +184,84 @@ public final class Store: Sendable {
         try StoreInspection.inspect(path)
     }
 
-    /// Ends the store for everybody who has it open in this process: later calls throw
-    /// `storeClosed`, observers end.
+    /// Closes the store for everyone who has it open in this process: later calls throw
+    /// `.storeClosed`, observers end.
     ///
-    /// Closing twice does nothing.
+    /// Closing again does nothing.
     public func close() {
         file.close()
     }
 }
 
-/// Sizes of a store, what is allowed where it stands, and where it takes the time from.
+/// The sizes of a store, the places that are allowed, its clock, rules, log and metrics.
 public struct StoreConfiguration: Sendable {
-    /// Bytes of address space for the map, which is the largest size that the file can reach; 1 TiB
-    /// by default.
+    /// The number of bytes of address space for the map, which is the largest size that the file
+    /// can reach; 1 TiB by default.
     ///
-    /// Space on the disk is taken as it is used.
+    /// Disk space is allocated as it is used.
     public var mapByteCount = StoreFile.Configuration().mapByteCount
-    /// Reads that may be open at once, over all processes; 510 by default.
+    /// The number of reads that may be open at once, over all processes; 510 by default.
     public var readerCount = 510
-    /// Lets two kinds of places pass that are refused otherwise; false by default.
+    /// Whether two kinds of unsafe places are allowed; false by default.
     ///
-    /// A directory that every user may write to: any of them can put another file in the place of
-    /// the store's, or have this process write to one of theirs. A file system of another machine
-    /// or of a program (NFS, SMB, FUSE, …): where its locks do not hold, two writers destroy the
-    /// store, and where its memory lags behind, readers see what never was; one process at a time
-    /// is safer, not safe. Symbolic links and files with a second name are refused all the same.
+    /// A directory that every user may write to: any of them can replace the store's file, or make
+    /// this process write to another file. A network or user-space file system (NFS, SMB, FUSE, …):
+    /// if its locks do not work, two writers destroy the store, and if its memory maps lag behind,
+    /// readers see states that never existed; one process at a time is safer, but not safe.
+    /// Symbolic links and files with a second hard link are refused in any case.
     public var allowsUnsafePlace = false
-    /// Looks at every page of the file before any of them is used; false by default.
+    /// Whether every page of the file is inspected before any of them is used; false by default.
     ///
-    /// A damaged page, which may end the process of who meets it, then gives a `StoreError`
-    /// (`.damaged`) that names it. Opening takes O(pages), and writers wait meanwhile.
+    /// A damaged page, which would otherwise end the process that reads it, then throws a
+    /// `StoreError` (`.damaged`) that names it. Opening takes O(pages), and writers wait for it.
     public var inspectsPages = false
-    /// How many objects others may have changed since a context's revision while it still reads
-    /// that; 100,000 by default.
+    /// The greatest number of objects that others may have changed since a context's revision for
+    /// its to-many relationships to be readable; 100,000 by default.
     ///
-    /// Beyond it, reads that need to know them throw `SnapshotTooOldError`: to-many relationships.
+    /// Beyond it, reads of to-many relationships throw `SnapshotTooOldError`.
     public var maximumLag = 100_000
-    /// Which commits stay in the journal; all of them by default.
+    /// The commits that stay in the journal; all of them by default.
     ///
-    /// To set it is the confirmation that the others may go. Each process that has the store open
-    /// trims by its own: where they differ, a commit goes when any of them lets it go. Within a
-    /// process the first to open the store decides, and the log tells the others.
+    /// Setting it confirms that the others may be removed. Each process that has the store open
+    /// trims by its own setting: where they differ, a commit is removed as soon as one of them
+    /// allows it. Within a process the first to open the store decides, and a log message informs
+    /// the others.
     public var retention = Retention.forever
-    /// Is told how far a migration is, on the thread that opens the store; what it throws
-    /// interrupts the migration, and opening throws it.
+    /// A closure that receives the progress of a migration, on the thread that opens the store; an
+    /// error that it throws interrupts the migration, and opening throws it.
     ///
-    /// What is done stays done for the next attempt, unless others write to the store meanwhile.
+    /// Completed work is kept for the next attempt, unless others write to the store before it.
     public var migrationProgress: (@Sendable (MigrationProgress) throws -> Void)?
-    /// Makes the commits of the store those of a migration.
+    /// True when the commits of the store are those of a migration.
     var isMigration = false
-    /// Where stamps and commits take the time from.
+    /// The clock for stamps and commits.
     public var clock: @Sendable () -> Date = { Date() }
 
-    /// Checks of properties that are put together at run time; asked after the rules of the models.
+    /// The checks of properties that are composed at run time; they run after the rules of the
+    /// models.
     public var chains: [ValidationChain] = []
-    /// Rules for all changes of a save together; asked when nothing else is wrong, on the isolation
-    /// of the context.
+    /// The rules for all changes of a save together; they run when nothing else is wrong, on the
+    /// isolation of the context.
     public var changeSetValidators: [@Sendable (_ validation: inout ChangeSetValidation) -> Void] =
         []
     /// The language of violations; English by default.
     public var messages = MessageTable.english
 
-    /// Where the store's metrics go: save latency, batch size, waiting and refused saves, the lag
-    /// of observers, reads that hold pages back, use of the map; by default to the system that
-    /// the process has set up.
+    /// The factory of the store's metrics: save latency, batch size, waiting and refused saves, the
+    /// lag of observers, reads that keep pages from being reused, and use of the map; defaults to
+    /// the system that the process has set up.
     ///
     /// Their labels begin with `stet.`; ARCHITECTURE.md lists them.
     public var metricsFactory: any MetricsFactory = MetricsSystem.factory
-    /// Where the store's log goes: failures of the disk, growth, reads that are stuck; by
-    /// default a logger labelled `stet`.
+    /// The logger of the store, for failures of the disk, growth and reads that are stuck; defaults
+    /// to a logger labelled `stet`.
     ///
     /// Values of objects are never logged.
     public var logger = Logger(label: "stet")
-    /// Where the ages of readers are taken from: any monotonic clock; nil means the system's.
+    /// The monotonic clock for the ages of readers; nil means the system's.
     package var uptime: (@Sendable () -> Duration)?
 
-    /// The usual configuration.
+    /// Creates the default configuration.
     public init() {}
 
     var ofFile: StoreFile.Configuration {

@@ -3,26 +3,26 @@ import StetStore
 // One edit in a context of its own, tried again when others were faster.
 
 extension Store {
-    /// Runs a closure on a fresh context and saves what it has edited; when others have saved what
-    /// it was based on, runs it again on another fresh context.
+    /// Runs a closure on a new context and saves its edits; when others have changed what they are
+    /// based on, runs it again on another new context.
     ///
-    /// The closure cannot keep objects: what it returns must be `Sendable`, and it must not capture
-    /// what is not. It may run several times, so it does nothing but edit; it does not save, which
-    /// traps. An edit that is tried
-    /// again comes before edits of this process that have not begun, so that it comes to an end
-    /// where many want the same object.
+    /// The closure cannot keep objects: its result must be `Sendable`, and so must everything that
+    /// it captures. It may run several times, so it must do nothing but edit; saving in it traps.
+    /// An edit that is retried comes before edits of this process that have not begun, so that it
+    /// completes even when many compete for the same object.
     ///
     /// - Parameters:
-    ///   - label: what the commit is called, at most 1,024 bytes.
-    ///   - author: who makes it, at most 255 bytes.
+    ///   - label: the name of the commit, at most 1,024 bytes.
+    ///   - author: the author of the commit, at most 255 bytes.
     ///   - scope: the part of the author's work that it belongs to, at most 255 bytes.
-    ///   - retries: how often it is tried again after a conflict. Defaults to 8.
+    ///   - retries: the number of retries after a conflict. Defaults to 8.
     ///   - body: edits objects of the context that it is given, on the caller's isolation.
-    /// - Returns: what the closure returned the last time; snapshots of objects as they were saved,
-    ///   normalised and stamped.
-    /// - Throws: what `body` throws, and nothing is saved; what `ManagedContext.save(_:)` throws;
-    ///   the last `ConflictError` when all retries met one; `CancellationError`. A
-    ///   `ValidationError` is tried again, too, when others have saved since the closure ran.
+    /// - Returns: the last result of the closure; snapshots in it show the objects as they were
+    ///   saved, normalised and stamped.
+    /// - Throws: the error of `body`, and nothing is saved; the errors of
+    ///   `ManagedContext.save(_:)`; the last `ConflictError` when all retries failed with one;
+    ///   `CancellationError`. After a `ValidationError`, too, the closure is retried when others
+    ///   have saved since it ran.
     @discardableResult
     public nonisolated(nonsending) func edit<Result: Sendable>(
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
@@ -50,7 +50,11 @@ extension Store {
         }
     }
 
-    /// The same, blocking the thread until the disk has the edit.
+    /// Runs a closure on a new context and saves its edits; blocks the thread until they are on the
+    /// disk.
+    ///
+    /// It behaves like the asynchronous `edit`, and throws the same errors except
+    /// `CancellationError`.
     @discardableResult
     public func edit<Result: Sendable>(
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
@@ -74,15 +78,15 @@ extension Store {
         }
     }
 
-    /// True when an edit may come to another end on the last commit: it was in conflict, or is not
-    /// valid since others have saved.
+    /// Returns whether an edit may end differently on the last commit: it was in conflict, or it is
+    /// not valid and others have saved since.
     func isOvertaken(_ error: any Error, since beginning: Revision) throws -> Bool {
         if error is ConflictError { return true }
         return try error is ValidationError && revision() > beginning
     }
 
-    /// The result of an edit as it was saved: snapshots with what normalisers and stamps have made
-    /// of the objects, which live; anything else as it is.
+    /// Returns the result of an edit with its snapshots as they were saved, after normalisers and
+    /// stamps; other results are returned unchanged.
     private func saved<Result>(_ result: Result, in context: ManagedContext) -> Result {
         func shown<M: Model>(_ type: M.Type) -> Result? {
             func snapshot(_ snapshot: M.Snapshot) -> M.Snapshot {

@@ -1,12 +1,12 @@
 import FoundationEssentials
 import StetStore
 
-/// Undo, redo, revert and discard as the models of a store check them.
+/// Performs undo, redo, revert and discard with the checks of a store's models.
 struct StoreUndo {
     let store: Store
     private var file: StoreFile { store.file }
 
-    /// The work that takes commits back.
+    /// Returns the work that undoes or reverts commits.
     func work(
         _ request: UndoRequest, _ policy: UndoPolicy, _ id: CommitID? = nil,
         author: String? = nil, scope: String? = nil
@@ -20,7 +20,7 @@ struct StoreUndo {
         return work
     }
 
-    /// Takes commits back; blocks the thread until the disk has it.
+    /// Commits an undo, redo or revert; blocks the thread until it is on the disk.
     func takeBack(_ work: inout UndoWork) throws -> Commit? {
         do {
             return Self.written(try file.commit(&work))
@@ -29,7 +29,7 @@ struct StoreUndo {
         }
     }
 
-    /// The same; only waiting for the disk suspends the task.
+    /// Commits an undo, redo or revert; only waiting for the disk suspends the task.
     nonisolated(nonsending) func takeBack(_ work: UndoWork) async throws -> Commit? {
         var work = work
         do {
@@ -39,12 +39,13 @@ struct StoreUndo {
         }
     }
 
-    /// A commit that changes nothing but a stack is none for those who undo.
+    /// Returns a commit, or nil for one that changes only a stack, which callers do not count as
+    /// one.
     private static func written(_ commit: Commit?) -> Commit? {
         commit.flatMap { $0.changeCount == 0 ? nil : $0 }
     }
 
-    /// Tells observers of work that was refused; the error that its caller is thrown.
+    /// Reports refused work to observers; returns the error for its caller.
     private func refused(_ work: UndoWork, _ error: any Error) -> any Error {
         let error = (error as? UndoWork.Refusal).map(Self.error) ?? error
         file.refusals.report(error, of: work, clock: store.configuration.clock)
@@ -62,7 +63,7 @@ struct StoreUndo {
         }
     }
 
-    /// What a request would do; nil when there is nothing on the stack.
+    /// Returns the effect that a request would have; nil when the stack is empty.
     func plan(_ request: UndoRequest, _ policy: UndoPolicy) throws -> UndoPlan? {
         var net = NetChanges(schema: file.schema)
         let prepared = try file.read { reader in
@@ -79,8 +80,8 @@ struct StoreUndo {
             conflicts: inverse.conflicts, skipped: inverse.skipped, violations: violations)
     }
 
-    /// What a save with these changes would be refused for; what validators look up is noted in
-    /// them.
+    /// Returns the violations for which a save with these changes would be refused; records the
+    /// look-ups of validators in the changes.
     private func violations(
         of net: inout NetChanges, at revision: Revision
     ) throws -> [Violation] {

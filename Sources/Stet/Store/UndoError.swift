@@ -1,20 +1,20 @@
 public import StetStore
 
-/// A commit could not be taken back, because of what was written since.
+/// The error of an undo, redo or revert that conflicts with later commits.
 ///
-/// Nothing was written, and the stack is as it was.
+/// Nothing was written, and the stack has not changed.
 public struct UndoConflictError: Error, Sendable {
-    /// The commits that were to be taken back, the last one first.
+    /// The commits that should have been undone, the last one first.
     public let commits: [Revision]
-    /// Everything that stands in the way.
+    /// All conflicts with later commits.
     public let conflicts: [UndoConflict]
 }
 
 extension UndoConflictError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// What to do, then one line per conflict, without values.
+    /// A sentence about what to do, then one line per conflict, without values.
     public var description: String { text(conflicts.map(\.description)) }
 
-    /// What to do, then one line per conflict, with values.
+    /// A sentence about what to do, then one line per conflict, with values.
     public var debugDescription: String { text(conflicts.map(\.debugDescription)) }
 
     private func text(_ lines: [String]) -> String {
@@ -26,32 +26,32 @@ extension UndoConflictError: CustomStringConvertible, CustomDebugStringConvertib
     }
 }
 
-/// What an undo, a redo or a revert would do.
+/// The effect that an undo, a redo or a revert would have.
 public struct UndoPlan: Sendable {
-    /// The commits that it takes back, the last one first; more than one are a group.
+    /// The commits that it undoes, the last one first; more than one are a group.
     public let commits: [Revision]
-    /// What the last of them is called.
+    /// The label of the last of these commits.
     public let label: String?
-    /// What it would write.
+    /// The changes that it would write.
     public let changes: ChangeSet
-    /// What stands in its way: with any, nothing is written.
+    /// The conflicts that prevent it: with any, nothing is written.
     public let conflicts: [UndoConflict]
-    /// What it would leave as it is.
+    /// The conflicts that it would skip, leaving the later values.
     public let skipped: [UndoConflict]
-    /// What the rules and validators of the models say against it: with any, nothing is written.
+    /// The violations of the models' rules and validators: with any, nothing is written.
     public let violations: [Violation]
 
     /// True when it could be carried out.
     public var isPossible: Bool { conflicts.isEmpty && violations.isEmpty }
 }
 
-/// What an author can undo and redo in a scope.
+/// The steps that an author can undo and redo in a scope.
 public struct UndoStack: Sendable, Hashable {
     /// One step.
     public struct Step: Sendable, Hashable {
-        /// The commits that are taken back together, the last one first.
+        /// The commits that are undone together, the last one first.
         public let commits: [Revision]
-        /// What the last of them is called.
+        /// The label of the last of these commits.
         public let label: String?
 
         package init(commits: [Revision], label: String?) {
@@ -60,9 +60,9 @@ public struct UndoStack: Sendable, Hashable {
         }
     }
 
-    /// What can be undone, the next one first.
+    /// The steps that can be undone, the next one first.
     public let undo: [Step]
-    /// What can be redone, the next one first.
+    /// The steps that can be redone, the next one first.
     public let redo: [Step]
 
     package init(undo: [Step], redo: [Step]) {

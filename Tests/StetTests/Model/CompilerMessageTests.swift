@@ -7,7 +7,8 @@ import Testing
 /// Each case is a program of its own, compiled against the modules of this build.
 @Suite struct CompilerMessageTests {
     private static let package = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path
 
     /// The text of all errors, in order.
     private func errors(
