@@ -79,8 +79,8 @@ package struct ContextQueryTrial {
 
     private struct Refused: Error {}
 
-    /// A commit of others; the context follows where its revision was trimmed, for then it cannot be
-    /// asked any longer.
+    /// A commit of others; the context follows where its revision was trimmed, since it cannot be
+    /// asked any longer then.
     private mutating func commitElsewhere() throws {
         try edits.step()
         guard try store.floor() > context.revision else { return }

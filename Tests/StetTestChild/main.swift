@@ -12,7 +12,7 @@ import StetTestModels
 //   stet-test-child write PATH [COUNT]     saves one edit after the other, for ever without COUNT,
 //                                          and after each writes "ack REVISION" to standard output
 //   stet-test-child insist PATH COUNT      saves articles, says what became of each, and stays
-//   stet-test-child redact PATH ID         takes the earlier titles of an article out of the journal
+//   stet-test-child redact PATH ID         redacts the earlier titles of an article
 //   stet-test-child random PATH COUNT SEED  makes random commits on objects that others change, too
 //   stet-test-child read PATH              begins a read, writes "reading", and stays
 //   stet-test-child lock PATH              begins a write, writes "writing", and stays

@@ -118,8 +118,10 @@ import Testing
     }
 
     #if STET_FAULTS
-        @Test(arguments: 0..<6)
-        func aConflictIsToldOfAfterAReadThatFailed(after: Int) throws {
+        @Test(arguments: [LMDBError.Operation.begin, .get, .cursor], 1...8)
+        func aConflictIsToldOfAfterAReadThatFailed(
+            operation: LMDBError.Operation, count: Int
+        ) throws {
             context.follows = true
             var iterator = context.observe(query).makeAsyncIterator()
             _ = try iterator.poll()
@@ -128,7 +130,7 @@ import Testing
             try saveElsewhere { $0.rating = 4 }
             context.follows = true
             let faults = context.store.file.environment.faults
-            faults.failNext(.begin, after: after, code: LMDBError.inputOutput)
+            faults.failNext(operation, after: count, code: LMDBError.inputOutput)
             let early = (try? iterator.poll()) ?? nil
             faults.disarm()
             #expect(try (early ?? iterator.poll())?.conflict != nil)

@@ -118,8 +118,8 @@ import Testing
     }
 
     #if STET_FAULTS
-        @Test(arguments: [LMDBError.Operation.begin, .get], 0..<4)
-        func aReadThatFailsLosesNoChange(operation: LMDBError.Operation, after: Int) throws {
+        @Test(arguments: [LMDBError.Operation.begin, .get, .cursor], 1...6)
+        func aReadThatFailsLosesNoChange(operation: LMDBError.Operation, count: Int) throws {
             let live = store.observe(store.fetch(Article.self))
             var sums = live.sum(\.rating).makeAsyncIterator()
             var members = store.observe(membersOf: notebook, in: Notebook.self, \.articles)
@@ -127,11 +127,11 @@ import Testing
             #expect(try sums.poll()?.value == 3 && members.poll()?.result.ids == ids)
             try rate(ids[0], 5)
             let faults = store.file.environment.faults
-            faults.failNext(operation, after: after, code: LMDBError.inputOutput)
+            faults.failNext(operation, after: count, code: LMDBError.inputOutput)
             let early = (try? sums.poll()) ?? nil
             faults.disarm()
             #expect(try (early ?? sums.poll())?.value == 8)
-            faults.failNext(operation, after: after, code: LMDBError.inputOutput)
+            faults.failNext(operation, after: count, code: LMDBError.inputOutput)
             let update = (try? members.poll()) ?? nil
             faults.disarm()
             #expect(try (update ?? members.poll())?.updatedObjects.map(\.id) == [ids[0]])
