@@ -18,7 +18,7 @@ package struct LiveQueryTrial {
         package var updates = 0
         package var steps = 0
         package var reruns = 0
-        /// The number of steps of aggregates.
+        /// The numbers of steps and of reruns of aggregates.
         package var valueSteps = 0
         package var valueReruns = 0
         /// The number of compared results of queries of contexts.
@@ -164,15 +164,7 @@ package struct LiveQueryTrial {
         let condition =
             nodes.chance(5) ? QueryNode.everything : nodes.condition(entity, ownOnly: ownOnly)
         var fetch = store.fetch(type) { _ in QueryExpression<Bool>(condition) }
-        let orders = isSorted ? nodes.order(entity, ownOnly: ownOnly) : []
-        for (place, order) in orders.enumerated() {
-            let direction: SortDirection = order.isDescending ? .descending : .ascending
-            let value = QueryExpression<Int>(order.node)
-            fetch =
-                place == 0
-                ? fetch.sorted(by: { _ in value }, direction)
-                : fetch.then(by: { _ in value }, direction)
-        }
+        if isSorted { fetch = fetch.sorted(by: nodes.order(entity, ownOnly: ownOnly)) }
         var hasPage = false
         if mayHavePage, nodes.chance(3) {
             fetch = fetch.limit(nodes.pick([0, 1, 2, 5, 20]))
@@ -188,5 +180,21 @@ package struct LiveQueryTrial {
             fetch = fetch.after(position)
         }
         return (fetch, hasPage)
+    }
+}
+
+extension ObjectQuery {
+    /// The query with these orders, the first one first.
+    func sorted(by orders: [QueryOrder]) -> Self {
+        var query = self
+        for (place, order) in orders.enumerated() {
+            let direction: SortDirection = order.isDescending ? .descending : .ascending
+            let value = QueryExpression<Int>(order.node)
+            query =
+                place == 0
+                ? query.sorted(by: { _ in value }, direction)
+                : query.then(by: { _ in value }, direction)
+        }
+        return query
     }
 }

@@ -12,6 +12,7 @@ import StetTestModels
 //   stet-test-child write PATH [COUNT]     saves one edit after the other, for ever without COUNT,
 //                                          and after each writes "ack REVISION" to standard output
 //   stet-test-child insist PATH COUNT      saves articles, says what became of each, and stays
+//   stet-test-child redact PATH ID         redacts the earlier titles of an article
 //   stet-test-child random PATH COUNT SEED  makes random commits on objects that others change, too
 //   stet-test-child read PATH              begins a read, writes "reading", and stays
 //   stet-test-child lock PATH              begins a write, writes "writing", and stays
@@ -161,6 +162,9 @@ do {
         try write(arguments[2], arguments.count > 3 ? Int(arguments[3]) : nil)
     case "insist" where arguments.count == 4:
         try insist(arguments[2], Int(arguments[3]) ?? 1)
+    case "redact" where arguments.count == 4:
+        guard let id = ObjectID(arguments[3]) else { exit(64) }
+        try openStore(arguments[2]).requestRedaction(of: Article.self, id: id, \.title).confirm()
     case "random" where arguments.count == 5:
         var saver = RandomSaver(try openStore(arguments[2]), seed: UInt64(arguments[4]) ?? 0)
         try saver.save(Int(arguments[3]) ?? 0)

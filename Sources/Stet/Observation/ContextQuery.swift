@@ -63,13 +63,13 @@ public struct ContextQuery<M: Model>: AsyncSequence {
         /// Returns the result after the changes since the last call, or nil when it is unchanged.
         package mutating func poll() throws -> ContextUpdate<M>? {
             if signal.count == seen { return nil }
-            let before = conflict
-            conflict = core.settings.follows ? try follow() : nil
-            // What the refresh has noted is part of this update.
+            let conflict = core.settings.follows ? try follow() : nil
+            // Changes that the refresh has noted are part of this update.
             let now = signal.count
-            let update = try update()
-            let isWanted = seen == nil || !update.isEmpty || (conflict == nil) != (before == nil)
-            seen = now
+            let update = try update(conflict)
+            let isWanted =
+                seen == nil || !update.isEmpty || (conflict == nil) != (self.conflict == nil)
+            (seen, self.conflict) = (now, conflict)
             return isWanted ? update : nil
         }
 
@@ -90,7 +90,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
             }
         }
 
-        private mutating func update() throws -> ContextUpdate<M> {
+        private mutating func update(_ conflict: ConflictError?) throws -> ContextUpdate<M> {
             core.pending.watchNextEdits()
             let objects = try query.objects
             let now = objects.map { (id: $0.id, body: try? $0._$body()) }

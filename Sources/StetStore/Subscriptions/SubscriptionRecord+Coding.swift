@@ -26,6 +26,15 @@ private enum SubscriptionFormat {
         }
         return reader
     }
+
+    /// Reads a flag.
+    static func flag(
+        _ reader: inout ByteReader, _ subject: String
+    ) throws(DecodingFailure) -> Bool {
+        let flags: UInt8 = try reader.read()
+        guard flags <= 1 else { throw DecodingFailure("\(subject) has flags of a later format") }
+        return flags == 1
+    }
 }
 
 extension SubscriptionRecord {
@@ -49,10 +58,7 @@ extension SubscriptionRecord {
         guard let status = SubscriptionStatus(rawValue: try reader.read()) else {
             throw DecodingFailure("\(subject) has a status of a later format")
         }
-        let flags: UInt8 = try reader.read()
-        guard flags <= 1 else {
-            throw DecodingFailure("\(subject) has flags of a later format")
-        }
+        let holdsHistory = try SubscriptionFormat.flag(&reader, subject)
         let position = Revision(try reader.read())
         let fence: UInt64 = try reader.read()
         let version: UInt64 = try reader.read()
@@ -60,7 +66,7 @@ extension SubscriptionRecord {
         try reader.expectEnd()
         self.init(
             name: name, position: position, fence: fence, version: version, status: status,
-            holdsHistory: flags == 1, failure: failure)
+            holdsHistory: holdsHistory, failure: failure)
     }
 }
 
@@ -80,8 +86,7 @@ extension ParkedDelivery {
     ) throws(DecodingFailure) {
         let subject = "the parked delivery of commit \(revision)"
         var reader = try SubscriptionFormat.reader(of: value, subject)
-        let flags: UInt8 = try reader.read()
-        guard flags <= 1 else { throw DecodingFailure("\(subject) has flags of a later format") }
+        let isDue = try SubscriptionFormat.flag(&reader, subject)
         let failure = try SubscriptionFailure?(decoding: &reader)
         var objects: [ObjectID] = []
         for _ in 0..<(try reader.read(UInt32.self)) {
@@ -93,7 +98,7 @@ extension ParkedDelivery {
         }
         try reader.expectEnd()
         self.init(revision: revision, objects: objects, failure: failure)
-        isDue = flags == 1
+        self.isDue = isDue
     }
 }
 

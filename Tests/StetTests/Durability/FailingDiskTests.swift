@@ -110,19 +110,28 @@ import Testing
         try Store.open(at: path, for: Notebook.self, Article.self)
     }
 
-    @Test(arguments: Case.all)
-    func whatWasSavedIsThereWhatWasRefusedIsNotForEveryProcess(_ failure: Case) throws {
+    /// A process in which a call fails: the process, which is still there, what it has said, and
+    /// the store of this process, where that has it open.
+    private func session(
+        _ failure: Case
+    ) throws -> (child: RunningChild, said: Testimony, shared: Store?) {
         try open().close()
         let (name, number) = try place(of: failure.call)
         try open().close()
         let shared = failure.isShared ? try open() : nil
-        let child = try child([
+        let child = try self.child([
             "STET_FAIL_CALL": name, "STET_FAIL_AT": "\(number)", "STET_FAIL_ERROR": failure.error,
             "STET_FAIL_STICKY": failure.isSticky ? "1" : "0",
         ])
         let said = Testimony(child)
         let calls = try String(contentsOfFile: log, encoding: .utf8)
         #expect(calls.contains("\(name) \(number) \(failure.error)\n"))
+        return (child, said, shared)
+    }
+
+    @Test(arguments: Case.all)
+    func whatWasSavedIsThereWhatWasRefusedIsNotForEveryProcess(_ failure: Case) throws {
+        let (child, said, shared) = try session(failure)
         // The commits before it; and after a failure that happened once, those after it, too.
         let others = Set(1...Self.commitCount).subtracting([Self.failing])
         #expect(said.saved.isSuperset(of: 1..<Self.failing))
@@ -150,15 +159,7 @@ import Testing
 
     @Test(arguments: Case.all)
     func whatWasRefusedIsNotThereWhenNobodyHasWrittenSince(_ failure: Case) throws {
-        try open().close()
-        let (name, number) = try place(of: failure.call)
-        try open().close()
-        let shared = failure.isShared ? try open() : nil
-        let child = try child([
-            "STET_FAIL_CALL": name, "STET_FAIL_AT": "\(number)", "STET_FAIL_ERROR": failure.error,
-            "STET_FAIL_STICKY": failure.isSticky ? "1" : "0",
-        ])
-        let said = Testimony(child)
+        let (child, said, shared) = try session(failure)
         child.kill()
         shared?.close()
         let again = try open()

@@ -1,3 +1,4 @@
+import StetLMDB
 import StetStore
 import StetTestModels
 import Testing
@@ -115,4 +116,24 @@ import Testing
         #expect(next.objects.map(\.rating) == [4])
         #expect(next.conflict == nil && context.revision > revision)
     }
+
+    #if STET_FAULTS
+        @Test(arguments: [LMDBError.Operation.begin, .get, .cursor], 1...8)
+        func aConflictIsToldOfAfterAReadThatFailed(
+            operation: LMDBError.Operation, count: Int
+        ) throws {
+            context.follows = true
+            var iterator = context.observe(query).makeAsyncIterator()
+            _ = try iterator.poll()
+            desk.article.rating = 3
+            _ = try iterator.poll()
+            try saveElsewhere { $0.rating = 4 }
+            context.follows = true
+            let faults = context.store.file.environment.faults
+            faults.failNext(operation, after: count, code: LMDBError.inputOutput)
+            let early = (try? iterator.poll()) ?? nil
+            faults.disarm()
+            #expect(try (early ?? iterator.poll())?.conflict != nil)
+        }
+    #endif
 }

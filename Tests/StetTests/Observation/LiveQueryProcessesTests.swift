@@ -31,6 +31,25 @@ import Testing
         await notebooks.end()
     }
 
+    @Test func aValueThatAnotherProcessHasRedactedIsNotTakenForTheOneBefore() throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file()
+        let store = try Store.open(at: path, for: Notebook.self, Article.self)
+        let context = store.context()
+        let article = Article(title: "m", notebook: nil)
+        context.insert(article)
+        try context.save()
+        let live = store.observe(store.fetch(Article.self) { $0.title > "k" }).count
+        var counts = live.makeAsyncIterator()
+        #expect(try counts.poll()?.value == 1)
+        article.title = "a"
+        try context.save()
+        // This process has the commit as it was.
+        #expect(try RunningChild(["redact", path, "\(article.id)"]).status() == 0)
+        #expect(try counts.poll()?.value == 0)
+        #expect(live.statistics.rerunCounts["values were redacted"] == 1)
+    }
+
     /// The updates lead to the result of the query, once the observer has seen all commits.
     private func check<M: Model>(_ task: LiveTask<M>, _ query: SnapshotFetch<M>) async throws {
         let fresh = try query.snapshots

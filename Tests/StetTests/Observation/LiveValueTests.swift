@@ -1,4 +1,5 @@
 import Stet
+import StetLMDB
 import StetStore
 import StetTestSupport
 import Testing
@@ -115,6 +116,27 @@ import Testing
         #expect(try sums.poll() == ValueUpdate(value: 8, revision: 5))
         #expect(sum.statistics.rerunCount == 2)
     }
+
+    #if STET_FAULTS
+        @Test(arguments: [LMDBError.Operation.begin, .get, .cursor], 1...6)
+        func aReadThatFailsLosesNoChange(operation: LMDBError.Operation, count: Int) throws {
+            let live = store.observe(store.fetch(Article.self))
+            var sums = live.sum(\.rating).makeAsyncIterator()
+            var members = store.observe(membersOf: notebook, in: Notebook.self, \.articles)
+                .makeAsyncIterator()
+            #expect(try sums.poll()?.value == 3 && members.poll()?.result.ids == ids)
+            try rate(ids[0], 5)
+            let faults = store.file.environment.faults
+            faults.failNext(operation, after: count, code: LMDBError.inputOutput)
+            let early = (try? sums.poll()) ?? nil
+            faults.disarm()
+            #expect(try (early ?? sums.poll())?.value == 8)
+            faults.failNext(operation, after: count, code: LMDBError.inputOutput)
+            let update = (try? members.poll()) ?? nil
+            faults.disarm()
+            #expect(try (update ?? members.poll())?.updatedObjects.map(\.id) == [ids[0]])
+        }
+    #endif
 
     @Test func aValueIsNotWokenByPropertiesThatItDoesNotRead() async throws {
         let live = store.observe(store.fetch(Article.self) { $0.rating > 1 }.sorted(by: \.title))
