@@ -1,7 +1,7 @@
 import Testing
 
-/// The doc comments of the sources, of the support of the tests and of the examples: plain English,
-/// which begins with a verb or a noun.
+/// The doc comments of the sources, of the tests and of the example: plain English, which begins with
+/// a verb or a noun.
 @Suite struct DocumentationCommentTests {
     /// Beginnings of summaries that say neither what a declaration does nor what it is.
     private static let openings = [
@@ -20,10 +20,7 @@ import Testing
     ]
 
     /// The folders whose doc comments are read.
-    private static let folders = [
-        "Sources", "Examples/Sources", "Tests/StetCampaign", "Tests/StetContract",
-        "Tests/StetLiveOracle", "Tests/StetTestModels", "Tests/StetTestSupport",
-    ]
+    private static let folders = ["Sources", "Tests", "Examples/Sources"]
 
     /// Every doc comment with its place.
     private static let comments = Result {

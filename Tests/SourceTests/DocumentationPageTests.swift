@@ -11,7 +11,7 @@ import Testing
         return (names ?? []).filter { $0.hasSuffix(".md") }.sorted()
     }
 
-    /// What is left of lines when nothing depends on indentation and empty lines.
+    /// Returns lines without indentation and without empty lines.
     private func trimmed(_ lines: [Substring]) -> [Substring] {
         lines.map { line in line.drop { $0 == " " } }.filter { !$0.isEmpty }
     }

@@ -4,7 +4,7 @@ import Testing
 
 /// The source itself is tested: layers, sizes, banned calls, the README.
 @Suite struct SourceTests {
-    /// What each layer may import of this package and its dependencies.
+    /// The modules of this package and its dependencies that each layer may import.
     private static let layers: [String: Set<String>] = [
         "StetLMDB": ["CLMDB"],
         "StetStore": ["StetLMDB", "Crypto", "DequeModule", "Logging", "Metrics"],

@@ -3,7 +3,7 @@ import StetStore
 import StetTestSupport
 import Testing
 
-/// What `trim`, `redact` and `info` say and do, on a store that is in use.
+/// The output and the effects of `trim`, `redact` and `info`, on a store that is in use.
 struct RetentionTests {
     private let fixture: Fixture
     private let notebook = "01900000-0000-7000-8000-000000000001"

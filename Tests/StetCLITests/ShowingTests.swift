@@ -2,7 +2,7 @@ import Foundation
 import StetStore
 import Testing
 
-/// What the commands say of a store that another process, this one, has open.
+/// The output of the commands for a store that another process, this one, has open.
 struct ShowingTests {
     private let notebook = "01900000-0000-7000-8000-000000000001"
     private let article = "01900000-0000-7000-8000-000000000002"

@@ -6,7 +6,7 @@ import Testing
 struct SubscriptionsTests {
     private let fixture: Fixture
 
-    /// Three commits, and two subscriptions: one stands at the first commit and has failed, the
+    /// Creates three commits, and two subscriptions: one is at the first commit and has failed, the
     /// other has parked it.
     init() throws {
         fixture = try Fixture()

@@ -4,7 +4,7 @@ import StetTestSupport
 
 /// Runs the tool as a program.
 enum Tool {
-    /// How it ended, and what it said.
+    /// The exit code of a command, and its output.
     struct Outcome: Hashable {
         /// The exit code; minus the number of the signal that ended it.
         var status: Int32

@@ -2,7 +2,8 @@ import Foundation
 import StetStore
 import Testing
 
-/// What `diff`, `blame`, `undo`, `redo` and `revert` say and do, on a store that is in use.
+/// The output and the effects of `diff`, `blame`, `undo`, `redo` and `revert`, on a store that is
+/// in use.
 struct UndoingTests {
     private let fixture: Fixture
     private let notebook = "01900000-0000-7000-8000-000000000001"

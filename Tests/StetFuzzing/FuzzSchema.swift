@@ -12,7 +12,7 @@ enum FuzzSchema {
         }
     }()
 
-    /// Of a store that was never migrated.
+    /// The schema history of a store that was never migrated.
     static let history: SchemaHistory = {
         do { return try SchemaHistory(schema) } catch {
             preconditionFailure("the schema of the fuzzer: \(error)")
@@ -45,7 +45,7 @@ enum FuzzSchema {
                 members: .targets(ofLinks: "Article.notebooks"), isOrdered: true)
         ])
 
-    /// In an order, and in none.
+    /// The types of links: one with an order, one without.
     private static let links = [
         LinkType(
             name: "Article.notebooks", source: "Article", target: "Notebook", isOrdered: true),

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import StetStore
 
-/// What real encoders write: where the fuzzer begins, each decoded without a refusal.
+/// The output of real encoders, with which the fuzzer begins; each seed must be decoded.
 extension FuzzedDecoder {
     /// The inputs that a fuzzer without a corpus begins with.
     package func seeds() throws -> [[UInt8]] {

@@ -18,7 +18,7 @@ package enum FuzzedDecoder: String, CaseIterable, Sendable {
     /// The values and keys of a whole store, opened, read, verified and committed to.
     case store
 
-    /// What became of an input.
+    /// The result of decoding an input.
     package enum Outcome: Hashable, Sendable {
         case decoded
         case refused

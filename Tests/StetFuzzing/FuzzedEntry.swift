@@ -44,13 +44,13 @@ enum FuzzedEntry {
         try checkChanges(commit, chunks)
     }
 
-    /// What a history read does with a change that it has found.
+    /// Decodes a change as a read of the history does.
     private static func read(_ change: JournalChange, _ schemaRevision: Int) throws -> [UInt8] {
         _ = try ObjectChange(change, FuzzSchema.schema)
         return Array(change.bytes)
     }
 
-    /// What `body` returns; nil when it refuses the bytes.
+    /// Returns the result of `body`; nil when it refuses the bytes.
     private static func attempt<Result>(_ body: () throws -> Result?) throws -> Result? {
         do { return try body() } catch is DecodingFailure { return nil }
     }

@@ -81,7 +81,7 @@ enum FuzzedKey {
         try compare(FuzzSchema.schema, schema)
     }
 
-    /// What leads from one schema to another can be written, and read again.
+    /// Checks that the migration from one schema to another can be written and read again.
     private static func compare(_ one: Schema, _ other: Schema) throws {
         let comparison: SchemaComparison
         do {

@@ -65,7 +65,7 @@ enum FuzzedRecord {
         }
     }
 
-    /// What a value of the later types is read as is written as the same bytes.
+    /// Checks that the decoded value of a newer type is encoded as the same bytes.
     private static func checkValue(_ slot: Slot, _ body: RecordBody) throws {
         let value = try body.value(slot)
         _ = value.description
@@ -150,7 +150,7 @@ enum FuzzedRecord {
 }
 
 extension [UInt8] {
-    /// A change as it stands in the body of an entry, its salt zeros.
+    /// Creates a change as in the body of an entry, with a salt of zeros.
     init(changeOf entity: EntityNumber, _ id: ObjectID, kind: ChangeKind, _ payload: [UInt8]) {
         var buffer = ByteBuffer()
         buffer.append(kind.rawValue)

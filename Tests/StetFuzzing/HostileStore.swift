@@ -14,7 +14,7 @@ final class HostileStore: Sendable {
     /// cheap.
     private let environment: Environment
     private let tables: [Table]
-    /// What stood in each table before an input.
+    /// The contents of each table before an input.
     let contents: [[[UInt8]: [UInt8]]]
     private let isDecoding = Mutex(())
 
@@ -78,7 +78,8 @@ final class HostileStore: Sendable {
         }
     }
 
-    /// By bits: table (1, 2, 4), checksum or hash is repaired (8), what to do (16, 32).
+    /// Edits the tables as the bits of a control byte say: the table (1, 2, 4), whether the
+    /// checksum or hash is repaired (8), the kind of edit (16, 32).
     private static func edit(
         _ contents: inout [[[UInt8]: [UInt8]]], _ input: inout HostileInput
     ) {

@@ -117,7 +117,7 @@ extension Environment {
     }
 }
 
-/// What `body` throws; nil when it returns.
+/// Returns the error of `body`; nil when it returns.
 func lmdbError<Result>(_ body: () throws -> Result) -> LMDBError? {
     do {
         _ = try body()

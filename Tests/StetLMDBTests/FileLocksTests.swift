@@ -5,7 +5,8 @@ import StetTestSupport
 import Synchronization
 import Testing
 
-/// Who may share the files of an environment, and what becomes of them while they are open.
+/// The processes that may share the files of an environment, and changes of the files while they
+/// are open.
 struct FileLocksTests {
     private let directory: EnvironmentDirectory
     private let path: String
@@ -69,7 +70,7 @@ struct FileLocksTests {
 
     // MARK: Place
 
-    /// What may happen to the files while they are open.
+    /// The changes that may happen to the files while they are open.
     enum Move: String, CaseIterable {
         case fileRemoved, fileReplaced, fileRenamed, lockRemoved, lockReplaced, directoryRenamed
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StetMacros
 
-/// What `@Model` writes, word for word.
+/// The code that `@Model` generates, word for word.
 @Suite struct ExpansionTests {
     private func expand(_ source: String) -> [String] {
         let macros: [String: MacroSpec] = [

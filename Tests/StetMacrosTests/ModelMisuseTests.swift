@@ -7,7 +7,7 @@ import Testing
 
 @testable import StetMacros
 
-/// What the compiler says about classes that no model can be made of.
+/// The messages of the compiler for classes that cannot be models.
 @Suite struct ModelMisuseTests {
     private static let macros: [String: MacroSpec] = [
         "Model": MacroSpec(type: ModelMacro.self),

@@ -1,9 +1,9 @@
 import Foundation
 
-/// What stands in a directory: each name with its kind, rights and bytes.
+/// The contents of a directory: each name with its kind, permissions and bytes.
 ///
-/// The bytes of lock files are left out, as LMDB may write them whenever nobody else has the file
-/// open.
+/// The bytes of lock files are left out, as LMDB may write them whenever no other process has the
+/// file open.
 struct DirectoryContents: Hashable {
     struct Entry: Hashable {
         var kind: String

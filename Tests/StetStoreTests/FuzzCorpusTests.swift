@@ -2,7 +2,8 @@ import Foundation
 import StetFuzzing
 import Testing
 
-/// What the fuzzer has kept, decoded again without the fuzzer; `make fuzz` looks for more.
+/// The inputs that the fuzzer has kept, decoded again without the fuzzer; `make fuzz` looks for
+/// more.
 struct FuzzCorpusTests {
     private static let folder = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent()

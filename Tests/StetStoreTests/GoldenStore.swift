@@ -69,7 +69,7 @@ enum GoldenStore {
             ]),
     ]
 
-    /// What each commit says of itself.
+    /// Returns the note of a commit.
     static func note(_ index: Int) -> EditNote {
         let step = steps[index]
         return EditNote(
@@ -77,7 +77,7 @@ enum GoldenStore {
             token: UInt64(index) + 1, base: Revision(UInt64(index)))
     }
 
-    /// What the store must show at a revision.
+    /// Returns the objects that the store must show at a revision.
     static func expected(asOf revision: Int) -> [ObjectKey: Shown] {
         var objects: [ObjectKey: Shown] = [:]
         for (index, step) in steps.prefix(revision).enumerated() {

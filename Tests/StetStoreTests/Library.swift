@@ -33,7 +33,7 @@ struct Edit: Sendable {
     var kind: ChangeKind { before == nil ? .insert : after == nil ? .delete : .update }
 }
 
-/// What a commit is called, and the fields that are otherwise random.
+/// The label of a commit, and the fields that are otherwise random.
 struct EditNote {
     var author: String?
     var scope: String?
@@ -121,7 +121,7 @@ extension StoreFile {
     }
 }
 
-/// What a store shows of one object.
+/// The contents of one object in a store.
 struct Shown: Hashable {
     var revision: Revision
     var cells: [OwnedCell?]
@@ -222,7 +222,7 @@ final class Library {
 
     let directory: StoreDirectory
     private(set) var file: StoreFile
-    /// The state after revision n stands at index n.
+    /// The states; the index is the number of the revision.
     private(set) var states = [State()]
     private(set) var commits: [Commit] = []
 

@@ -105,7 +105,7 @@ enum Number {
 }
 
 extension Value {
-    /// The stored bytes of the value, told here once more so that bits are compared.
+    /// The stored bytes of the value, computed independently so that bits are compared.
     var cell: OwnedCell? {
         switch self {
         case .null: nil
@@ -145,7 +145,7 @@ func encodedBody(_ values: [Value]) -> [UInt8] {
     return Array(writer.buffer.bytes)
 }
 
-/// What `body` throws; nil when it returns.
+/// Returns the error of `body`; nil when it returns.
 func thrown<Failure: Error, Result>(
     _ type: Failure.Type = Failure.self, _ body: () throws -> Result
 ) -> Failure? {

@@ -58,7 +58,8 @@ func write(_ path: String, _ count: Int?) throws {
     }
 }
 
-/// Saves articles, whatever becomes of the earlier ones: "saved N", "refused N CODE", "unknown N".
+/// Saves articles, regardless of the outcome of the earlier ones: "saved N", "refused N CODE",
+/// "unknown N".
 func insist(_ path: String, _ count: Int) throws {
     var store = try openStore(path)
     for number in 1...count {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StetCLI
 
-/// What `export` writes and `import` makes of it.
+/// The output of `export`, and the objects that `import` creates from it.
 struct ExchangeTests {
     private let library: Library
 

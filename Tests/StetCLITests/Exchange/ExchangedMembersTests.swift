@@ -5,7 +5,7 @@ import Testing
 
 @testable import StetCLI
 
-/// What `export` writes of links and of places in an order, and what `import` makes of it.
+/// The export and the import of links and of positions in an order.
 struct ExchangedMembersTests {
     private let library: Library
 
@@ -23,7 +23,7 @@ struct ExchangedMembersTests {
         ).outcome()
     }
 
-    /// What the last commit did to the members of an object.
+    /// Returns the change of an object's members by the last commit.
     private func change(_ name: String, of number: Int) throws -> RelationshipChange? {
         try library.file.read { try $0.commit(try $0.head().revision) }.changeSet.changes
             .first { $0.id == .fixed(number) }?.relationships.first { $0.name == name }

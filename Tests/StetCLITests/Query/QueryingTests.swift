@@ -1,7 +1,7 @@
 import StetStore
 import Testing
 
-/// What `query` says of a store that is in use.
+/// The output of `query` for a store that is in use.
 struct QueryingTests {
     private let library: Library
 

@@ -175,7 +175,7 @@ struct OrderedKeyTests {
             return precedes(one.last, other.last)
         }
 
-        /// Nil first.
+        /// Returns whether one value comes before another, with nil first.
         private static func precedes<T: Comparable>(_ one: T?, _ other: T?) -> Bool {
             guard let other else { return false }
             return one.map { $0 < other } ?? true

@@ -5,7 +5,7 @@
     import Synchronization
     import Testing
 
-    /// What is said of a commit whose transaction met an error of the disk.
+    /// The reported outcome of a commit whose transaction met a disk error.
     struct OutcomeTests {
         let directory: StoreDirectory
         let file: StoreFile

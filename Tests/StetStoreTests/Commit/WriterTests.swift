@@ -129,7 +129,8 @@ struct WriterTests {
 
     // MARK: Whose thread
 
-    /// Opens the store with a clock that notes who asks for it, as each thread does that commits.
+    /// Opens the store with a clock that records the thread of each call: every thread that commits
+    /// calls it.
     private func open(noting threads: Monitor<Set<pthread_t>>) throws -> StoreFile {
         file.close()
         var configuration = StoreFile.Configuration.small()

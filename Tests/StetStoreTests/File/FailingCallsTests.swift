@@ -2,8 +2,8 @@ import Foundation
 import StetTestSupport
 import Testing
 
-/// The library in Tests/CStetRecorder lets calls fail as it is told; shown with a program that
-/// opens files and sets their sizes.
+/// The failures that the library in Tests/CStetRecorder injects into calls, shown with a program
+/// that opens files and sets their sizes.
 struct FailingCallsTests {
     private let directory = TemporaryDirectory()
 

@@ -86,7 +86,8 @@ struct GoldenStoreTests {
 
     // MARK: Damaged twins
 
-    /// What is said of a damaged file: an error at opening, or what verify finds.
+    /// Returns the report about a damaged file: the error of opening it, or the problem that
+    /// `verify` finds.
     private func verdict(_ bytes: Data, _ name: String) throws -> String? {
         try directory.write(bytes, to: name)
         do {

@@ -26,7 +26,7 @@ struct OpenErrorTests {
     private static let rightsAdvice =
         "Give this process the right to read and write the file and its directory."
 
-    /// What is thrown by opening, which must leave the directory as it was.
+    /// Returns the error of opening a store, which must leave the directory as it was.
     private func refused(
         at path: String? = nil, schema: Schema = .library, inspectsPages: Bool = false
     ) throws -> StoreError? {

@@ -3,7 +3,7 @@ import StetLMDB
 import StetStore
 import Testing
 
-/// What is refused because of where it stands, before anything is opened.
+/// Stores that are refused because of their place, before anything is opened.
 struct PlaceTests {
     let directory: StoreDirectory
     private var path: String { directory.file() }
@@ -18,7 +18,7 @@ struct PlaceTests {
             advice: advice, systemCode: systemCode)
     }
 
-    /// What is thrown by opening, which must leave the directory as it was.
+    /// Returns the error of opening the store, which must leave the directory as it was.
     private func refused(allowsUnsafePlace: Bool = false) throws -> StoreError? {
         let before = try DirectoryContents(directory.path)
         var configuration = StoreFile.Configuration.small()

@@ -4,7 +4,7 @@ import StetStore
 import StetTestSupport
 import Testing
 
-/// What the decoders of the journal do with bytes that nobody wrote.
+/// The decoders of the journal, applied to bytes that no encoder has written.
 struct JournalDecoderTests {
     private static let envelopeByteCount = 176
     private static let hashedByteCount = 160

@@ -111,7 +111,7 @@ struct LinkPairTests {
         }
     }
 
-    /// What a change does, without the titles.
+    /// The effect of a change, without the titles.
     private struct Described: Hashable {
         var entity: String
         var id: ObjectID
@@ -225,7 +225,7 @@ struct LinkPairTests {
         #expect(try shelf.file.verify().problems == [])
     }
 
-    /// The chain of a link goes on through the time in which its objects were deleted.
+    /// The chain of a link continues through the time in which its objects were deleted.
     @Test func anObjectThatComesBackHasTheLinksThatItHadBefore() throws {
         let shelf = try shelf()
         try shelf.commit([.tag(301): nil], [.tagging(101, 301): .absent])

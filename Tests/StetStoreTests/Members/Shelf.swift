@@ -73,7 +73,7 @@ final class Shelf {
 
     let directory: StoreDirectory
     private(set) var file: StoreFile
-    /// The state after revision n stands at index n.
+    /// The states; the index is the number of the revision.
     private(set) var states = [State()]
     private(set) var commits: [Commit] = []
 

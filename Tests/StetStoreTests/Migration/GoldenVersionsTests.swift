@@ -119,7 +119,7 @@ struct GoldenVersionsTests {
         Shown(revision: Revision(UInt64(revision)), cells: values.map(\.cell))
     }
 
-    /// What the store of a version shows of its last commit to the last version.
+    /// Returns the objects of a version's last commit as the last version shows them.
     private func expected(_ version: Int) -> [ObjectKey: Shown] {
         func article(_ title: String, _ stars: Double, _ price: Value, _ shelf: Value) -> [Value] {
             [price, .null, .string(title), .double(stars), shelf]

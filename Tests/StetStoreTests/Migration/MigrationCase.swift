@@ -8,7 +8,7 @@ struct MigrationCase: Sendable, CustomTestStringConvertible {
     var old: [Entity]
     var new: [Entity]
     var origins = SchemaOrigins()
-    /// What the plan says.
+    /// The steps of the plan.
     var steps: [String]
     /// The objects, by entity number, before and after; after: nil where they are gone.
     var objects: [(key: ObjectKey, old: [Value], new: [Value]?)]

@@ -4,7 +4,7 @@ import StetTestSupport
 
 /// A store whose models change at random, and what it must show of each revision.
 struct MigrationDriver {
-    /// By entity number; nil where one was removed.
+    /// The entities by number; nil for one that was removed.
     private(set) var entities: [Entity?]
     /// The values after each revision, in the present version.
     private(set) var states: [[ObjectKey: [Value]]] = [[:]]
@@ -308,7 +308,7 @@ struct MigrationDriver {
 }
 
 extension ValueType {
-    /// What the test widens to.
+    /// The type to which the test widens this one.
     fileprivate var next: ValueType? {
         switch self {
         case .int8: .int16

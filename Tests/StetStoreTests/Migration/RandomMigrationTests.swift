@@ -42,7 +42,8 @@ extension MigrationDriver {
         try checkHistories(note)
     }
 
-    /// The chain of an object's changes, told in the present version, leads to what it is.
+    /// Checks that the chain of each object's changes, in the present version, leads to its present
+    /// state.
     private func checkHistories(_ note: Comment) throws {
         for key in Set(states.flatMap(\.keys)).sorted() {
             guard let entity = entities[key.entity] else { continue }

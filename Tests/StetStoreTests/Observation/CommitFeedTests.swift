@@ -155,7 +155,7 @@ struct CommitFeedTests {
         #expect(try await take(1, of: commits) == [])
     }
 
-    /// What was acknowledged before the store was closed is still told.
+    /// Commits that were acknowledged before the store was closed are still delivered.
     @Test func anObserverThatIsBehindSeesWhatThereIsBeforeItEnds() async throws {
         let library = try Library()
         var iterator = Commits(file: library.file, after: 0).makeAsyncIterator()

@@ -46,7 +46,7 @@ struct IndexHistoryTests {
         }
     }
 
-    /// What text stands for in an index; written without the code that is tested.
+    /// Returns the form of a text in an index; written without the code under test.
     private func text(_ value: Value, _ part: EntityIndex.Part) -> String? {
         guard case .string(let text) = value else { return nil }
         return part.folding.contains(.caseInsensitive) ? text.lowercased() : text

@@ -131,8 +131,8 @@ struct RecordTests {
 
     // MARK: Normal form C
 
-    /// The same bytes must be encoded alike wherever the string comes from: verify compares records
-    /// byte for byte.
+    /// Equal bytes must be encoded alike, regardless of the origin of the string: verify compares
+    /// records byte for byte.
     @Test func theEncodingOfAStringDependsOnItsBytesAlone() {
         for text in RandomHistory.texts {
             let expected = encodedBody([.string(text)])

@@ -53,7 +53,7 @@ struct RedactionTests {
         }
     }
 
-    /// Whether a text stands anywhere in the tables of the store.
+    /// Returns whether a text occurs anywhere in the tables of the store.
     private func isStored(_ text: String) throws -> Bool {
         let data = Data(text.utf8)
         return try file.dump().values.contains { table in

@@ -5,7 +5,7 @@ import StetTestSupport
 import Synchronization
 import Testing
 
-/// What is left of a store whose oldest commits are gone.
+/// A store whose oldest commits were trimmed.
 struct TrimTests {
     private let library: Library
     private let tag = ObjectKey(Number.tag, 1)

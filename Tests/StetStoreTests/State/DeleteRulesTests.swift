@@ -2,7 +2,7 @@ import StetStore
 import StetTestSupport
 import Testing
 
-/// What the delete rules make of a deletion, in a plain graph of objects.
+/// The effects of delete rules on a deletion, in a plain graph of objects.
 struct DeleteRulesTests {
     /// Objects, references and links as sets; an end's members are searched for.
     private struct PlainGraph: DeletionGraph {

@@ -13,7 +13,7 @@ struct PreparationTests {
     private struct Work: CommitWork {
         let library: Library
         let tag = ObjectKey(Number.tag, 1)
-        /// How often it is overtaken.
+        /// The number of times that it is overtaken.
         var overtakings: Int
         var prepareCount = 0
         var followCount = 0

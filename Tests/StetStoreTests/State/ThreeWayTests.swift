@@ -3,7 +3,7 @@ import Testing
 
 /// The rule by which two sides are brought together, case by case.
 struct ThreeWayTests {
-    /// Every combination of a few values, judged once more as the rule is told.
+    /// Every combination of a few values is compared with a second statement of the rule.
     @Test func aValueThatOneSideHasChangedIsTaken() {
         for base in 0..<3 {
             for mine in 0..<3 {

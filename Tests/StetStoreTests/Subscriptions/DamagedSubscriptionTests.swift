@@ -9,8 +9,8 @@ struct DamagedSubscriptionTests {
     private let recordKey = Array("subscription.mailer".utf8)
     private let parkedKey = Array("parked.mailer".utf8) + [0, 0, 0, 0, 0, 0, 0, 0, 2]
 
-    /// A library with three commits and a subscription that has failed once, stands at the second
-    /// commit, and has parked that.
+    /// Returns a library with three commits and a subscription that has failed once, is at the
+    /// second commit, and has parked it.
     private func library() throws -> Library {
         let library = try Library()
         for number in 1...3 {

@@ -340,7 +340,7 @@ struct UndoMemberTests {
         try verified()
     }
 
-    /// Nobody who stays is concerned by a link between two objects that both go.
+    /// A link between two objects that are both removed concerns no remaining object.
     @Test func aLinkThatOthersHaveMadeBetweenTwoUndoneObjectsGoesWithThem() throws {
         try fill(101...102)
         try save([.article(109): [.string("a"), .null], .tag(309): []])
@@ -353,7 +353,7 @@ struct UndoMemberTests {
 }
 
 extension ObjectID {
-    /// What `fixed` made it of.
+    /// The number from which `fixed` made the id.
     var number: Int { Int(low & ~(1 << 63)) }
 }
 

@@ -4,7 +4,7 @@ import Testing
 
 /// The rules of a schema, asked of stored bytes.
 struct RuleCheckTests {
-    /// What is wrong with one value of a property with these rules: code and message.
+    /// Returns the violations of one value of a property with these rules: code and message.
     private func violations(
         _ value: Value, _ type: ValueType, _ rules: Rule...
     ) throws -> [Broken] {

@@ -29,7 +29,8 @@ struct LimitsTests {
         StoreError(.limitExceeded, message: message, advice: advice)
     }
 
-    /// What a commit throws; a refused one must have written nothing, and the store goes on.
+    /// Returns the error of a commit; a refused one must have written nothing, and the store
+    /// continues.
     private func refused(
         _ edits: [Edit], _ note: EditNote = EditNote(),
         _ limits: NetChanges.SizeLimits = NetChanges.SizeLimits()

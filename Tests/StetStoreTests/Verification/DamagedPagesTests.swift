@@ -102,7 +102,8 @@ struct DamagedPagesTests {
         #expect(try mended.verify().isClean)
     }
 
-    /// What is found when a page is zero; throws when nothing is, because the page is free.
+    /// Returns the damage that is found when a page is zero; throws when none is, because the page
+    /// is free.
     private func damage(of page: Int, in whole: Data) throws -> String {
         let directory = try StoreDirectory()
         var twin = whole

@@ -65,7 +65,7 @@ final class Presence {
         #expect(try store.context().fetch(Present.self).isEmpty)
     }
 
-    /// What `body` holds is released when it ends.
+    /// Releases everything that `body` retains when it ends.
     @inline(never)
     private func autoreleasing(_ body: () throws -> Void) throws { try body() }
 }

@@ -2,7 +2,7 @@
 import StetTestModels
 import Testing
 
-/// What the merge policies do where one side has deleted an object, and with references.
+/// The effect of merge policies when one side has deleted an object, and on references.
 @Suite struct MergeDeletionTests {
     @Test func whatOthersDeletedIsDecidedByThePolicy() throws {
         for policy in [MergePolicy.mergeStoreWins, .mergeContextWins, .fail, .custom { $0.mine }] {

@@ -3,7 +3,7 @@ import Foundation
 import StetTestModels
 import Testing
 
-/// What the merge policies do with objects that two contexts have changed.
+/// The effect of merge policies on objects that two contexts have changed.
 @Suite struct MergeTests {
     @Test(arguments: [MergePolicy.mergeStoreWins, .mergeContextWins, .custom { _ in .null }])
     func disjointPropertiesOfOneObjectAreBothSaved(policy: MergePolicy) throws {

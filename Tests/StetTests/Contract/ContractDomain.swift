@@ -36,14 +36,14 @@ struct Subjects {
     }
 }
 
-/// What a context shows of the test domain, by every way to read it.
+/// The state of the test domain in a context, by every way to read it.
 struct Shown: Equatable {
     private var notebooks: [Notebook.Snapshot] = []
     private var articles: [Article.Snapshot] = []
-    /// What each article refers to, as its accessors give it.
+    /// The objects to which each article refers, as its accessors return them.
     private var notebookOfArticle: [ObjectID: Notebook.Snapshot] = [:]
     private var nextOfArticle: [ObjectID: Article.Snapshot] = [:]
-    /// Of `ids`, what is found one by one.
+    /// The objects with `ids` that are found one by one.
     private var found: [ObjectID: Article.Snapshot] = [:]
 
     init(_ context: ManagedContext, ids: [ObjectID] = []) throws {

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Stet
 
-/// What the writer checks, what is written and published, and what becomes of a save that fails or
-/// that the store has overtaken.
+/// The checks of the writer, the written and published commits, and saves that fail or whose base
+/// has changed.
 @MainActor extension SaveSequenceContractTests {
     /// Calls the blocking save from asynchronous code.
     @discardableResult

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// What a child has said of the commits that it tried.
+    /// The statements of a child about the commits that it tried.
     private struct Testimony {
         var saved: Set<Int> = []
         var refused: Set<Int> = []

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Stet
 
-/// What no hook may call.
+/// The calls that are forbidden in hooks.
 enum Forbidden: String, CaseIterable, Codable {
     case save, edit, validate, refresh, rollback, rollbackOfOne, restore
 

@@ -2,7 +2,7 @@ import StetTestSupport
 
 @testable import Stet
 
-/// A model with every hook, told by each test what they do.
+/// A model with every hook; each test sets what they do.
 @Model final class Diary {
     var title: String = ""
     var author: String?
@@ -32,13 +32,13 @@ import StetTestSupport
     }
 }
 
-/// What the hooks of a diary do besides noting their calls.
+/// The actions of a diary's hooks, besides recording their calls.
 struct Script {
     var onInsert: (Diary) -> Void = { _ in }
     var onDelete: (Diary) -> Void = { _ in }
 }
 
-/// What `didFetch` does: an object that is read has no script of its own yet.
+/// The action of `didFetch`: an object that is being read has no script yet.
 struct FetchScript: Sendable {
     @TaskLocal static var current: FetchScript?
     // Called by the task that has set it.

@@ -24,7 +24,7 @@ private enum Second {
     }
 }
 
-/// A journal in which an entry stands where its schema had not been made yet.
+/// A journal with an entry at a revision at which its schema did not exist yet.
 @Suite struct LaterSchemaTests {
     private let directory = TemporaryDirectory()
 

@@ -235,7 +235,7 @@ private enum Version2 {
         return (context, notebook)
     }
 
-    /// What reads or writes the store.
+    /// Returns the calls that read or write the store.
     private func calls(_ store: Store, _ context: ManagedContext) -> [() throws -> Void] {
         [
             { _ = try context.fetch(Article.self) }, { try context.save() },

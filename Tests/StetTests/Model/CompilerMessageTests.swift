@@ -2,9 +2,10 @@ import Foundation
 import StetTestSupport
 import Testing
 
-/// What the compiler says of types that do not fit: the macro does not see what a name stands for.
+/// The messages of the compiler for types that do not fit: the macro does not see which type a name
+/// denotes.
 ///
-/// Each case is a program of its own, compiled against the modules of this build.
+/// Each case is a separate program, compiled against the modules of this build.
 @Suite struct CompilerMessageTests {
     private static let package = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

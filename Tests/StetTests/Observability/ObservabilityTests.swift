@@ -190,7 +190,7 @@ struct ObservabilityTests {
     }
 }
 
-/// A service that saves until it is told to stop.
+/// A service that saves until it is asked to stop.
 private final class StoreUser: Service {
     let store: Store
     let saved = Monitor(0)

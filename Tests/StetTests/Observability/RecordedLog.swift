@@ -1,7 +1,7 @@
 import Logging
 import StetLMDB
 
-/// What was logged: level, message and metadata of each line.
+/// A log that records the level, message and metadata of each line.
 final class RecordedLog: Sendable {
     private let recorded = Monitor<[String]>([])
     private let listener = Monitor<(@Sendable (String) -> Void)?>(nil)

@@ -3,7 +3,7 @@ import StetLMDB
 import StetStore
 import Testing
 
-/// A change as a feed tells it and as plain Swift reads it in the journal.
+/// A change as a feed delivers it and as plain Swift reads it in the journal.
 struct FeedItem: Hashable, CustomStringConvertible {
     var revision: Revision
     var kind: ChangeKind
@@ -80,7 +80,7 @@ struct FeedRequest {
         }
     }
 
-    /// The changes of the model's objects, whoever asks.
+    /// Returns all changes of the model's objects.
     private func allItems(of commit: Commit) -> [FeedItem] {
         var items: [ObjectID: FeedItem] = [:]
         let changes = commit.changeSet.changes

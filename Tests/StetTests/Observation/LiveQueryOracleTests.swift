@@ -2,9 +2,10 @@ import Foundation
 import StetLiveOracle
 import Testing
 
-/// Random queries and random commits: what live queries tell leads to what the queries give anew.
+/// Random queries and random commits: the updates of live queries lead to the results of the
+/// queries run afresh.
 ///
-/// `STET_PAIRS` says how many pairs of a query and commits are compared.
+/// `STET_PAIRS` sets the number of pairs of a query and commits that are compared.
 @Suite struct LiveQueryOracleTests {
     private static let pairs = ProcessInfo.processInfo.environment["STET_PAIRS"].flatMap(Int.init)
 

@@ -15,7 +15,7 @@ import Testing
     init(_ title: String) { self.title = title }
 }
 
-/// The same properties, without observation.
+/// A model with the same properties, without observation.
 @Model final class Unwatched {
     @Attribute(.trimmed) var title: String = ""
     var rating: Int = 0
@@ -38,7 +38,7 @@ import Testing
         try context.save()
     }
 
-    /// Whether reading something is told of a change while `change` runs.
+    /// Returns whether reading something is notified of a change while `change` runs.
     private func isTold<Value>(
         of read: () -> Value, by change: () throws -> Void
     ) rethrows -> Bool {
@@ -52,7 +52,7 @@ import Testing
         return told.names.withLock { $0 } == ["read"]
     }
 
-    /// Which properties of the object are told of a change.
+    /// Returns the properties of the object that are notified of a change.
     private func told(by change: () throws -> Void) rethrows -> Set<String> {
         let told = Told()
         for (name, read) in [

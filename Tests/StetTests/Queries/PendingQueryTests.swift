@@ -4,7 +4,7 @@ import StetTestModels
 import StetTestSupport
 import Testing
 
-/// What a query sees of changes that are not saved.
+/// Queries of changes that are not saved.
 @Suite struct PendingQueryTests {
     private let scratch: Scratch
     private let context: ManagedContext

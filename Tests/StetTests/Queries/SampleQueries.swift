@@ -9,7 +9,7 @@ struct SampleCondition<M: SampleModel> where M.Fields: SampleFields {
     let text: String
 }
 
-/// What a result is sorted by, twice.
+/// An order of results, for a query and for plain Swift.
 struct SampleOrder<M: SampleModel> where M.Fields: SampleFields {
     let query: (Fetch<M>) -> Fetch<M>
     /// Whether one comes before the other; nil when they are alike.

@@ -225,7 +225,7 @@ struct DeleteRuleTests {
         #expect(try store.verify().isClean)
     }
 
-    /// What became of a deletion and of an addition that did not know of each other.
+    /// The outcome of a deletion and of an addition that were made independently.
     private enum Outcome { case saved, refused, conflict }
 
     private func outcome(_ save: () throws -> Void) throws -> Outcome {

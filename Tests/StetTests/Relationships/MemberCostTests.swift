@@ -5,7 +5,7 @@ import StetStore
 import StetTestSupport
 import Testing
 
-/// What adding a member costs, counted.
+/// The cost of adding a member, counted.
 struct MemberCostTests {
     private typealias Notebook = Shelf.Notebook
     private typealias Article = Shelf.Article

@@ -1,6 +1,6 @@
-/// What the relationships of the shelf must be: plain values, in which objects are numbers.
+/// The expected relationships of the shelf: plain values, in which objects are numbers.
 ///
-/// It knows nothing of links, ends or indexes. Each rule is written as its sentence says it.
+/// It does not use links, ends or indexes. Each rule is written as its sentence says it.
 struct RelationshipOracle: Equatable {
     struct Notebook: Equatable {
         var readingList: [Int] = []
@@ -25,11 +25,11 @@ struct RelationshipOracle: Equatable {
         var artist: Int?
     }
 
-    /// What is there, deleted objects left out.
+    /// The existing objects, without deleted ones.
     var notebooks: [Int: Notebook] = [:]
     var articles: [Int: Article] = [:]
     var tags: Set<Int> = []
-    /// Of tags, no two the same.
+    /// The slugs of tags, no two of which are equal.
     var slugs: [Int: String] = [:]
     var savedSlugs: [Int: String] = [:]
     var notes: [Int: Note] = [:]
@@ -38,7 +38,7 @@ struct RelationshipOracle: Equatable {
     var deletedNotebooks: [Int: Notebook] = [:]
     var deletedTags: Set<Int> = []
 
-    /// Why a save is refused.
+    /// The reason why a save is refused.
     enum Refusal: Hashable {
         case emptyTitle(Int)
         case deniedNotebook(Int)
@@ -55,7 +55,7 @@ struct RelationshipOracle: Equatable {
         for label in articles.keys { articles[label]?.sources.removeAll { $0 == article } }
     }
 
-    /// What a save makes of it; empty when the save succeeds.
+    /// Saves, and returns the reasons of a refusal; empty when the save succeeds.
     mutating func save() -> Set<Refusal> {
         var next = self
         for notebook in deletedNotebooks.keys {

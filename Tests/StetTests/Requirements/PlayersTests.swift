@@ -53,7 +53,7 @@ extension Violation.Code {
     }
 }
 
-/// What is compared of a violation.
+/// The parts of a violation that are compared.
 private struct Told: Equatable, CustomStringConvertible {
     var code: Int
     var property: String?
@@ -82,7 +82,7 @@ private struct Told: Equatable, CustomStringConvertible {
         context = store.context(author: "coach")
     }
 
-    /// What a call reports; nothing when it succeeds.
+    /// Returns the violations that a call reports; none when it succeeds.
     private func told(_ body: () throws -> Void) throws -> [Told] {
         do {
             try body()

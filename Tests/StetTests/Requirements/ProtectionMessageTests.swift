@@ -2,7 +2,7 @@ import Foundation
 import StetTestSupport
 import Testing
 
-/// What the compiler says of destruction that is not confirmed; each case is a program of its own.
+/// The messages of the compiler for unconfirmed destruction; each case is a separate program.
 @Suite struct ProtectionMessageTests {
     private static let package = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

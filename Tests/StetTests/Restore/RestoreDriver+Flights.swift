@@ -8,7 +8,7 @@
     @testable import Stet
 
     extension RestoreDriver {
-        /// How a flight ends.
+        /// The ways in which a flight ends.
         enum FlightEnd: CaseIterable { case landed, waitedFor, conflict, inputOutput, withdrawn }
 
         /// Runs so many rounds of edits and a save with edits while it is on its way; the first
@@ -133,7 +133,8 @@
             return await failure(of: save)
         }
 
-        /// What the oracle shows when what was sent off is taken back, and all that came later.
+        /// Returns the state of the oracle after the submitted changes, and all later ones, are
+        /// reverted.
         private func takenBack(
             _ before: RestoreModel, _ sent: RestoreModel, _ keeps: Bool
         ) -> RestoreModel {

@@ -10,12 +10,12 @@
     ///
     /// It returns the first difference instead of failing a test, for its caller knows the seed.
     struct RestoreDriver {
-        /// Where a save is made to fail.
+        /// The stage at which a save is made to fail.
         enum Stage: CaseIterable {
             case none, rule, validator, willCommit, conflict, begin, put, commit, mapFull, closure
         }
 
-        /// What the caller of the save asked for.
+        /// The kind of save that the caller requested.
         enum Mode: CaseIterable { case save, keepPending, edit }
 
         struct Difference: Error, CustomStringConvertible {
@@ -38,11 +38,11 @@
         var objects = LabelledObjects()
         var snapshots: [(ManagedContext.Snapshot, RestoreModel)] = []
         var nextLabel = 0
-        /// What another context has saved and this one has not seen yet.
+        /// The values that another context has saved and this one has not seen yet.
         var theirs: [Int: RestoreModel.Values] = [:]
-        /// How often each stage made a save fail.
+        /// The number of saves that failed at each stage.
         var failures: [Stage: Int] = [:]
-        /// How often each end made a flight fail.
+        /// The number of flights that failed by each end.
         var flightFailures: [FlightEnd: Int] = [:]
 
         init(seed: UInt64) throws {
@@ -105,7 +105,7 @@
             return lines.joined(separator: "\n")
         }
 
-        /// What a context that has seen nothing reads from the disk must be what was saved.
+        /// Checks that a new context reads the saved state from the disk.
         func compareDisk(_ when: String, _ revision: Revision) throws {
             let fresh = store.context()
             var found: [Int: RestoreModel.Values] = [:]

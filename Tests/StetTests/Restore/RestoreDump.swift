@@ -2,7 +2,7 @@ import Foundation
 import Stet
 import StetTestModels
 
-/// What a context shows, read through the accessors only, in the words of the model.
+/// The state that a context shows, read only through the accessors, in the terms of the model.
 struct RestoreDump: Equatable {
     var objects: [Int: RestoreModel.Object] = [:]
     /// For each object of the context, who refers to it.

@@ -1,9 +1,9 @@
 import Foundation
 
-/// What a context should show, kept by hand in plain Swift values: the oracle of the restore
+/// The expected state of a context, kept by hand in plain Swift values: the oracle of the restore
 /// driver.
 ///
-/// It knows nothing of the code under test.
+/// It does not use the code under test.
 struct RestoreModel: Equatable {
     enum Kind { case notebook, article }
 
@@ -25,12 +25,12 @@ struct RestoreModel: Equatable {
         var isInserted = false
         var isDeleted = false
         var hasChanges = false
-        /// What it goes back to when its insertion is taken back.
+        /// The values that are restored when its insertion is reverted.
         var valuesAtInsert: Values
     }
 
     var objects: [Int: Object] = [:]
-    /// What is on the disk.
+    /// The values on the disk.
     var saved: [Int: Values] = [:]
 
     // MARK: Edits
@@ -62,7 +62,7 @@ struct RestoreModel: Equatable {
         objects[label] = object
     }
 
-    /// What inserting an object again does whose deletion is pending.
+    /// Reverts a pending deletion, as inserting the object again does.
     mutating func takeDeletionBack(_ label: Int) {
         objects[label]?.isDeleted = false
     }

@@ -58,7 +58,7 @@ private struct Address: CodableAttribute { var street: String }
     }
 }
 
-/// A redacted value is nil, or an empty value where the property is not optional, whoever asks.
+/// A redacted value is nil, or an empty value where the property is not optional, for every reader.
 struct RedactedViewTests {
     private let directory = TemporaryDirectory()
 

@@ -78,7 +78,7 @@ import Testing
         #expect(try await save.value == commit && desk.notebook.name == "done")
     }
 
-    /// What became of one save of the storm.
+    /// The outcome of one save of the storm.
     private enum End: Equatable {
         case cancelled
         case committed(Revision)

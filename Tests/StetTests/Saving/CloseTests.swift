@@ -7,7 +7,7 @@ import Testing
 
 @testable import Stet
 
-/// Closing a store ends what is on its way well, and refuses what comes later.
+/// Closing a store completes the calls in progress, and refuses later ones.
 @MainActor @Suite struct CloseTests {
     @Test func whatWaitsWhenTheStoreIsClosedIsDurableAndReported() async throws {
         let desk = try Desk()

@@ -45,8 +45,8 @@ import Testing
         plug = nil
     }
 
-    /// The same without letting anybody else run on the main actor: the flight is decided then, and
-    /// has not landed.
+    /// Releases the writer without letting other tasks run on the main actor: the flight is decided
+    /// then, and has not landed.
     func releaseNow() {
         held?.release()
         held = nil
@@ -83,7 +83,7 @@ import Testing
         try (context ?? self.context).save(label)
     }
 
-    /// What somebody else saves, before this desk's save is on its way.
+    /// Saves an edit in another context, before this desk's save is submitted.
     func elsewhere(_ edit: (ManagedContext) throws -> Void) throws {
         let other = store.context(author: "somebody else")
         try edit(other)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// What the context shows of the saved objects and of `others`.
+    /// Returns the state of the saved objects and of `others` in the context.
     func dump(_ others: any Model...) throws -> RestoreDump {
         var objects = LabelledObjects(notebooks: [0: notebook], articles: [1: article])
         for (index, object) in others.enumerated() {

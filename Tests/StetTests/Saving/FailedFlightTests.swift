@@ -6,7 +6,7 @@
 
     @testable import Stet
 
-    /// How a save that is on its way is made to fail, and what surrounds it.
+    /// The cause of the failure of a save in progress, and its circumstances.
     struct FailureCase: CustomTestStringConvertible, Sendable {
         enum Cause: CaseIterable { case conflict, inputOutput, withdrawn }
         let cause: Cause

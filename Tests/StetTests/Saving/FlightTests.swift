@@ -4,7 +4,7 @@ import Testing
 
 @testable import Stet
 
-/// What a context shows while a save is on its way, and what becomes of edits made meanwhile.
+/// The state of a context during a save, and the treatment of edits that are made during it.
 @MainActor @Suite struct FlightTests {
     @Test func objectsOfAFlightCountAsSaved() async throws {
         let desk = try Desk()

@@ -6,7 +6,7 @@
 
     @testable import Stet
 
-    /// What is said of a commit, and what a context shows, when the disk fails.
+    /// The reported outcome of a commit, and the state of a context, when the disk fails.
     @MainActor @Suite struct SaveOutcomeTests {
         private func fail(_ desk: Desk, _ operations: LMDBError.Operation...) {
             for operation in operations {
@@ -238,7 +238,7 @@
             #expect(await unknown { _ = try context.object(Notebook.self, id: desk.notebook.id) })
         }
 
-        /// What the advice of the error says: close, open again, ask, try again.
+        /// Follows the advice of the error: close, open again, ask, retry.
         private func retry(_ desk: Desk, _ id: CommitID, _ isOnTheDisk: Bool) async throws {
             let store = try reopen(desk)
             let context = store.context()

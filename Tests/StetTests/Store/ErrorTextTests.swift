@@ -19,7 +19,7 @@ private enum Mood: String, RawAttribute { case good }
     init() {}
 }
 
-/// What errors say: no value of a user, but where it is asked for.
+/// The texts of errors: they contain no values of a user, except on request.
 @Suite struct ErrorTextTests {
     private let directory = TemporaryDirectory()
     private static let secret = "marker-of-a-secret"

@@ -107,7 +107,7 @@ final class LedgerDesk {
         try edit(author) { context in context.delete(try object(type, id, context)) }
     }
 
-    /// What is there now.
+    /// Returns the state at a revision, by default the present one.
     func state(asOf revision: Revision? = nil) throws -> LedgerState {
         try store.file.read { reader in
             let schema = store.file.schema
@@ -184,7 +184,7 @@ final class LedgerDesk {
         return error?.conflicts ?? []
     }
 
-    /// What a context shows of the order of a list.
+    /// Returns the order of a list as a context shows it.
     func order(_ notebook: ObjectID) throws -> String {
         let context = store.context()
         return try withExtendedLifetime(context) {

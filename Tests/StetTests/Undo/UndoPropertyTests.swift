@@ -214,7 +214,7 @@ struct UndoPropertyTests {
         try desk.reopen()
     }
 
-    /// The stacks of an author as the contract tells them, from the journal alone.
+    /// Returns the stacks of an author as the contract defines them, from the journal alone.
     private func rebuilt(_ store: Store, _ author: String) throws -> UndoStack {
         var undo: [Commit] = []
         var redo: [Commit] = []

@@ -105,7 +105,7 @@ private final class RandomClubs {
         }
     }
 
-    /// What is wrong in the store, said in plain Swift.
+    /// Returns the faults of the store, determined in plain Swift.
     func faults() throws -> [String] {
         let context = store.context()
         var faults: [String] = []

@@ -48,7 +48,7 @@ struct UndoSchemaTests {
     private let directory = TemporaryDirectory()
     private var path: String { directory.file() }
 
-    /// What an author has done with the former models: an insertion, a change, a deletion.
+    /// Makes an author's commits with the former models: an insertion, a change, a deletion.
     private func former(_ body: (ManagedContext, Former.Note) throws -> Void) throws -> ObjectID {
         let store = try Store.open(at: path, for: Former.Note.self, Former.Stamp.self)
         defer { store.close() }

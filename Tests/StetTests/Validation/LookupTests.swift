@@ -21,7 +21,7 @@ import Testing
     }
 }
 
-/// The same with look-ups by id and by a unique value.
+/// A model whose validators look objects up by id and by a unique value.
 @Model private final class Pair {
     @Attribute(.unique) var name: String
     var isOpen: Bool = true
