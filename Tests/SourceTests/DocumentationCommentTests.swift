@@ -1,7 +1,7 @@
 import Testing
 
-/// The doc comments of the sources, of the tests and of the example: plain English, which begins with
-/// a verb or a noun.
+/// The doc comments of the sources, the tests and the example: plain English, which begins with a verb
+/// or a noun.
 @Suite struct DocumentationCommentTests {
     /// Beginnings of summaries that say neither what a declaration does nor what it is.
     private static let openings = [
