@@ -1,7 +1,7 @@
 import Testing
 
-/// The doc comments of the sources, the tests and the example: plain English, which begins with a verb
-/// or a noun.
+/// The doc comments of the sources, the tests, the benchmarks and the example: plain English, which
+/// begins with a verb or a noun.
 @Suite struct DocumentationCommentTests {
     /// Beginnings of summaries that say neither what a declaration does nor what it is.
     private static let openings = [
@@ -20,7 +20,9 @@ import Testing
     ]
 
     /// The folders whose doc comments are read.
-    private static let folders = ["Sources", "Tests", "Examples/Sources"]
+    private static let folders = [
+        "Sources", "Tests", "Benchmarks/Sources", "Examples/Sources",
+    ]
 
     /// Every doc comment with its place.
     private static let comments = Result {

@@ -51,7 +51,7 @@ final class BareStore {
         return TitlesInOrder(count: Int(totals.count), hash: totals.hash)
     }
 
-    /// How many articles have a text in their body.
+    /// Returns the number of articles with a text in their body.
     func count(containing text: String) throws -> Int {
         var count: UInt64 = 0
         var text = text
@@ -107,7 +107,7 @@ extension BareID {
     }
 }
 
-/// Why the run has ended early.
+/// The reason why the run ended early.
 struct Failure: Error, CustomStringConvertible {
     let description: String
 

@@ -171,7 +171,7 @@ private func withTemporaryDirectory<Result>(
     return try await body(directory)
 }
 
-/// What is to be seen while the run lasts, apart from the tables that it prints.
+/// Prints progress during the run, separately from the tables.
 private func say(_ text: String) {
     var line = text + "\n"
     _ = line.withUTF8 { Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }

@@ -2,7 +2,7 @@ import BareLMDB
 import FoundationEssentials
 import Stet
 
-/// What a context costs that lives on: the memory of its objects, and reads behind the store.
+/// The cost of a context that lives on: the memory of its objects, and reads behind the store.
 struct ContextWorkloads {
     private static let overhead = "W18"
     private static let readsBehind = "W19"
@@ -41,7 +41,7 @@ struct ContextWorkloads {
         let notebook: ObjectID
     }
 
-    /// What the heap holds more for live objects than for an array of their values.
+    /// Measures how much more heap live objects need than an array of their values.
     private func measureMemory(_ measurements: inout Measurements) throws {
         let context = store.context()
         _ = try context.fetch(Notebook.self)

@@ -1,10 +1,10 @@
 import Stet
 
-/// What only a unit of work does: sets, snapshots, refused saves.
+/// The work that only a unit of work does: sets, snapshots, refused saves.
 ///
-/// Bare LMDB has nothing like it.
+/// Bare LMDB has no equivalent.
 struct EditingWorkloads {
-    /// What a refused save does last.
+    /// The rollback at the end of a refused save.
     private static let rollback = "W13"
     private static let rollbackShare = "W13 share"
     private static let bytesWritten = "W13 bytes"

@@ -11,7 +11,7 @@ struct Figure: Codable {
     let rounds: Int
 }
 
-/// What a measured value means.
+/// The unit of a measured value.
 enum Unit: String {
     case objects = "objects/s"
     case commits = "commits/s"
@@ -52,7 +52,7 @@ struct Measurements {
         var values: [Double]
     }
     private var series: [Series] = []
-    /// What programs did wrong; none of their figures counts.
+    /// The failures of programs; none of their figures counts.
     private(set) var failures: [Program: String] = [:]
 
     mutating func add(_ value: Double, _ unit: Unit, _ workload: String, _ program: Program) {

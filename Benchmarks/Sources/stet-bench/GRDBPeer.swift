@@ -21,9 +21,9 @@ final class GRDBPeer: Peer {
     private let kind: Kind
     private var pool: DatabasePool
     private var ids: [Int64] = []
-    /// Of rows, as the undo log counts them.
+    /// The number of changed rows, as the undo log counts them.
     private var changeCount = 0
-    /// Of the undo log where the last update begins.
+    /// The entry of the undo log at which the last update begins.
     private var lastUpdate: Int64 = 0
 
     init(_ path: String, _ samples: Samples, _ kind: Kind) throws {
@@ -221,7 +221,7 @@ final class GRDBPeer: Peer {
     func close() throws { try pool.close() }
 }
 
-/// What threads have met.
+/// The first error of several threads.
 private final class FirstFailure: Sendable {
     private let error = Mutex<(any Error)?>(nil)
 

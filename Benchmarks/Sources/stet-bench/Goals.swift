@@ -1,15 +1,15 @@
 import FoundationEssentials
 
-/// What Stet should reach in one workload, from `goals.json`; one of the last three is there.
+/// The goal of Stet in one workload, from `goals.json`; it has one of the last three properties.
 struct Goal: Decodable {
     let workload: String
     /// The program that Stet is compared with.
     let program: String?
     /// Stet's speed as a part of the other program's, at least.
     let ratio: Double?
-    /// How much more than the other program's Stet's figure may be.
+    /// The amount by which Stet's figure may exceed that of the other program.
     let excess: Double?
-    /// What Stet's figure may be.
+    /// The limit of Stet's figure.
     let limit: Double?
 
     static func read(from path: String) throws -> [Goal] {
@@ -22,7 +22,8 @@ struct Goal: Decodable {
         return "at most \(number(limit ?? 0))"
     }
 
-    /// What is there of what is wanted; nil when one of the two programs has no figure.
+    /// Returns the value that the goal is about, and whether it is reached; the value is nil when
+    /// one of the two programs has no figure.
     func outcome(_ figures: [Figure]) -> (value: Double?, isReached: Bool) {
         func figure(_ program: String) -> Figure? {
             figures.first { $0.workload == workload && $0.program == program }

@@ -1,6 +1,6 @@
 import Stet
 
-/// What an undo costs when the journal is short and when it is very long.
+/// The cost of an undo with a short journal and with a very long one.
 struct GrowthWorkloads {
     private static let author = "bench"
     private static let writerCount = 256
@@ -109,7 +109,7 @@ struct GrowthWorkloads {
 
     private static func name(_ commitCount: Int) -> String { "W8: \(commitCount) commits" }
 
-    /// What was measured, to be shown.
+    /// Returns the plot of the measured values.
     static func plot(_ options: Options, _ figures: [Figure]) -> Plot {
         let points = options.journalLengths.compactMap { length in
             figures.first { $0.workload == name(length) }.map { Plot.Point(length, $0) }
@@ -120,7 +120,7 @@ struct GrowthWorkloads {
             series: [Plot.Series(name: "stet", points: points)])
     }
 
-    /// The same of reads of the past.
+    /// Returns the plot of reads of the past.
     static func plotOfPast(_ options: Options, _ figures: [Figure]) -> Plot {
         let points = options.journalLengths.compactMap { length in
             figures.first { $0.workload == pastName(length) }.map { Plot.Point(length, $0) }

@@ -19,7 +19,7 @@ import Stet
     init(number: Int) { self.number = number }
 }
 
-/// What one more member costs a relationship that has few or very many.
+/// The cost of adding a member to a relationship with few members or with very many.
 struct MemberWorkloads {
     private enum Kind: String, CaseIterable { case referring, linked }
 

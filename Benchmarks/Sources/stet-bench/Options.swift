@@ -1,4 +1,4 @@
-/// What the command line asks for, and the sizes that follow from it.
+/// The options of the command line, and the sizes that follow from them.
 struct Options {
     static let usage = """
         usage: stet-bench [--quick] [--rounds N] [--directory PATH] [--only WORK]
@@ -61,11 +61,11 @@ struct Options {
 
     /// The articles of the first commit, and of the store that is read.
     var storedCount: Int { isQuick ? 50_000 : 200_000 }
-    /// How many of them are read by id.
+    /// The number of articles that are read by id.
     var readCount: Int { isQuick ? 20_000 : 50_000 }
-    /// How many articles one commit changes, or deletes.
+    /// The number of articles that one commit changes or deletes.
     var changedCount: Int { storedCount / 2 }
-    /// How many articles a commit has changed that is undone.
+    /// The number of articles that the undone commit has changed.
     var undoneCount: Int { 10_000 }
     /// The commits of the journals in which one is undone.
     var journalLengths: [Int] {
@@ -75,17 +75,17 @@ struct Options {
     var storeSizes: [Int] { isQuick ? [10_000, 50_000] : [10_000, 100_000, 1_000_000] }
     /// The sizes of relationships that get one member more.
     var memberCounts: [Int] { isQuick ? [10_000, 100_000] : [10_000, 100_000, 1_000_000] }
-    /// How many members are added, one per commit.
+    /// The number of members that are added, one per commit.
     var addedMembers: Int { 200 }
-    /// How many commits a context is behind.
+    /// The number of commits that a context is behind.
     var commitsBehind: Int { isQuick ? 1_000 : 10_000 }
     /// The commits that live queries follow.
     var observedCommits: Int { isQuick ? 20 : 40 }
-    /// How often commits with and without feeds take turns, 50 of each.
+    /// The number of times that commits with and without feeds take turns, 50 of each.
     var feedBlocks: Int { isQuick ? 4 : 20 }
     /// The commits of another process.
     var foreignCommits: Int { isQuick ? 20 : 100 }
-    /// The articles that are pending when a context is put back or a save refused.
+    /// The number of articles that are pending when a context is rolled back or a save refused.
     var pendingCount: Int { 10_000 }
     /// The articles of a commit of middle size, and how many of those there are.
     var middleCommitCount: Int { 1_000 }

@@ -2,10 +2,10 @@ import BareLMDB
 import FoundationEssentials
 import Stet
 
-/// The same work by all programs, each on a store of its own.
+/// Equal work by all programs, each on a separate store.
 ///
-/// Per round each workload goes round the programs before the next begins, so that what disturbs
-/// the machine for a while disturbs all of them.
+/// In each round a workload is run by all programs before the next workload begins, so that a
+/// temporary disturbance of the machine affects all of them.
 struct PeerWorkloads {
     private let options: Options
     private let samples: Samples
@@ -23,7 +23,7 @@ struct PeerWorkloads {
         expectedReads = Totals(positions.map { samples.values[$0] })
     }
 
-    /// How many samples a round takes.
+    /// Returns the number of samples of a round.
     static func sampleCount(_ options: Options) -> Int {
         options.storedCount + options.middleCommitCount * options.middleCommits
             + options.smallCommits + options.commitsBy16 + options.commitsBy64
@@ -76,9 +76,10 @@ struct PeerWorkloads {
         }
     }
 
-    /// Of what was inserted first, those that are updated: spread over the whole store.
+    /// The positions of the updated articles among those inserted first: spread over the whole
+    /// store.
     private var updatedPositions: [Int] { (0..<options.changedCount).map { $0 * 2 } }
-    /// Of those the ones that are updated once more, which is undone.
+    /// The positions among these that are updated a second time, which is undone.
     private var undonePositions: [Int] {
         let step = options.storedCount / options.undoneCount / 2 * 2
         return (0..<options.undoneCount).map { $0 * step }
@@ -134,7 +135,7 @@ struct PeerWorkloads {
         }
     }
 
-    /// What a program's store takes on the disk, with what stands beside it.
+    /// Returns the size of a program's store on the disk, including the files beside it.
     private func fileByteCount(_ program: Program) throws -> Double {
         let names = try FileManager.default.contentsOfDirectory(atPath: directory)
         return try names.filter { $0.hasPrefix("\(program.rawValue).store") }.reduce(0) {
@@ -145,7 +146,8 @@ struct PeerWorkloads {
         }
     }
 
-    /// What others are measured at, so that all stores hold the same in the end.
+    /// Runs a workload that other programs are measured at, so that all stores have equal contents
+    /// in the end.
     private func runUnmeasured(
         _ workload: Workload, _ range: Range<Int>, _ peer: any Peer
     ) throws {
@@ -268,7 +270,7 @@ struct PeerWorkloads {
     }
 }
 
-/// The programs of one round; who fails is out, and the others go on.
+/// The programs of one round; a program that fails is excluded, and the others continue.
 private struct Turns {
     private(set) var peers: [(program: Program, peer: any Peer)] = []
     private(set) var failures: [Program: String] = [:]
@@ -295,7 +297,7 @@ private struct Turns {
     }
 }
 
-/// What queries must find.
+/// The results that queries must return.
 private struct Expected {
     /// Each query asks for the articles of a range of notebooks.
     static let notebooks = (0..<200).map { $0 * 5 % 1_000..<$0 * 5 % 1_000 + 5 }

@@ -3,7 +3,7 @@ import Glibc
 
 /// Figures over sizes, as a picture with a logarithmic axis of sizes and as a table.
 struct Plot {
-    /// What one line of the picture shows.
+    /// The values of one line of the plot.
     struct Series {
         let name: String
         let points: [Point]
@@ -22,7 +22,7 @@ struct Plot {
     }
 
     let title: String
-    /// What is counted in the sizes.
+    /// The quantity that the sizes count.
     let sizes: String
     let unit: String
     let series: [Series]

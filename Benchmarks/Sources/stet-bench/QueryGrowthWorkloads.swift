@@ -1,6 +1,6 @@
 import Stet
 
-/// What queries cost per object in stores of different sizes: W4 and W5.
+/// The cost of queries per object in stores of different sizes: W4 and W5.
 struct QueryGrowthWorkloads {
     private struct GrownStore {
         let count: Int
@@ -64,7 +64,7 @@ struct QueryGrowthWorkloads {
         "\(work): \(count) objects"
     }
 
-    /// What was measured, to be shown.
+    /// Returns the plot of the measured values.
     static func plot(_ options: Options, _ figures: [Figure]) -> Plot {
         Plot(
             title: "W4 and W5: objects of 5 notebooks sorted by title, and search in all texts",

@@ -1,7 +1,7 @@
 import BareLMDB
 import FoundationEssentials
 
-/// What one article is made from.
+/// The values from which one article is made.
 struct Sample {
     /// 20 bytes.
     var title: String

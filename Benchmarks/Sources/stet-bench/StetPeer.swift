@@ -2,7 +2,7 @@ import Stet
 
 /// The program that all this is about.
 final class StetPeer: Peer {
-    /// Of what can be undone.
+    /// The author of commits that can be undone.
     private static let author = "bench"
 
     private let path: String

@@ -21,7 +21,7 @@ struct TitlesInOrder: Equatable {
     init() {}
 }
 
-/// What a program has read, to be compared with what it should have read.
+/// The totals that a program has read, to be compared with the expected ones.
 struct Totals: Equatable {
     var count = 0
     var titleByteCount = 0
@@ -52,14 +52,14 @@ struct Totals: Equatable {
         }
     }
 
-    /// What a read of two properties gives.
+    /// The totals of a read of two properties.
     var ofTwoProperties: Totals {
         var totals = Totals()
         (totals.count, totals.titleByteCount, totals.ratingSum) = (count, titleByteCount, ratingSum)
         return totals
     }
 
-    /// What a walk over all titles gives.
+    /// The totals of a walk over all titles.
     var ofTitles: Totals {
         var totals = Totals()
         (totals.count, totals.titleByteCount) = (count, titleByteCount)

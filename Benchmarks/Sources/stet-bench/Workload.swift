@@ -20,7 +20,7 @@ enum Workload: String, CaseIterable {
     /// Counted while W2 runs.
     static let pages = "W2 pages"
     static let writeCalls = "W2 write calls"
-    /// Of the store after W1.
+    /// The name of the figure for the size of the store after W1.
     static let size = "W1 size"
 
     var unit: Unit {
@@ -72,7 +72,8 @@ enum Program: String, CaseIterable {
     /// Beside the fetch of all objects only.
     case lmdbStructs = "lmdb-structs"
 
-    /// What it is asked to do: an undo log does not change reads, nor do cached statements writes.
+    /// The workloads of a program: an undo log does not change reads, and cached statements do not
+    /// change writes.
     var workloads: Set<Workload> {
         switch self {
         case .stet, .lmdbJournal: Set(Workload.allCases)
@@ -107,7 +108,7 @@ protocol Peer: AnyObject {
     /// Finds the articles of notebooks at positions, and reads their titles in order.
     func sorted(_ notebooks: Range<Int>) throws -> TitlesInOrder
 
-    /// How many articles have a text in their body.
+    /// Returns the number of articles with a text in their body.
     func count(containing text: String) throws -> Int
 
     /// All articles, of each the title and the rating.

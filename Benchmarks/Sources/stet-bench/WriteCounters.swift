@@ -1,9 +1,10 @@
 import FoundationEssentials
 
-/// What this process has handed to the system for writing so far: /proc/self/io, see proc(5).
+/// The data that this process has passed to the system for writing so far: /proc/self/io, see
+/// proc(5).
 ///
 /// LMDB writes its pages with write calls, and nothing else is written while a workload runs, so
-/// the differences are the pages of the commits between.
+/// the differences are the pages of the commits in between.
 struct WriteCounters {
     let byteCount: Int
     let callCount: Int
