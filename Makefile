@@ -128,6 +128,11 @@ campaigns-small: campaign-build ## Runs a small dose of each campaign
 	  $(CAMPAIGN) $$dose || [ $$? = 69 ] || exit 1; \
 	done
 
+.PHONY: models
+models: ## Searches the models of the protocols for a way to lose a commit (some minutes)
+	@command -v spin >/dev/null || { $(SUDO) apt-get update && $(SUDO) apt-get install -y spin; }
+	Tests/Protocols/run
+
 goldens: setup ## Makes the golden stores anew, after a change of the format
 	STET_FAULTS=1 $(SWIFT) build --build-tests
 	STET_FAULTS=1 STET_WRITE_GOLDENS=$(CURDIR)/Tests/StetStoreTests/Resources $(SWIFT) test \
