@@ -114,7 +114,7 @@ extension ContextCore {
 
 extension Model {
     /// The value in a slot now; nil when it has no stored form.
-    fileprivate func _$value(slot: Slot) throws -> Value {
+    func _$value(slot: Slot) throws -> Value {
         guard let body = try? _$body() else { return .null }
         return try body.read(as: Self._$description.entity) { try $0.value(slot) }
     }

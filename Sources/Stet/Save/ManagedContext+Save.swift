@@ -88,6 +88,7 @@ extension ManagedContext {
     /// - Throws: what `body` throws, and what `save(_:)` throws.
     @discardableResult
     public func edit(_ label: String? = nil, _ body: () throws -> Void) throws -> Commit? {
+        core.checkNotReading("edit(_:_:)")
         core.checkNotSaving("edit(_:_:)")
         try core.saves.finishInFlight()
         try core.checkUsable()

@@ -1,0 +1,87 @@
+import Foundation
+import Stet
+import Testing
+
+private struct NotFound: Error {}
+
+private struct Card: Equatable {
+    var title: String
+    var notebook: String?
+}
+
+private struct Request {
+    var title = "Actors "
+    var notebook = ObjectID()
+    var visibility = "nobody"
+}
+
+/// The code of InAServer.md.
+@Suite struct InAServerTests {
+    private let user = "Mara"
+
+    @Test func aHandlerReadsValues() throws {
+        let desk = try Desk()
+        let (store, id) = (desk.store, desk.article.id)
+
+        guard let article = try store.object(Article.self, id: id) else { throw NotFound() }
+        let body = try JSONEncoder().encode(article)
+
+        #expect(try JSONDecoder().decode(Article.Snapshot.self, from: body) == article)
+    }
+
+    @Test func aHandlerReadsOneRevision() throws {
+        let desk = try Desk()
+        let (store, id) = (desk.store, desk.article.id)
+
+        let card = try store.read { context in
+            guard let article = try context.object(Article.self, id: id) else { throw NotFound() }
+            return Card(title: article.title, notebook: article.notebook?.name)
+        }
+
+        #expect(card == Card(title: "Macros", notebook: "Swift"))
+    }
+
+    @Test func aHandlerAnswersWithWhatWasSaved() async throws {
+        let desk = try Desk()
+        let (store, request) = (desk.store, Request())
+
+        let (article, commit) = try await store.edit("create", author: user) { context in
+            let article = Article(title: request.title)
+            context.insert(article)
+            return article
+        }
+        let tag = commit?.revision.description
+
+        #expect(article.title == "Actors" && tag == "2")
+        #expect(try desk.store.object(Article.self, id: article.id) == article)
+    }
+
+    private func assign(_ request: Request, to id: ObjectID, in store: Store) async throws {
+        try await store.edit("assign", author: user) { context in
+            guard let article = try context.object(Article.self, id: id) else { throw NotFound() }
+            article.title = request.title
+            article.notebook = try context.object(Notebook.self, id: request.notebook)
+            if article.notebook == nil {
+                context.report(article, \.notebook, "there is no such notebook")
+            }
+            if Visibility(rawValue: request.visibility) == nil {
+                context.report(
+                    Violation(
+                        entity: "Article", property: "visibility",
+                        value: .string(request.visibility), message: "{property} is unknown"))
+            }
+        }
+    }
+
+    @Test func aHandlerReportsWhatItKnows() async throws {
+        let desk = try Desk()
+        let error = await #expect(throws: ValidationError.self) {
+            try await assign(Request(title: " "), to: desk.article.id, in: desk.store)
+        }
+        #expect(
+            error?.violations.map(\.message) == [
+                "visibility is unknown", "title must be at least 1 character",
+                "there is no such notebook",
+            ])
+    }
+}
