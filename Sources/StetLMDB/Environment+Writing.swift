@@ -68,7 +68,7 @@ extension Environment {
         }
     }
 
-    /// Whether the path still names the files that are open.
+    /// Whether the path still names the files that are open; true of files without names.
     package var isInPlace: Bool { locks.isInPlace }
 
     /// Takes what one holder at a time has, in this process or another.
@@ -93,7 +93,7 @@ extension Environment {
     package func replaceFile<Result>(_ body: (Draft) throws -> Result) throws -> Result {
         try beginWriting()
         defer { endWriting() }
-        try locks.checkPlace(.begin)
+        try locks.checkNamedPlace()
         let draft = try Draft(of: path)
         defer { draft.remove() }
         try locks.giveRights(to: draft)

@@ -29,6 +29,9 @@ package final class Environment: Sendable {
         /// Pages that a commit wrote may still be in the page cache when it returns: for files that
         /// nobody needs after a power cut, or that are synced as a whole later.
         package var skipsSync = false
+        /// Takes the names of the files away when they are open: nobody else can open them, and the
+        /// system frees them with the last descriptor, also of a process that is killed.
+        package var removesNames = false
         /// Where the age of readers is taken from: any monotonic clock.
         package var uptime: @Sendable () -> Duration = systemUptime
         /// Is told of a process that has the right to write while this one waits for long.

@@ -61,6 +61,8 @@ public struct StoreError: Error, Hashable, Sendable {
         /// The path no longer names the files that are open: they were removed, renamed or
         /// replaced, or other processes still have those open that were there before.
         public static let storeMoved = Code(rawValue: "storeMoved")
+        /// The store is in memory, and what was asked for needs a file with a name.
+        public static let inMemory = Code(rawValue: "inMemory")
         /// The system has no thread left for the store's writer.
         public static let noThread = Code(rawValue: "noThread")
         /// The store was opened before this process was forked.
@@ -119,6 +121,7 @@ extension StoreError {
             case LMDBError.readersFull: .readersFull
             case LMDBError.forked: .forked
             case LMDBError.moved: .storeMoved
+            case LMDBError.unnamed: .inMemory
             case LMDBError.busy: .storeBusy
             case LMDBError.otherNamespace: .unsafePlace
             case LMDBError.corrupted, LMDBError.pageNotFound: .damaged

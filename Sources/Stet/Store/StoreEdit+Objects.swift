@@ -25,11 +25,10 @@ extension Store {
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
         _ body: @Sendable (_ context: ManagedContext) throws -> M
     ) async throws -> (snapshot: M.Snapshot, commit: Commit?) {
-        let edit = StoreEdit(store: self, label, author: author, scope: scope, retries: retries)
-        return try await edit.run { context in
+        try await StoreEdit(self, label, author, scope, retries).run { context in
             try body(context)._$returned(in: context)
-        } result: { object, _, commit in
-            (object.snapshot, commit)
+        } result: {
+            ($0.snapshot, $2)
         }
     }
 
@@ -39,11 +38,10 @@ extension Store {
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
         _ body: @Sendable (_ context: ManagedContext) throws -> M
     ) throws -> (snapshot: M.Snapshot, commit: Commit?) {
-        let edit = StoreEdit(store: self, label, author: author, scope: scope, retries: retries)
-        return try edit.run { context in
+        try StoreEdit(self, label, author, scope, retries).run { context in
             try body(context)._$returned(in: context)
-        } result: { object, _, commit in
-            (object.snapshot, commit)
+        } result: {
+            ($0.snapshot, $2)
         }
     }
 
@@ -53,11 +51,10 @@ extension Store {
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
         _ body: @Sendable (_ context: ManagedContext) throws -> [M]
     ) async throws -> (snapshots: [M.Snapshot], commit: Commit?) {
-        let edit = StoreEdit(store: self, label, author: author, scope: scope, retries: retries)
-        return try await edit.run { context in
+        try await StoreEdit(self, label, author, scope, retries).run { context in
             try body(context).map { $0._$returned(in: context) }
-        } result: { objects, _, commit in
-            (objects.map(\.snapshot), commit)
+        } result: {
+            ($0.map(\.snapshot), $2)
         }
     }
 
@@ -67,11 +64,10 @@ extension Store {
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
         _ body: @Sendable (_ context: ManagedContext) throws -> [M]
     ) throws -> (snapshots: [M.Snapshot], commit: Commit?) {
-        let edit = StoreEdit(store: self, label, author: author, scope: scope, retries: retries)
-        return try edit.run { context in
+        try StoreEdit(self, label, author, scope, retries).run { context in
             try body(context).map { $0._$returned(in: context) }
-        } result: { objects, _, commit in
-            (objects.map(\.snapshot), commit)
+        } result: {
+            ($0.map(\.snapshot), $2)
         }
     }
 }

@@ -28,8 +28,7 @@ extension Store {
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
         _ body: @Sendable (_ context: ManagedContext) throws -> Result
     ) async throws -> Result {
-        let edit = StoreEdit(store: self, label, author: author, scope: scope, retries: retries)
-        return try await edit.run(body) { result, context, _ in
+        try await StoreEdit(self, label, author, scope, retries).run(body) { result, context, _ in
             StoreEdit.saved(result, in: context)
         }
     }
@@ -40,8 +39,7 @@ extension Store {
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
         _ body: @Sendable (_ context: ManagedContext) throws -> Result
     ) throws -> Result {
-        let edit = StoreEdit(store: self, label, author: author, scope: scope, retries: retries)
-        return try edit.run(body) { result, context, _ in
+        try StoreEdit(self, label, author, scope, retries).run(body) { result, context, _ in
             StoreEdit.saved(result, in: context)
         }
     }
@@ -62,7 +60,9 @@ struct StoreEdit {
     private let scope: String?
     private let retries: Int
 
-    init(store: Store, _ label: String?, author: String?, scope: String?, retries: Int) {
+    init(
+        _ store: Store, _ label: String?, _ author: String?, _ scope: String?, _ retries: Int
+    ) {
         self.store = store
         self.label = label
         self.author = author
