@@ -9,6 +9,13 @@ private struct Card: Equatable {
     var notebook: String?
 }
 
+@Model private final class Player {
+    @Attribute(.unique) var number: Int
+    var name: String = ""
+
+    init(number: Int) { self.number = number }
+}
+
 private struct Request {
     var title = "Actors "
     var notebook = ObjectID()
@@ -83,5 +90,43 @@ private struct Request {
                 "visibility is unknown", "title must be at least 1 character",
                 "there is no such notebook",
             ])
+    }
+
+    @Test func aRefusalIsAnsweredAsAProblem() async throws {
+        let desk = try Desk()
+        var (status, body) = (200, Data())
+        do {
+            try await assign(Request(title: " "), to: desk.article.id, in: desk.store)
+        } catch let error as ValidationError {
+            status = error.problem.status  // 422
+            body = try JSONEncoder().encode(error.problem)
+        }
+        #expect(status == 422)
+        let problem = try JSONDecoder().decode(ProblemDetails.self, from: body)
+        #expect(problem.errors.map(\.pointer) == ["#/visibility", "#/title", "#/notebook"])
+    }
+
+    @Test func aHandlerInsertsOrUpdates() async throws {
+        let store = try Store.inMemory(for: Player.self)
+        let number = 7
+        for name in ["Mara", "Ann"] {
+            try await store.edit("import", author: user) { context in
+                let player = try context.upsert(
+                    Player.self, where: \.number, is: number, inserting: Player(number: number))
+                player.name = name
+            }
+        }
+        #expect(try store.fetch(Player.self).snapshots.map(\.name) == ["Ann"])
+    }
+
+    @Test func aHandlerPagesThroughAList() throws {
+        let desk = try Desk()
+        let (store, cursor) = (desk.store, String?.none)
+
+        let query = store.fetch(Article.self).sorted(by: \.title)
+        let page = try query.page(20, after: cursor.flatMap { QueryCursor($0) })
+        let next = page.next?.description  // nil on the last page
+
+        #expect(page.items.map(\.title) == ["Macros"] && next == nil)
     }
 }

@@ -86,7 +86,7 @@ package struct QueryRun {
     }
 
     /// The index that has the order that is wanted, where not all objects are.
-    private func orderedAccess() throws -> Access? {
+    func orderedAccess() throws -> Access? {
         guard !query.order.isEmpty, query.limit != nil else { return nil }
         for index in state.schema.indexes {
             if let range = try planner.orderedRange(index, query.order) {
