@@ -21,6 +21,7 @@ let package = Package(
     products: [
         .library(name: "Stet", targets: ["Stet"]),
         .library(name: "StetServiceLifecycle", targets: ["StetServiceLifecycle"]),
+        .library(name: "StetTesting", targets: ["StetTesting"]),
         .executable(name: "stet", targets: ["StetTool"]),
         .library(name: "StetRecorder", type: .dynamic, targets: ["CStetRecorder"]),
     ],
@@ -69,6 +70,8 @@ let package = Package(
                 "Stet", .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
+        // For the tests of applications: imports Swift Testing.
+        .target(name: "StetTesting", dependencies: ["Stet", "StetStore"]),
         // The tool `stet`, which needs no models: all of it, and the program.
         .executableTarget(name: "StetTool", dependencies: ["StetCLI"]),
         .target(
@@ -143,9 +146,9 @@ let package = Package(
         .testTarget(
             name: "StetTests",
             dependencies: [
-                "Stet", "StetServiceLifecycle", "StetStore", "StetLMDB", "StetTestModels",
-                "StetTestSupport", "StetContract", "StetLiveOracle", "stet-test-child",
-                "CStetTrace",
+                "Stet", "StetServiceLifecycle", "StetTesting", "StetStore", "StetLMDB",
+                "StetTestModels", "StetTestSupport", "StetContract", "StetLiveOracle",
+                "stet-test-child", "CStetTrace",
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -158,7 +161,8 @@ let package = Package(
             dependencies: ["StetCLI", "StetTool", "StetStore", "StetLMDB", "StetTestSupport"]
         ),
         // The code of the pages in Sources/Stet/Stet.docc; imports what a user imports.
-        .testTarget(name: "DocumentationTests", dependencies: ["Stet", "StetTestSupport"]),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["Stet", "StetTesting", "StetTestSupport"]),
         .testTarget(name: "SourceTests", dependencies: ["StetTestSupport", "stet-readme"]),
     ]
 )

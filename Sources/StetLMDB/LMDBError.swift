@@ -93,6 +93,8 @@ extension LMDBError {
     package static let busy = ETIMEDOUT
     /// The code for a cancelled task that waited for a lock.
     package static let cancelled = ECANCELED
+    /// Used by this package when a file that has no name would have to be found by it.
+    package static let unnamed = ENODEV
     package static let noSpace = ENOSPC
     package static let quotaExceeded = EDQUOT
     package static let fileTooLarge = EFBIG
@@ -142,9 +144,19 @@ extension LMDBError {
                 + "hand out copies made by backup."
         case ETIMEDOUT:
             "Let that process go on (it may be stopped, or in a debugger), or end it."
+        case ENODEV: "Copy what can still be read, and open another one."
         case ECANCELED: "Nothing was written."
         default: "See the code's meaning in lmdb.h or errno(3)."
         }
+    }
+}
+
+extension LMDBError {
+    /// A file without a name can be neither opened again nor replaced.
+    init(unnamed path: String) {
+        self.init(
+            .openEnvironment, code: Self.unnamed, path: path,
+            detail: "it is in memory, and its file has no name")
     }
 }
 

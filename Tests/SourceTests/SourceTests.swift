@@ -9,6 +9,7 @@ import Testing
         "StetLMDB": ["CLMDB"],
         "StetStore": ["StetLMDB", "Crypto", "DequeModule", "Logging", "Metrics"],
         "StetServiceLifecycle": ["Stet", "ServiceLifecycle"],
+        "StetTesting": ["Stet", "StetStore", "Testing"],
         "Stet": ["Logging", "Metrics", "Observation", "StetStore"],
         "StetCLI": ["StetStore", "ArgumentParser"],
         "StetTool": ["StetCLI"],

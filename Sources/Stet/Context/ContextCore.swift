@@ -39,6 +39,8 @@ final class ContextCore {
     private(set) var editDepth = 0
     /// True in the closure of `Store.edit`, which saves after it has returned.
     private(set) var isOfStoreEdit = false
+    /// True in the closure of `Store.read`, which saves nothing.
+    private var isOfStoreRead = false
     /// The count of changes to what is pending; nil until they are observed.
     var pendingSignal: ChangeSignal?
     /// The commits that the context has made; created by the first save or feed.
@@ -182,7 +184,14 @@ final class ContextCore {
         trap(
             unless: !isOfStoreEdit,
             "save(_:) inside Store.edit or Subscription.run, which save when the closure returns")
+        checkNotReading("save(_:)")
         checkNotSaving("save(_:)")
+    }
+
+    /// Traps in the closure of `Store.read`.
+    func checkNotReading(_ call: StaticString) {
+        trap(
+            unless: !isOfStoreRead, "\(call) inside Store.read: edit in Store.edit, which saves")
     }
 
     /// Runs users' code inside a save.
@@ -204,6 +213,13 @@ final class ContextCore {
     func inStoreEdit<Result>(_ body: () throws -> Result) rethrows -> Result {
         isOfStoreEdit = true
         defer { isOfStoreEdit = false }
+        return try body()
+    }
+
+    /// Runs the closure of `Store.read`.
+    func inStoreRead<Result>(_ body: () throws -> Result) rethrows -> Result {
+        isOfStoreRead = true
+        defer { isOfStoreRead = false }
         return try body()
     }
 

@@ -24,6 +24,8 @@ public struct _QueryRequest<M: Model>: Sendable {
     var limit: Int?
     var offset = 0
     var after: M.Snapshot?
+    /// Where a cursor stands, instead of `after`.
+    var position: StoreQuery.Position?
 
     /// Returns the request as a query of the entity with a number.
     func query(entity: EntityNumber, in schema: Schema) -> StoreQuery {
@@ -32,11 +34,13 @@ public struct _QueryRequest<M: Model>: Sendable {
         query.order = order
         query.limit = limit
         query.offset = offset
-        query.after = after.map { snapshot in
-            var bodies = NetChanges(schema: schema)
-            let range = bodies.encode(entity: entity) { snapshot._$encode(into: &$0) }
-            return StoreQuery.Position(id: snapshot.id, body: Array(bodies.body(range)))
-        }
+        query.after =
+            position
+            ?? after.map { snapshot in
+                var bodies = NetChanges(schema: schema)
+                let range = bodies.encode(entity: entity) { snapshot._$encode(into: &$0) }
+                return StoreQuery.Position(id: snapshot.id, body: Array(bodies.body(range)))
+            }
         return query
     }
 }

@@ -13,6 +13,8 @@ public struct QueryError: Error, Hashable, Sendable {
         public static let deadlineExceeded = Code(rawValue: "deadlineExceeded")
         /// More objects satisfy the condition than may be changed at once.
         public static let tooMany = Code(rawValue: "tooMany")
+        /// The cursor of a page belongs to another query.
+        public static let invalidCursor = Code(rawValue: "invalidCursor")
     }
 
     /// The code of the error.

@@ -33,9 +33,7 @@ public struct StoreView: Sendable {
     /// - Throws: `StoreError`.
     /// - Complexity: one read, and one or a few more for each change of the object since.
     public func object<M: Model>(_ type: M.Type, id: ObjectID) throws -> M.Snapshot? {
-        try SnapshotFetch<M>(source).read { run in
-            try run.row(id).map { try M._$decode($0.id, $0.body) }
-        }
+        try source.object(type, id: id)
     }
 
     /// Returns the members of a relationship of an object:
@@ -47,12 +45,7 @@ public struct StoreView: Sendable {
     public func members<M: Model, Member: Model>(
         of id: ObjectID, in type: M.Type, _ relationship: (M.Fields) -> ToManyField<Member>
     ) throws -> [Member.Snapshot] {
-        let field = relationship(M.fields)
-        guard let entity = source.store.file.schema.number(ofEntity: M._$name) else { return [] }
-        return try source.read { state in
-            try state.members(of: id, entity: entity, relationship: field.relationship)
-                .map { try Member._$decode($0.id, $0.body) }
-        }
+        try source.members(of: id, in: type, relationship)
     }
 }
 

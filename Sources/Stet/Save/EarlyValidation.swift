@@ -113,7 +113,7 @@ extension ContextCore {
 
 extension Model {
     /// Returns the current value in a slot; `.null` when it has no stored form.
-    fileprivate func _$value(slot: Slot) throws -> Value {
+    func _$value(slot: Slot) throws -> Value {
         guard let body = try? _$body() else { return .null }
         return try body.read(as: Self._$description.entity) { try $0.value(slot) }
     }

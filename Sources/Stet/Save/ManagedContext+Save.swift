@@ -91,6 +91,7 @@ extension ManagedContext {
     /// - Throws: the error of `body`, and the errors of `save(_:)`.
     @discardableResult
     public func edit(_ label: String? = nil, _ body: () throws -> Void) throws -> Commit? {
+        core.checkNotReading("edit(_:_:)")
         core.checkNotSaving("edit(_:_:)")
         try core.saves.finishInFlight()
         try core.checkUsable()

@@ -22,18 +22,7 @@ extension Store {
         from first: Revision = 1, to last: Revision = .last,
         where filter: CommitFilter = CommitFilter(), _ body: (_ commit: Commit) throws -> Bool
     ) throws {
-        let head = try revision()
-        let isForward = first <= last
-        let earlier = min(first, last) == .first ? try floor().next : min(first, last)
-        var next = isForward ? earlier : min(first, head)
-        let end = isForward ? min(last, head) : earlier
-        while isForward ? next <= end : next >= end {
-            let (commit, reached) = try file.read { reader in
-                try reader.nextCommit(from: next, to: end, where: filter)
-            }
-            if let commit, try !body(commit) { return }
-            next = Revision(isForward ? reached.number + 1 : reached.number - 1)
-        }
+        try CommitWalk(file: file, filter: filter).run(from: first, to: last, body)
     }
 
     /// Returns all changes of an object since a revision, the last first, with the commits that
@@ -107,6 +96,29 @@ extension Store {
         try file.read { reader in
             let head = try reader.head().revision
             return try reader.difference(from: min(first, head), to: min(last, head))
+        }
+    }
+}
+
+/// Goes through commits, with a read of its own for each.
+private struct CommitWalk {
+    let file: StoreFile
+    let filter: CommitFilter
+
+    func run(
+        from first: Revision, to last: Revision, _ body: (Commit) throws -> Bool
+    ) throws {
+        let (head, floor) = try file.read { (try $0.head().revision, try $0.floor()) }
+        let isForward = first <= last
+        let earlier = min(first, last) == .first ? floor.next : min(first, last)
+        var next = isForward ? earlier : min(first, head)
+        let end = isForward ? min(last, head) : earlier
+        while isForward ? next <= end : next >= end {
+            let (commit, reached) = try file.read { reader in
+                try reader.nextCommit(from: next, to: end, where: filter)
+            }
+            if let commit, try !body(commit) { return }
+            next = Revision(isForward ? reached.number + 1 : reached.number - 1)
         }
     }
 }

@@ -17,11 +17,9 @@ public final class Store: Sendable {
     let configuration: StoreConfiguration
     let repeatedEdits = RepeatedEdits()
 
-    private init(
-        file: StoreFile, modelTypes: [(any Model.Type)?], configuration: StoreConfiguration
-    ) {
+    private init(file: StoreFile, _ graph: ModelGraph, _ configuration: StoreConfiguration) {
         self.file = file
-        self.modelTypes = modelTypes
+        modelTypes = file.schema.entities.map { graph.types[$0.name] }
         relationships = StoreRelationships(file.schema)
         hasEditingHooks = modelTypes.contains { $0?._$hasEditingHook ?? false }
         self.configuration = configuration
@@ -83,6 +81,41 @@ public final class Store: Sendable {
         return try open(at: path, graph, graph.origins, seededFrom: seed, configuration)
     }
 
+    /// Makes a new, empty store in memory: for tests, previews and caches.
+    ///
+    /// It is a store like any other, with rules, undo, journal, observers and `verify()`, but it
+    /// has no file that anybody could find: nothing is synced, no other process sees it, and its
+    /// memory is free again after `close()`, or when nobody holds it any more, also when the
+    /// process is killed. `compact(to:)` makes a file of it; `compactInPlace()` throws.
+    ///
+    /// ```swift
+    /// let store = try Store.inMemory(for: Notebook.self, Article.self)
+    /// ```
+    ///
+    /// Its bytes are in `/dev/shm`, whose size limits it (64 MiB in a container, unless
+    /// `--shm-size` says more); where there is none, in a file of the temporary directory.
+    ///
+    /// - Parameters:
+    ///   - models: every model of the store.
+    ///   - configuration: sizes and the clock; what concerns places has no effect.
+    /// - Returns: the store; each call makes another.
+    /// - Throws: `StoreError`: `.invalidSchema`, `.diskFull`, `.inputOutput`.
+    public static func inMemory(
+        for models: any Model.Type..., configuration: StoreConfiguration = StoreConfiguration()
+    ) throws -> Store {
+        try inMemory(for: models, configuration: configuration)
+    }
+
+    /// The same for an array of models.
+    public static func inMemory(
+        for models: [any Model.Type], configuration: StoreConfiguration = StoreConfiguration()
+    ) throws -> Store {
+        let graph = try ModelGraph(models)
+        let schema = try graph.schema()
+        try schema.checkPatterns()
+        return Store(file: try MemoryStore.make(schema, configuration.ofFile), graph, configuration)
+    }
+
     static func open(
         at path: String, _ graph: ModelGraph, _ origins: SchemaOrigins,
         seededFrom seed: String? = nil, _ configuration: StoreConfiguration
@@ -92,9 +125,7 @@ public final class Store: Sendable {
         let file = try StoreFile.open(
             at: path, schema: schema, origins: origins,
             seededFrom: seed, configuration.ofFile)
-        return Store(
-            file: file, modelTypes: file.schema.entities.map { graph.types[$0.name] },
-            configuration: configuration)
+        return Store(file: file, graph, configuration)
     }
 
     /// The path that the store was opened with.

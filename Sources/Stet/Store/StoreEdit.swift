@@ -28,25 +28,8 @@ extension Store {
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
         _ body: @Sendable (_ context: ManagedContext) throws -> Result
     ) async throws -> Result {
-        var attempt = 0
-        while true {
-            let isRepeated = attempt > 0
-            try await repeatedEdits.begin(isRepeated)
-            defer { if isRepeated { repeatedEdits.end() } }
-            try Task.checkCancellation()
-            let context = context(author: author, scope: scope)
-            let beginning = context.revision
-            let result = try context.core.inStoreEdit { try body(context) }
-            let edited = context.core.pending.objects.map(\.object)
-            do {
-                _ = try await context.save(label)
-                return withExtendedLifetime(edited) { saved(result, in: context) }
-            } catch {
-                guard attempt < retries, try isOvertaken(error, since: beginning) else {
-                    throw error
-                }
-            }
-            attempt += 1
+        try await StoreEdit(self, label, author, scope, retries).run(body) { result, context, _ in
+            StoreEdit.saved(result, in: context)
         }
     }
 
@@ -60,21 +43,8 @@ extension Store {
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
         _ body: @Sendable (_ context: ManagedContext) throws -> Result
     ) throws -> Result {
-        var attempt = 0
-        while true {
-            let context = context(author: author, scope: scope)
-            let beginning = context.revision
-            let result = try context.core.inStoreEdit { try body(context) }
-            let edited = context.core.pending.objects.map(\.object)
-            do {
-                try context.save(label)
-                return withExtendedLifetime(edited) { saved(result, in: context) }
-            } catch {
-                guard attempt < retries, try isOvertaken(error, since: beginning) else {
-                    throw error
-                }
-            }
-            attempt += 1
+        try StoreEdit(self, label, author, scope, retries).run(body) { result, context, _ in
+            StoreEdit.saved(result, in: context)
         }
     }
 
@@ -84,10 +54,100 @@ extension Store {
         if error is ConflictError { return true }
         return try error is ValidationError && revision() > beginning
     }
+}
+
+/// An edit of a store, apart from what it does.
+struct StoreEdit {
+    private let store: Store
+    private let label: String?
+    private let author: String?
+    private let scope: String?
+    private let retries: Int
+
+    init(
+        _ store: Store, _ label: String?, _ author: String?, _ scope: String?, _ retries: Int
+    ) {
+        self.store = store
+        self.label = label
+        self.author = author
+        self.scope = scope
+        self.retries = retries
+    }
+
+    /// An attempt: a context in which the closure has run.
+    private struct Attempt<Value> {
+        let context: ManagedContext
+        let beginning: Revision
+        let value: Value
+        /// They live until the result was read from them.
+        let edited: [any Model]
+    }
+
+    /// Runs a closure and saves, until nobody else is faster; `result` is asked when its edits are
+    /// saved.
+    nonisolated(nonsending) func run<Value, Result>(
+        _ body: (ManagedContext) throws -> Value,
+        result: (Value, ManagedContext, Commit?) throws -> Result
+    ) async throws -> Result {
+        var retry = 0
+        while true {
+            let isRepeated = retry > 0
+            try await store.repeatedEdits.begin(isRepeated)
+            defer { if isRepeated { store.repeatedEdits.end() } }
+            try Task.checkCancellation()
+            let attempt = try attempt(body)
+            do {
+                let commit = try await attempt.context.save(label)
+                return try withExtendedLifetime(attempt.edited) {
+                    try result(attempt.value, attempt.context, commit)
+                }
+            } catch {
+                guard try isTriedAgain(after: error, attempt, retry) else { throw error }
+            }
+            retry += 1
+        }
+    }
+
+    func run<Value, Result>(
+        _ body: (ManagedContext) throws -> Value,
+        result: (Value, ManagedContext, Commit?) throws -> Result
+    ) throws -> Result {
+        var retry = 0
+        while true {
+            let attempt = try attempt(body)
+            do {
+                let commit = try attempt.context.save(label)
+                return try withExtendedLifetime(attempt.edited) {
+                    try result(attempt.value, attempt.context, commit)
+                }
+            } catch {
+                guard try isTriedAgain(after: error, attempt, retry) else { throw error }
+            }
+            retry += 1
+        }
+    }
+
+    private func attempt<Value>(
+        _ body: (ManagedContext) throws -> Value
+    ) throws -> Attempt<Value> {
+        let context = store.context(author: author, scope: scope)
+        let beginning = context.revision
+        let value = try context.core.inStoreEdit { try body(context) }
+        return Attempt(
+            context: context, beginning: beginning, value: value,
+            edited: context.core.pending.objects.map(\.object))
+    }
+
+    private func isTriedAgain<Value>(
+        after error: any Error, _ attempt: Attempt<Value>, _ retry: Int
+    ) throws -> Bool {
+        guard retry < retries else { return false }
+        return try store.isOvertaken(error, since: attempt.beginning)
+    }
 
     /// Returns the result of an edit with its snapshots as they were saved, after normalisers and
     /// stamps; other results are returned unchanged.
-    private func saved<Result>(_ result: Result, in context: ManagedContext) -> Result {
+    static func saved<Result>(_ result: Result, in context: ManagedContext) -> Result {
         func shown<M: Model>(_ type: M.Type) -> Result? {
             func snapshot(_ snapshot: M.Snapshot) -> M.Snapshot {
                 context.core.table(for: type).object(snapshot.id, as: type)?._$snapshot ?? snapshot
@@ -99,7 +159,7 @@ extension Store {
             }
         }
         if result is Void { return result }
-        for case let type? in modelTypes {
+        for case let type? in context.store.modelTypes {
             if let shown = shown(type) { return shown }
         }
         return result

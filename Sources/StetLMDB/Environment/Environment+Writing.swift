@@ -69,7 +69,7 @@ extension Environment {
         }
     }
 
-    /// Whether the path still names the open files.
+    /// Whether the path still names the open files; true for files without names.
     package var isInPlace: Bool { locks.isInPlace }
 
     /// Acquires a right that only one holder at a time can have, in this process or another.
@@ -94,7 +94,7 @@ extension Environment {
     package func replaceFile<Result>(_ body: (Draft) throws -> Result) throws -> Result {
         try beginWriting()
         defer { endWriting() }
-        try locks.checkPlace(.begin)
+        try locks.checkNamedPlace()
         let draft = try Draft(of: path)
         defer { draft.remove() }
         try locks.giveRights(to: draft)

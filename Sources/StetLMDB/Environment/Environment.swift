@@ -31,6 +31,9 @@ package final class Environment: Sendable {
         /// they return: for files that nobody needs after a power cut, or that are synced as a
         /// whole later.
         package var skipsSync = false
+        /// Removes the names of the files once they are open: nobody else can open them, and the
+        /// system frees them with the last descriptor, also when the process is killed.
+        package var removesNames = false
         /// The monotonic clock for the ages of reads.
         package var uptime: @Sendable () -> Duration = systemUptime
         /// Receives the process that has had the right to write for a long time while this one

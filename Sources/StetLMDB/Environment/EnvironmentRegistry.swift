@@ -82,6 +82,7 @@ final class EnvironmentRegistry: Sendable {
             mdb_env_close(handle)
             throw error
         }
+        if configuration.removesNames { locks.removeNames() }
         let environment = Environment(
             handle: handle, path: path, locks: locks, configuration: configuration)
         state.registrations[locks.identity] = Registration(environment: environment)
@@ -159,6 +160,8 @@ final class EnvironmentRegistry: Sendable {
             configuration.createsFile = false
             let path = environment.path
             try environment.locks.checkPlace(.openEnvironment)
+            // LMDB would make an empty file there.
+            if environment.locks.isUnnamed { throw LMDBError(unnamed: path) }
             let handle = try Self.open(path, configuration)
             do throws(LMDBError) {
                 try environment.locks.checkPlace(.openEnvironment)

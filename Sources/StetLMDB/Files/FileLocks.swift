@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// State: descriptors and identities are constant; the map, which is set once before the
 /// environment is shared, is LMDB's reader table, shared with other processes.
-final class FileLocks: @unchecked Sendable {  // `table` is written once, before it is shared
+final class FileLocks: @unchecked Sendable {  // its variables are set before it is shared
     /// A right that one process at a time has; the raw value gives the position of its lock.
     enum Right: Int {
         /// The right to open the files, and to replace them.
@@ -50,6 +50,8 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
     private let lock: SharedDescriptor
     private let process = Int(getpid())
     private(set) var readers = ReaderTable(nil)
+    /// True when the files have no names any more.
+    private(set) var isUnnamed = false
 
     var lockPath: String { "\(path)-lock" }
 
@@ -148,9 +150,18 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
 
     // MARK: Place
 
-    /// Whether both paths name the open files.
+    /// Whether both paths name the open files; true for files without names.
     var isInPlace: Bool {
-        FileIdentity(path: path) == identity && FileIdentity(path: lockPath) == lockIdentity
+        isUnnamed
+            || FileIdentity(path: path) == identity
+                && FileIdentity(path: lockPath) == lockIdentity
+    }
+
+    /// Takes the names of the files away; called before anybody shares them.
+    func removeNames() {
+        unlink(path)
+        unlink(lockPath)
+        isUnnamed = true
     }
 
     /// Throws when a path names another file than the open one.
@@ -169,6 +180,12 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
                     ? "\(name) was removed or renamed while it was open"
                     : "\(name) was replaced by another while it was open")
         }
+    }
+
+    /// Refuses to replace the files when they are not in their place, or have no names.
+    func checkNamedPlace() throws(LMDBError) {
+        if isUnnamed { throw LMDBError(unnamed: path) }
+        try checkPlace(.begin)
     }
 
     /// Shows the next process that opens the files that they are in use, even if LMDB's own lock is
@@ -217,7 +234,10 @@ final class FileLocks: @unchecked Sendable {  // `table` is written once, before
     /// - Throws: `LMDBError`.
     func lease(_ number: Int) throws(LMDBError) -> FileLease? {
         // A lock excludes those of other descriptors only.
-        let descriptor = try SharedDescriptor(path, O_RDWR, naming: path)
+        let descriptor =
+            isUnnamed
+            ? try SharedDescriptor(reopening: data, naming: path)
+            : try SharedDescriptor(path, O_RDWR, naming: path)
         guard descriptor.identity == identity else { throw LMDBError(movedAwayFrom: path) }
         guard try descriptor.hold(Self.leaseBase + number, 1, path) else { return nil }
         return FileLease(descriptor)
@@ -283,6 +303,15 @@ final class SharedDescriptor: Sendable {
     init(_ file: String, _ flags: Int32, naming path: String) throws(LMDBError) {
         let number = ProcessFork.closingInChild {
             open(file, flags | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        }
+        if number < 0 { throw LMDBError(.openEnvironment, code: errno, path: path) }
+        descriptor.store(number, ordering: .relaxed)
+    }
+
+    /// Another descriptor of an open file, also of one that has no name.
+    init(reopening other: SharedDescriptor, naming path: String) throws(LMDBError) {
+        let number = ProcessFork.closingInChild {
+            open("/proc/self/fd/\(other.number)", O_RDWR | O_CLOEXEC)
         }
         if number < 0 { throw LMDBError(.openEnvironment, code: errno, path: path) }
         descriptor.store(number, ordering: .relaxed)

@@ -66,8 +66,9 @@ struct WriterDuties {
     mutating func perform(for file: StoreFile?) -> Int32 {
         guard let file else { return -1 }
         let isObserved = file.feed.observerCount > 0
+        let isShared = !file.environment.configuration.removesNames
         if isObserved {
-            watch.startWatching(file.environment)
+            if isShared { watch.startWatching(file.environment) }
             file.catchUp()
             nudge(file)
         } else {
@@ -77,6 +78,6 @@ struct WriterDuties {
         if trim(file) { return 0 }
         guard isObserved else { return 30_000 }
         // Without a watch, often enough for half of the delay that is promised.
-        return watch.isWatching ? nextLooks.popLast() ?? 1_000 : 25
+        return watch.isWatching || !isShared ? nextLooks.popLast() ?? 1_000 : 25
     }
 }

@@ -291,7 +291,7 @@ struct StoreTables {
         buffer.append(magic)
         buffer.append(format)
         buffer.append(UInt16(0))
-        buffer.append(ObjectID())
+        buffer.append(ObjectID.ofStore())
         buffer.append(Checksum.hash(buffer.bytes, seed: 0))
         try transaction.put(buffer.bytes, for: identityKey, in: .unnamed)
     }

@@ -138,10 +138,13 @@ package struct StoreQuery: Hashable, Sendable {
     package struct Position: Hashable, Sendable {
         package let id: ObjectID
         package let body: [UInt8]
+        /// The properties whose values are known; nil for all.
+        package let slots: Set<Slot>?
 
-        package init(id: ObjectID, body: [UInt8]) {
+        package init(id: ObjectID, body: [UInt8], slots: Set<Slot>? = nil) {
             self.id = id
             self.body = body
+            self.slots = slots
         }
     }
 

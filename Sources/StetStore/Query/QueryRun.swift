@@ -87,7 +87,7 @@ package struct QueryRun {
     }
 
     /// Returns the index with the wanted order, if the query needs only a part of the objects.
-    private func orderedAccess() throws -> Access? {
+    func orderedAccess() throws -> Access? {
         guard !query.order.isEmpty, query.limit != nil else { return nil }
         for index in state.schema.indexes {
             if let range = try planner.orderedRange(index, query.order) {

@@ -143,6 +143,9 @@ struct QueryPage {
     /// Returns the position at which a walk through an index continues after the previous page.
     func position(in index: EntityIndex, of entity: Entity) throws -> IndexPosition? {
         guard let after else { return nil }
+        // Without one of them the walk begins with the first entry.
+        let parts = index.parts.map(\.slot)
+        if let slots = query.after?.slots, !slots.isSuperset(of: parts) { return nil }
         let body = try RecordBody(after.row.body, of: entity)
         return IndexPosition(values: try index.key(of: body), id: after.row.id)
     }

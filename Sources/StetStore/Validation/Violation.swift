@@ -104,6 +104,30 @@ public struct Violation: Sendable, Hashable, Codable {
     package let ruleIndex: Int
     package let sentence: Sentence
 
+    /// A violation of your own, to be reported beside those of the store.
+    ///
+    /// ```swift
+    /// context.report(Violation(entity: "Article", property: "state", message: "no such state"))
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - code: a code of your own.
+    ///   - entity: the name of the model, or of what the request is about.
+    ///   - object: the object; nil when there is none.
+    ///   - property: the property, or the field of the request; nil when the whole is meant.
+    ///   - value: the value that is not valid.
+    ///   - message: what is wrong, as a sentence for people, in which "{property}" and "{entity}"
+    ///     stand for the names, and which `message(in:)` translates.
+    ///   - reason: why that is wrong.
+    public init(
+        code: Code = .custom, entity: String, object: ObjectID? = nil, property: String? = nil,
+        value: Value? = nil, message: String, reason: String? = nil
+    ) {
+        self.init(
+            code: code, entity: entity, object: object, property: property, slot: nil,
+            value: value, Sentence(message), reason: reason)
+    }
+
     package init(
         code: Code, operation: ChangeKind? = nil, entity: String, object: ObjectID?,
         property: String?, slot: Slot?, value: Value? = nil, rule: String? = nil,

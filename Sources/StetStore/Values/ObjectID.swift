@@ -1,6 +1,7 @@
 import Glibc
 public import FoundationEssentials
 import StetLMDB
+import Synchronization
 
 /// The lifelong identity of an object: assigned when the object is created, never temporary, never
 /// reused, unchanged by undo, export and import.
@@ -146,8 +147,19 @@ final class ObjectIDGenerator: Sendable {
         var forkGeneration = ProcessFork.generation
     }
     private let state = Monitor(State())
+    /// The ids of the tasks of a test.
+    @TaskLocal fileprivate static var sequence: ObjectIDSequence?
+    /// False until a test has asked for them: looking for those of a task takes time.
+    fileprivate let hasSequences = Atomic(false)
 
     func next() -> ObjectID {
+        if hasSequences.load(ordering: .relaxed), let sequence = Self.sequence {
+            return sequence.next()
+        }
+        return nextOfProcess()
+    }
+
+    func nextOfProcess() -> ObjectID {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         let milliseconds = UInt64(now.tv_sec) &* 1_000 &+ UInt64(now.tv_nsec) / 1_000_000
@@ -174,6 +186,27 @@ final class ObjectIDGenerator: Sendable {
                 low: 1 << 63 | state.lower
             )
         }
+    }
+}
+
+/// Makes the ids 1, 2, 3 and so on.
+private final class ObjectIDSequence: Sendable {
+    private let count = Atomic<UInt64>(0)
+
+    func next() -> ObjectID {
+        let number = count.add(1, ordering: .relaxed).newValue
+        return ObjectID(high: 0x7000, low: 1 << 63 | number)
+    }
+}
+
+extension ObjectID {
+    /// A new id that no test can determine: that of a store.
+    static func ofStore() -> ObjectID { ObjectIDGenerator.shared.nextOfProcess() }
+
+    /// Runs a closure in whose tasks new ids are 1, 2, 3 and so on.
+    package static func withSequence(_ body: () async throws -> Void) async rethrows {
+        ObjectIDGenerator.shared.hasSequences.store(true, ordering: .relaxed)
+        try await ObjectIDGenerator.$sequence.withValue(ObjectIDSequence(), operation: body)
     }
 }
 

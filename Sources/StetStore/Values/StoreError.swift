@@ -62,6 +62,8 @@ public struct StoreError: Error, Hashable, Sendable {
         /// The path no longer refers to the open files: they were removed, renamed or replaced, or
         /// other processes still have earlier files open.
         public static let storeMoved = Code(rawValue: "storeMoved")
+        /// The store is in memory, and the operation needs a file with a name.
+        public static let inMemory = Code(rawValue: "inMemory")
         /// The system could not create the store's writer thread.
         public static let noThread = Code(rawValue: "noThread")
         /// The store was opened before this process was forked.
@@ -120,6 +122,7 @@ extension StoreError {
             case LMDBError.readersFull: .readersFull
             case LMDBError.forked: .forked
             case LMDBError.moved: .storeMoved
+            case LMDBError.unnamed: .inMemory
             case LMDBError.busy: .storeBusy
             case LMDBError.otherNamespace: .unsafePlace
             case LMDBError.corrupted, LMDBError.pageNotFound: .damaged

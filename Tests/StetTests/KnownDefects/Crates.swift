@@ -45,6 +45,12 @@ enum Crates {
 
         init() {}
     }
+
+    /// A new store of these models.
+    static func open(_ directory: TemporaryDirectory) throws -> Store {
+        try Store.open(
+            at: directory.file(), for: Crate.self, Part.self, Mark.self, Petal.self)
+    }
 }
 
 /// A saved graph in two contexts: crates a and b; parts 1, 2 and 3, of which the first is in crate
@@ -75,9 +81,7 @@ enum Crates {
     }
 
     init(_ policy: MergePolicy = .fail) throws {
-        store = try Store.open(
-            at: directory.file(), for: Crates.Crate.self, Crates.Part.self, Crates.Mark.self,
-            Crates.Petal.self)
+        store = try Crates.open(directory)
         let first = store.context()
         let crates = ["a", "b"].map { Crates.Crate(name: $0) }
         let parts = ["1", "2", "3"].map { Crates.Part(name: $0) }

@@ -121,7 +121,7 @@ import Testing
 
     @Test(arguments: [
         (
-            "_ = try store.edit { _ in Article() }",
+            "_ = try store.edit { _ in (1, Article()) }",
             "type 'Article' does not conform to the 'Sendable' protocol"
         ),
         (

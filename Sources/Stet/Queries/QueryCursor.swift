@@ -1,0 +1,120 @@
+import FoundationEssentials
+import StetStore
+
+/// The place between two pages of a query, as a value that a client can keep.
+///
+/// It has the id of the last object of a page and the values that the query sorts by; where an
+/// index leads to the page, also those that the condition fixes. It is text in URLs
+/// (`description`) and in JSON. The client can read it, and could change it: sign it where that
+/// matters.
+///
+/// ```swift
+/// let page = try store.fetch(Article.self).sorted(by: \.title).page(20, after: cursor)
+/// ```
+public struct QueryCursor: Hashable, Sendable {
+    let bookmark: QueryBookmark
+
+    init(_ bookmark: QueryBookmark) { self.bookmark = bookmark }
+}
+
+extension QueryCursor: LosslessStringConvertible {
+    /// Text of letters, digits, "-" and "_".
+    public var description: String {
+        let coded = Coded(i: bookmark.id, v: bookmark.values.isEmpty ? nil : bookmark.values)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        // Ids, names and values that were stored are always encoded.
+        let data = (try? encoder.encode(coded)) ?? Data()
+        return data.base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    /// Reads the text of a cursor; nil when it is none.
+    public init?(_ description: String) {
+        guard description.utf8.count <= Self.longest else { return nil }
+        let text = description.replacing("-", with: "+").replacing("_", with: "/")
+        let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+        guard let data = Data(base64Encoded: text + padding),
+            let coded = try? JSONDecoder().decode(Coded.self, from: data)
+        else { return nil }
+        bookmark = QueryBookmark(id: coded.i, values: coded.v ?? [:])
+    }
+
+    /// What a client sends may be anything; no text of ours is that long.
+    private static let longest = 1 << 20
+
+    private struct Coded: Codable {
+        let i: ObjectID
+        let v: [String: Value]?
+    }
+}
+
+extension QueryCursor: Codable {
+    /// Reads the text of a cursor.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let cursor = QueryCursor(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "The text is not a cursor.")
+        }
+        self = cursor
+    }
+
+    /// Writes the cursor as text.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
+/// A part of the result of a query, and where the next one begins.
+public struct QueryResultPage<M: Model>: Sendable, Codable, Equatable {
+    /// The objects, in order.
+    public let items: [M.Snapshot]
+    /// Where the next page begins; nil when this is the last one.
+    public let next: QueryCursor?
+}
+
+extension ObjectQuery {
+    /// Returns a page of the result: the first one, or the one after a cursor.
+    ///
+    /// ```swift
+    /// let query = store.fetch(Article.self).sorted(by: \.title)
+    /// let first = try query.page(20)
+    /// let second = try query.page(20, after: first.next)
+    /// ```
+    ///
+    /// Ask with the condition and the order that gave the cursor. What others insert or delete
+    /// before the cursor moves nothing: no object comes twice or is left out, unless its own place
+    /// changes. The object at which the cursor stands need not exist any more.
+    ///
+    /// - Parameters:
+    ///   - count: how many objects the page has at most.
+    ///   - cursor: the `next` of the page before; nil for the first page.
+    /// - Returns: the page, and the cursor of the next one; nil on the last page.
+    /// - Precondition: `count` is at least 1.
+    /// - Throws: `QueryError` (`.invalidCursor`) for a cursor of another order or model;
+    ///   `StoreError`, and what the read throws.
+    /// - Complexity: as `explain()` tells; where an index has the order, O(`count`).
+    public func page(
+        _ count: Int, after cursor: QueryCursor? = nil
+    ) throws -> QueryResultPage<M> {
+        trap(unless: (1..<Int.max).contains(count), "a page needs at least one object")
+        var query = limit(count + 1)
+        if let cursor {
+            guard let position = try query.read({ try $0.position(cursor.bookmark) }) else {
+                throw QueryError(
+                    .invalidCursor,
+                    "The cursor belongs to another query: begin with the first page.")
+            }
+            query._request.position = position
+            query._request.offset = 0
+        }
+        return try query.read { run in
+            let rows = try run.rows()
+            let items = try rows.prefix(count).map { try M._$decode($0.id, $0.body) }
+            let next = try rows.count > count ? QueryCursor(run.bookmark(of: rows[count - 1])) : nil
+            return QueryResultPage(items: items, next: next)
+        }
+    }
+}

@@ -1,0 +1,93 @@
+public import StetStore
+
+/// What is wrong with a request, as `application/problem+json` of RFC 9457.
+///
+/// ```json
+/// {
+///   "type": "about:blank",
+///   "title": "The changes are not valid.",
+///   "status": 422,
+///   "detail": "title must be at most 25 characters",
+///   "errors": [
+///     {
+///       "pointer": "#/title",
+///       "detail": "title must be at most 25 characters",
+///       "code": 1660,
+///       "domain": "Stet",
+///       "entity": "Article",
+///       "object": "0196f3d2-7c2e-7b53-9d4e-0f1c2a3b4d5e"
+///     }
+///   ]
+/// }
+/// ```
+///
+/// It shows no values. Members without a value are left out. The names of the members are stable.
+public struct ProblemDetails: Sendable, Hashable, Codable {
+    /// One thing that is wrong.
+    public struct Problem: Sendable, Hashable, Codable {
+        /// The property as a JSON Pointer, "#/title"; nil when the whole is meant.
+        public var pointer: String?
+        /// What is wrong, as a sentence for people.
+        public var detail: String
+        /// Why that is wrong.
+        public var reason: String?
+        /// The number of the violation's code.
+        public var code: Int
+        /// Who defines the code: "Stet", or the application.
+        public var domain: String
+        /// The model.
+        public var entity: String
+        /// The object; nil when there is none.
+        public var object: ObjectID?
+    }
+
+    /// A URI of the kind of problem; "about:blank" unless the application sets one.
+    public var type = "about:blank"
+    /// The kind of problem, the same for each request.
+    public var title: String
+    /// The status code of HTTP.
+    public var status: Int
+    /// What is wrong with this request, for people: a line for each problem.
+    public var detail: String
+    /// A URI of this request; nil unless the application sets one.
+    public var instance: String?
+    /// Everything that is wrong, in the order of the violations.
+    public var errors: [Problem]
+}
+
+extension ValidationError {
+    /// The violations as `application/problem+json` with the status 422.
+    ///
+    /// ```swift
+    /// } catch let error as ValidationError {
+    ///     response.status = error.problem.status
+    ///     response.body = try JSONEncoder().encode(error.problem)
+    /// }
+    /// ```
+    public var problem: ProblemDetails { problem(description) { $0.message } }
+
+    /// Returns the violations as `application/problem+json` in another language than that of the
+    /// store's configuration.
+    public func problem(in messages: MessageTable) -> ProblemDetails {
+        problem(description(in: messages)) { $0.message(in: messages) }
+    }
+
+    private func problem(
+        _ detail: String, _ message: (Violation) -> String
+    ) -> ProblemDetails {
+        ProblemDetails(
+            title: "The changes are not valid.", status: 422, detail: detail,
+            errors: violations.map { violation in
+                ProblemDetails.Problem(
+                    pointer: violation.property.map { "#/\(Self.escaped($0))" },
+                    detail: message(violation), reason: violation.failureReason,
+                    code: violation.code.number, domain: violation.code.domain,
+                    entity: violation.entity, object: violation.object)
+            })
+    }
+
+    /// A name within a JSON Pointer (RFC 6901).
+    private static func escaped(_ name: String) -> String {
+        name.replacing("~", with: "~0").replacing("/", with: "~1")
+    }
+}

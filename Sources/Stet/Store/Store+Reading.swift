@@ -1,0 +1,81 @@
+public import StetStore
+
+// Reading in a handler: values leave, objects and their context do not.
+
+extension Store {
+    /// Runs a closure on a fresh context, which shows one revision, and returns its result.
+    ///
+    /// ```swift
+    /// let page = try store.read { context in
+    ///     try context.fetch(Article.self).map { Card(title: $0.title, in: $0.notebook?.name) }
+    /// }
+    /// ```
+    ///
+    /// All that the closure reads is of the last commit at the time of the call, whatever others
+    /// save meanwhile. It edits nothing: an edit that nobody would save traps, as `save()` does.
+    /// The thread is blocked while it reads.
+    ///
+    /// - Returns: the result of the closure, a value.
+    /// - Throws: what `body` throws; `StoreError` when a reference could not be read, so that no
+    ///   result is made of it.
+    /// - Complexity: that of `body`; the context itself costs no read.
+    public func read<Result: Sendable>(
+        _ body: (_ context: ManagedContext) throws -> Result
+    ) throws -> Result {
+        let context = context()
+        try context.core.checkUsable()
+        let result = try context.core.inStoreRead { try body(context) }
+        try context.core.checkUsable()
+        trap(
+            unless: !context.hasChanges,
+            "Store.read(_:) has edited objects, and nobody saves them: edit in Store.edit")
+        return result
+    }
+
+    /// The object with an id, as the last commit has left it; nil when there is none.
+    ///
+    /// ```swift
+    /// guard let article = try store.object(Article.self, id: id) else { throw NotFound() }
+    /// ```
+    ///
+    /// - Throws: `StoreError`.
+    /// - Complexity: one read.
+    public func object<M: Model>(_ type: M.Type, id: ObjectID) throws -> M.Snapshot? {
+        try QuerySource(store: self).object(type, id: id)
+    }
+
+    /// The members of a relationship of an object, as the last commit has left them:
+    /// `store.members(of: id, in: Notebook.self, \.tags)`.
+    ///
+    /// An ordered relationship gives them in its order, any other in that of their ids.
+    ///
+    /// - Returns: the members; none when there is no such object.
+    /// - Throws: `StoreError`.
+    /// - Complexity: a read or two for each member.
+    public func members<M: Model, Member: Model>(
+        of id: ObjectID, in type: M.Type, _ relationship: (M.Fields) -> ToManyField<Member>
+    ) throws -> [Member.Snapshot] {
+        try QuerySource(store: self).members(of: id, in: type, relationship)
+    }
+}
+
+extension QuerySource {
+    /// The object with an id.
+    func object<M: Model>(_ type: M.Type, id: ObjectID) throws -> M.Snapshot? {
+        try SnapshotFetch<M>(self).read { run in
+            try run.row(id).map { try M._$decode($0.id, $0.body) }
+        }
+    }
+
+    /// The members of a relationship of an object.
+    func members<M: Model, Member: Model>(
+        of id: ObjectID, in type: M.Type, _ relationship: (M.Fields) -> ToManyField<Member>
+    ) throws -> [Member.Snapshot] {
+        let field = relationship(M.fields)
+        guard let entity = store.file.schema.number(ofEntity: M._$name) else { return [] }
+        return try read { state in
+            try state.members(of: id, entity: entity, relationship: field.relationship)
+                .map { try Member._$decode($0.id, $0.body) }
+        }
+    }
+}

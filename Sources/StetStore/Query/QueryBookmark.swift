@@ -1,0 +1,52 @@
+/// Where an object stands in the order of a query, by the values that decide it.
+package struct QueryBookmark: Hashable, Sendable {
+    package let id: ObjectID
+    /// By name of the property.
+    package let values: [String: Value]
+
+    package init(id: ObjectID, values: [String: Value]) {
+        self.id = id
+        self.values = values
+    }
+}
+
+extension QueryRun {
+    /// The properties of an object that its place in the order depends on.
+    private var orderSlots: Set<Slot> {
+        var order = StoreQuery(entity: query.entity)
+        order.order = query.order
+        return QueryReads(order, in: state.schema).slots
+    }
+
+    /// The place of an object, with what the condition fixes where an index of both is walked.
+    package func bookmark(of row: Row) throws -> QueryBookmark {
+        let entity = state.entity(query.entity)
+        var slots = orderSlots
+        if case .ordered(let index, _)? = try orderedAccess() {
+            slots.formUnion(index.index.parts.map(\.slot))
+        }
+        let body = try RecordBody(row.body, of: entity)
+        let values = try slots.map { (entity.properties[$0].name, try body.value($0)) }
+        return QueryBookmark(id: row.id, values: Dictionary(uniqueKeysWithValues: values))
+    }
+
+    /// The position of a place; nil when the place lacks a value that the order needs, or has one
+    /// that is not of its property's type.
+    package func position(_ bookmark: QueryBookmark) throws -> StoreQuery.Position? {
+        let entity = state.entity(query.entity)
+        var values = [Value](repeating: .null, count: entity.properties.count)
+        var slots: Set<Slot> = []
+        for (name, value) in bookmark.values {
+            guard
+                let slot = entity.properties.slots.first(where: {
+                    entity.properties[$0].name == name
+                }), entity.properties[slot].accepts(value)
+            else { return nil }
+            values[slot] = value
+            slots.insert(slot)
+        }
+        guard slots.isSuperset(of: orderSlots) else { return nil }
+        let body = try EncodedBody(values, placedSlots: entity.placedSlots)
+        return StoreQuery.Position(id: bookmark.id, body: body.bytes, slots: slots)
+    }
+}

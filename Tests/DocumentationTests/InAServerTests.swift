@@ -1,0 +1,132 @@
+import Foundation
+import Stet
+import Testing
+
+private struct NotFound: Error {}
+
+private struct Card: Equatable {
+    var title: String
+    var notebook: String?
+}
+
+@Model private final class Player {
+    @Attribute(.unique) var number: Int
+    var name: String = ""
+
+    init(number: Int) { self.number = number }
+}
+
+private struct Request {
+    var title = "Actors "
+    var notebook = ObjectID()
+    var visibility = "nobody"
+}
+
+/// The code of InAServer.md.
+@Suite struct InAServerTests {
+    private let user = "Mara"
+
+    @Test func aHandlerReadsValues() throws {
+        let desk = try Desk()
+        let (store, id) = (desk.store, desk.article.id)
+
+        guard let article = try store.object(Article.self, id: id) else { throw NotFound() }
+        let body = try JSONEncoder().encode(article)
+
+        #expect(try JSONDecoder().decode(Article.Snapshot.self, from: body) == article)
+    }
+
+    @Test func aHandlerReadsOneRevision() throws {
+        let desk = try Desk()
+        let (store, id) = (desk.store, desk.article.id)
+
+        let card = try store.read { context in
+            guard let article = try context.object(Article.self, id: id) else { throw NotFound() }
+            return Card(title: article.title, notebook: article.notebook?.name)
+        }
+
+        #expect(card == Card(title: "Macros", notebook: "Swift"))
+    }
+
+    @Test func aHandlerAnswersWithWhatWasSaved() async throws {
+        let desk = try Desk()
+        let (store, request) = (desk.store, Request())
+
+        let (article, commit) = try await store.edit("create", author: user) { context in
+            let article = Article(title: request.title)
+            context.insert(article)
+            return article
+        }
+        let tag = commit?.revision.description
+
+        #expect(article.title == "Actors" && tag == "2")
+        #expect(try desk.store.object(Article.self, id: article.id) == article)
+    }
+
+    private func assign(_ request: Request, to id: ObjectID, in store: Store) async throws {
+        try await store.edit("assign", author: user) { context in
+            guard let article = try context.object(Article.self, id: id) else { throw NotFound() }
+            article.title = request.title
+            article.notebook = try context.object(Notebook.self, id: request.notebook)
+            if article.notebook == nil {
+                context.report(article, \.notebook, "there is no such notebook")
+            }
+            if Visibility(rawValue: request.visibility) == nil {
+                context.report(
+                    Violation(
+                        entity: "Article", property: "visibility",
+                        value: .string(request.visibility), message: "{property} is unknown"))
+            }
+        }
+    }
+
+    @Test func aHandlerReportsWhatItKnows() async throws {
+        let desk = try Desk()
+        let error = await #expect(throws: ValidationError.self) {
+            try await assign(Request(title: " "), to: desk.article.id, in: desk.store)
+        }
+        #expect(
+            error?.violations.map(\.message) == [
+                "visibility is unknown", "title must be at least 1 character",
+                "there is no such notebook",
+            ])
+    }
+
+    @Test func aRefusalIsAnsweredAsAProblem() async throws {
+        let desk = try Desk()
+        var (status, body) = (200, Data())
+        do {
+            try await assign(Request(title: " "), to: desk.article.id, in: desk.store)
+        } catch let error as ValidationError {
+            status = error.problem.status  // 422
+            body = try JSONEncoder().encode(error.problem)
+        }
+        #expect(status == 422)
+        let problem = try JSONDecoder().decode(ProblemDetails.self, from: body)
+        #expect(problem.errors.map(\.pointer) == ["#/visibility", "#/title", "#/notebook"])
+    }
+
+    @Test func aHandlerInsertsOrUpdates() async throws {
+        let store = try Store.inMemory(for: Player.self)
+        let number = 7
+        for name in ["Mara", "Ann"] {
+            try await store.edit("import", author: user) { context in
+                let player = try context.upsert(
+                    Player.self, where: \.number, is: number, inserting: Player(number: number))
+                player.name = name
+            }
+        }
+        #expect(try store.fetch(Player.self).snapshots.map(\.name) == ["Ann"])
+    }
+
+    @Test func aHandlerPagesThroughAList() throws {
+        let desk = try Desk()
+        let (store, cursor) = (desk.store, String?.none)
+
+        let query = store.fetch(Article.self).sorted(by: \.title)
+        let page = try query.page(20, after: cursor.flatMap { QueryCursor($0) })
+        let next = page.next?.description  // nil on the last page
+
+        #expect(page.items.map(\.title) == ["Macros"] && next == nil)
+    }
+}
