@@ -6,8 +6,8 @@ from collections import namedtuple
 
 BOOL, DOUBLE, DATE, STRING, DATA, UUID, REFERENCE = 1, 3, 4, 5, 6, 7, 8
 FLOAT, DECIMAL, URL, LIST, DICTIONARY = 16, 17, 18, 19, 20
-SIGNED, UNSIGNED = (2, 9, 10, 11), (12, 13, 14, 15)
-INLINE = (BOOL, DOUBLE, DATE, FLOAT) + SIGNED + UNSIGNED
+INLINE = {BOOL: "<?7x", DOUBLE: "<d", DATE: "<d", FLOAT: "<f4x"}
+INLINE.update({**dict.fromkeys((2, 9, 10, 11), "<q"), **dict.fromkeys((12, 13, 14, 15), "<Q")})
 ELEMENT_SIZES = {BOOL: 1, FLOAT: 4, 2: 8, 12: 8, DOUBLE: 8, DATE: 8, UUID: 16}
 Entity = namedtuple("Entity", "name names types links")
 
@@ -57,7 +57,8 @@ def read_property(data):
         if rule == 5: data.text()
         for _ in range(data.number(1) if rule == 6 else 2 if rule in (3, 4) else 0):
             bound = data.number(1)
-            if bound: data.take(data.number({STRING: 2, DECIMAL: 1}[bound]) if bound in (5, 17) else 8)
+            if bound == STRING: data.text()
+            elif bound: data.take(data.number(1) if bound == DECIMAL else 8)
     data.take(3 if kind == REFERENCE else 1)
     return name, kind
 
@@ -68,11 +69,12 @@ def read_entity(data):
         relationship, _, members, place = data.text(), data.text(), data.number(1), data.text()
         if members == 1: links.append((relationship, place))
         data.take(18)
-    return Entity(name, [name for name, _ in properties], [kind for _, kind in properties], links)
+    return Entity(name, *([pair[part] for pair in properties] for part in (0, 1)), links)
 
 def read_schema(data):
     check(data.number(1) == 1, "unknown format of a schema")
-    revision, entities, ends = data.number(4), [read_entity(data) for _ in range(data.number(2))], {}
+    revision, ends = data.number(4), {}
+    entities = [read_entity(data) for _ in range(data.number(2))]
     for _ in range(data.number(2)):
         name, _, _, is_ordered = data.text(), data.text(), data.text(), data.number(1)
         if name: ends[name], _ = (data.number(2), is_ordered), data.number(2)
@@ -80,12 +82,13 @@ def read_schema(data):
 
 def read_migration(data):
     check(data.number(1) == 1, "unknown format of a migration")
-    (revision, old, _), (_, new, _), upcasts = read_schema(data.block()), read_schema(data.block()), {}
-    for number, (before, after) in enumerate(zip(old, new), 1):
-        if before.name and after.name:
-            slots = [data.number(2) for _ in after.types]
-            upcasts[number] = before, after, slots, cells(after, data.block().data)
-    return revision, upcasts
+    (revision, old, _), (_, new, _) = read_schema(data.block()), read_schema(data.block())
+    def read_upcast(before, after):
+        slots = [data.number(2) for _ in after.types]
+        return before, after, slots, cells(after, data.block().data)
+    pairs = enumerate(zip(old, new), 1)
+    return revision, {number: read_upcast(*pair) for number, pair in pairs
+                      if pair[0].name and pair[1].name}
 
 def cells(entity, body):
     """Returns the bytes of each value of a record; None for nil."""
@@ -97,35 +100,27 @@ def cells(entity, body):
         found.append(None if body[slot // 8] >> slot % 8 & 1 else cell)
     return found
 
-def number(kind, word):
-    if kind == FLOAT: return struct.unpack("<f", word[:4])[0]
-    if kind in (DOUBLE, DATE): return struct.unpack("<d", word)[0]
-    return int.from_bytes(word, "little", signed=kind in SIGNED)
+def number(kind, cell): return struct.unpack(INLINE[kind], cell.ljust(8, b"\0"))[0]
 
 def upcast(old, before, after, slots, defaults):
     """Returns the cells in the next schema."""
-    new = list(defaults)
-    for slot, source in enumerate(slots):
-        if source == 0xFFFF or old[source] is None: continue
-        kind, new[slot] = before.types[source], old[source]
-        if kind != after.types[slot] and after.types[slot] in (FLOAT, DOUBLE):
-            form = "<f4x" if after.types[slot] == FLOAT else "<d"
-            new[slot] = struct.pack(form, number(kind, old[source]))
-    return new
+    def cell(slot, source, kind):
+        if source == 0xFFFF or old[source] is None: return defaults[slot]
+        if kind == before.types[source]: return old[source]
+        return struct.pack(INLINE[kind], number(before.types[source], old[source]))
+    return list(map(cell, range(len(slots)), slots, after.types))
 
 def value(kind, cell):
     """Returns a value as `stet dump` shows it."""
     if cell is None: return None
-    if kind == BOOL: return cell[0] == 1
     if kind in (FLOAT, DOUBLE): return real(kind, number(kind, cell))
-    if kind == DATE: return time(number(kind, cell))
-    if kind in INLINE: return number(kind, cell)
+    if kind in INLINE: return (time if kind == DATE else lambda exact: exact)(number(kind, cell))
     if kind == DATA: return base64.b64encode(cell).decode()
     if kind in (UUID, REFERENCE): return str(uuid.UUID(bytes=cell[:16]))
     if kind == DECIMAL and cell[0] == 2: return "NaN"
     if kind == DECIMAL:
-        exponent = int.from_bytes(cell[1:2], "little", signed=True)
         digits = tuple(map(int, str(int.from_bytes(cell[2:], "little"))))
+        exponent = struct.unpack("b", cell[1:2])[0]
         return format(decimal.Decimal((cell[0], digits, exponent)), "f")
     if kind == URL: return urllib.parse.urljoin(*(cell.decode() + "\0").split("\0")[1::-1])
     if kind not in (LIST, DICTIONARY): return cell.decode()
@@ -136,11 +131,12 @@ def value(kind, cell):
     if kind == LIST: return [element for element, in found]
     return {key if isinstance(key, str) else json.dumps(key): element for key, element in found}
 
-def real(kind, float64):
-    if not math.isfinite(float64): return str(float64).replace("inf", "Infinity").replace("n", "N", 1) 
-    texts = (f"{float64:.{digits}g}" for digits in range(1, 18))
-    form = "<f" if kind == FLOAT else "<d"
-    return float(next(text for text in texts if struct.pack(form, float(text)) == struct.pack(form, float64)))
+def real(kind, exact):
+    """Returns the shortest number with the same bits; a text for one that is not finite."""
+    if not math.isfinite(exact): return str(exact).replace("inf", "Infinity").replace("nan", "NaN")
+    if kind == DOUBLE: return exact
+    shorter = (float(f"{exact:.{digits}g}") for digits in range(1, 10))
+    return next(found for found in shorter if struct.pack("<f", found) == struct.pack("<f", exact))
 
 def time(seconds):
     if not -63113904000 <= seconds < 252423993600: return f"{seconds!r} s since 2001"
@@ -149,53 +145,57 @@ def time(seconds):
 
 def read_journal(file):
     """Verifies all hashes; returns the migrations by the revision of the schema before them."""
-    entries, floor = {}, file.unnamed.get(b"floor")
+    entries, last = {}, file.unnamed.get(b"floor", bytes(48))[16:48]
     found = [Bytes(value) for key, value in file.unnamed.items() if key.startswith(b"migration.")]
     for key, chunk in file.named(b"journal"):
-        envelope, body = entries.setdefault(key[:8], (chunk[:176], bytearray()))
+        body = entries.setdefault(key[:8], (chunk[:176], bytearray()))[1]
         body.extend(chunk[8 if body else 184:])
-    last = floor[16:48] if floor else bytes(32)
     for envelope, body in entries.values():
-        data, digests = Bytes(body), b""
+        data, blocks = Bytes(body), []
         while data.at < len(body):
-            size, is_change = struct.unpack_from("<I", body, data.at)[0], data.at > 0
-            block = data.take(size)
-            if not is_change: attributes = Bytes(block[20:])
-            is_redacted = is_change and block[21] & 1
-            digests += block[48:80] if is_redacted else hashlib.sha256(block[4:]).digest()
-        check(len(digests) == 32 + 32 * struct.unpack_from("<I", envelope, 4)[0], "changes are missing")
+            blocks.append(data.take(int.from_bytes(body[data.at:data.at + 4], "little")))
+        digests = [block[48:80] if number and block[21] & 1 else hashlib.sha256(block[4:]).digest()
+                   for number, block in enumerate(blocks)]
+        check(len(blocks) == 1 + struct.unpack_from("<I", envelope, 4)[0], "changes are missing")
         check(envelope[64:96] == last, "the chain of hashes breaks")
-        check(envelope[96:128] == hashlib.sha256(digests).digest(), "a change differs from its hash")
-        last, flags = hashlib.sha256(envelope[:128]).digest(), attributes.number(1)
+        digest = hashlib.sha256(b"".join(digests)).digest()
+        check(envelope[96:128] == digest, "a change differs from its hash")
+        last, attributes = hashlib.sha256(envelope[:128]).digest(), Bytes(blocks[0][20:])
         check(envelope[128:160] == last, "an entry differs from its hash")
+        flags = attributes.number(1)
         for flag in (1, 2, 4): flags & flag and attributes.text()
         if flags & 8: found.append(attributes.block())
     check(file.unnamed[b"head"][8:40] == last, "the head is not the last entry")
     return dict(map(read_migration, found))
 
+def read_members(file, ends):
+    """Returns the ids of the targets of links by member end and source."""
+    members, ordered = {}, dict(ends.values())
+    for key, chunk in file.named(b"members"):
+        data, end = Bytes(chunk[8:]), int.from_bytes(key[:2], "big")
+        while end in ordered and data.at < len(data.data):
+            member, state = value(UUID, data.take(16)), data.number(8)
+            if ordered[end]: data.take(data.number(1))
+            if not state & 1: members.setdefault((end, key[2:18]), []).append(member)
+    return members
+
 def dump(file):
     """Yields each object of the last revision."""
     check(file.unnamed.get(b"stet", b"")[:6] == b"STET\1\0", "not a Stet store of format 1")
-    migrations, members = read_journal(file), {}
     present, entities, ends = read_schema(Bytes(file.unnamed[b"schema"]))
-    for key, chunk in file.named(b"members"):
-        data, end = Bytes(chunk[8:]), int.from_bytes(key[:2], "big")
-        is_ordered = dict(ends.values()).get(end)
-        while is_ordered is not None and data.at < len(data.data):
-            member, state = value(UUID, data.take(16)), data.number(8)
-            if is_ordered: data.take(data.number(1))
-            if not state & 1: members.setdefault((end, key[2:18]), []).append(member)
+    migrations, members = read_journal(file), read_members(file, ends)
     for number, entity in enumerate(entities, 1):
         for key, record in file.named(b"records.%d" % number):
             form, flags, schema, _, revision = struct.unpack_from("<BBHIQ", record)
             check(form == 1, "unknown format of a record")
             if flags & 1: continue
-            written_with = entity if schema == present else migrations[schema][number][0]
-            found = cells(written_with, record[16:])
-            for step in range(schema, present): found = upcast(found, *migrations[step][number])
+            steps = [migrations[step][number] for step in range(schema, present)]
+            found = cells(steps[0][0] if steps else entity, record[16:])
+            for step in steps: found = upcast(found, *step)
             values = dict(zip(entity.names, map(value, entity.types, found)))
-            values.update((name, members.get((ends[link][0], key), [])) for name, link in entity.links)
-            yield {"entity": entity.name, "id": value(UUID, key), "revision": revision, "values": values}
+            for name, link in entity.links: values[name] = members.get((ends[link][0], key), [])
+            yield {"entity": entity.name, "id": value(UUID, key), "revision": revision,
+                   "values": values}
 
 if __name__ == "__main__":
     with open(sys.argv[1], "rb") as opened:
