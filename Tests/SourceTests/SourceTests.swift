@@ -108,7 +108,7 @@ import Testing
 
     @Test(arguments: [
         "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/FileFormat.md",
-        "docs/decisions.md", "docs/Internals.md",
+        "docs/decisions.md", "docs/Internals.md", "docs/Performance.md",
     ])
     func aDocumentLinksToFilesThatExist(document: String) throws {
         let folder = document.split(separator: "/").dropLast().map { "\($0)/" }.joined()
