@@ -21,74 +21,79 @@ class Bytes:
         check(self.at + count <= len(self.data), "a value ends too early")
         self.at += count
         return self.data[self.at - count:self.at]
-    def number(self, count): return int.from_bytes(self.take(count), "little")
+    def number(self, size): return int.from_bytes(self.take(size), "little")
     def text(self): return self.take(self.number(2)).decode()
     def block(self): return Bytes(self.take(self.number(4)))
+    def list(self, size, read): return [read(self) for _ in range(self.number(size))]
 
 class File:
     """The pages and tables of LMDB."""
     def __init__(self, data):
         self.data, self.page_size = data, struct.unpack_from("<I", data, 40)[0]
-        metas = [data[at + 16:at + 152] for at in (0, self.page_size)]
-        check(all(meta[:8] == struct.pack("<II", 0xBEEFC0DE, 1) for meta in metas), "not LMDB")
-        newest = max(metas, key=lambda meta: struct.unpack_from("<Q", meta, 128))
-        self.unnamed = dict(self.table(newest[72:120]))
+        metas = [data[at:at + 152] for at in (0, self.page_size)]
+        check(all(meta[16:24] == b"\xDE\xC0\xEF\xBE\1\0\0\0" for meta in metas), "not of LMDB")
+        self.unnamed = dict(self.table(max(metas, key=lambda meta: meta[:143:-1])[88:136]))
     def named(self, name): return self.table(self.unnamed.get(name, b"\xff" * 48))
     def table(self, record):
-        root = struct.unpack_from("<Q", record, 40)[0]
+        root = int.from_bytes(record[40:48], "little")
         return self.page(root * self.page_size) if root != 2**64 - 1 else ()
+    def word(self, at): return struct.unpack_from("<Q", self.data, at)[0]
     def page(self, base):
         flags, lower = struct.unpack_from("<HH", self.data, base + 10)
         for (at,) in struct.iter_unpack("<H", self.data[base + 16:base + lower]):
             low, high, kind, key_size = struct.unpack_from("<4H", self.data, base + at)
             start, size = base + at + 8 + key_size, low | high << 16
-            if flags & 1:
-                yield from self.page((size | kind << 32) * self.page_size)
-                continue
             key = self.data[start - key_size:start]
-            if kind & 1: start = struct.unpack_from("<Q", self.data, start)[0] * self.page_size + 16
-            yield key, self.data[start:start + size]
+            if flags & 1: yield from self.page((size | kind << 32) * self.page_size)
+            elif kind & 1: start = 16 + self.page_size * self.word(start)
+            if flags & 2: yield key, self.data[start:start + size]
+
+def read_bound(data):
+    kind = data.number(1)
+    if kind == STRING: data.text()
+    elif kind: data.take(data.number(1) if kind == DECIMAL else 8)
+
+def read_rule(data):
+    rule = data.number(1)
+    if rule == 5: data.text()
+    if rule == 6: data.list(1, read_bound)
+    if rule in (3, 4): read_bound(data), read_bound(data)
 
 def read_property(data):
     name, kind = data.text(), data.number(1)
     data.take({LIST: 2, DICTIONARY: 3}.get(kind, 1)), data.text(), data.take(1)
-    data.take(data.number(1))  # normalisers
-    for rule in (data.number(1) for _ in range(data.number(1))):
-        if rule == 5: data.text()
-        for _ in range(data.number(1) if rule == 6 else 2 if rule in (3, 4) else 0):
-            bound = data.number(1)
-            if bound == STRING: data.text()
-            elif bound: data.take(data.number(1) if bound == DECIMAL else 8)
-    data.take(3 if kind == REFERENCE else 1)
+    data.take(data.number(1)), data.list(1, read_rule), data.take(3 if kind == REFERENCE else 1)
     return name, kind
 
+def read_relationship(data):
+    name, _, members, place = data.text(), data.text(), data.number(1), data.text()
+    data.take(18)
+    return name, place if members == 1 else None
+
 def read_entity(data):
-    name, properties, links = data.text(), [read_property(data) for _ in range(data.number(2))], []
-    for _ in range(data.number(1)): data.take(1), data.take(data.number(1) * 3 + 2)  # indexes
-    for _ in range(data.number(2) & 0x7FFF):
-        relationship, _, members, place = data.text(), data.text(), data.number(1), data.text()
-        if members == 1: links.append((relationship, place))
-        data.take(18)
-    return Entity(name, *([pair[part] for pair in properties] for part in (0, 1)), links)
+    name, properties = data.text(), data.list(2, read_property)
+    data.list(1, lambda data: data.take(1) + data.take(data.number(1) * 3 + 2))  # indexes
+    count = data.number(2) & 0x7FFF
+    links = [link for link in (read_relationship(data) for _ in range(count)) if link[1]]
+    return Entity(name, [name for name, _ in properties], [kind for _, kind in properties], links)
+
+def read_link_type(data):
+    name, _, _, is_ordered = data.text(), data.text(), data.text(), data.number(1)
+    return name, (data.number(2), is_ordered, data.number(2)) if name else None
 
 def read_schema(data):
     check(data.number(1) == 1, "unknown format of a schema")
-    revision, ends = data.number(4), {}
-    entities = [read_entity(data) for _ in range(data.number(2))]
-    for _ in range(data.number(2)):
-        name, _, _, is_ordered = data.text(), data.text(), data.text(), data.number(1)
-        if name: ends[name], _ = (data.number(2), is_ordered), data.number(2)
-    return revision, entities, ends
+    return data.number(4), data.list(2, read_entity), dict(data.list(2, read_link_type))
 
 def read_migration(data):
     check(data.number(1) == 1, "unknown format of a migration")
-    (revision, old, _), (_, new, _) = read_schema(data.block()), read_schema(data.block())
-    def read_upcast(before, after):
+    revision, old, _ = read_schema(data.block())
+    new, upcasts = read_schema(data.block())[1], {}
+    for number, (before, after) in enumerate(zip(old, new), 1):
+        if not before.name or not after.name: continue
         slots = [data.number(2) for _ in after.types]
-        return before, after, slots, cells(after, data.block().data)
-    pairs = enumerate(zip(old, new), 1)
-    return revision, {number: read_upcast(*pair) for number, pair in pairs
-                      if pair[0].name and pair[1].name}
+        upcasts[number] = before, after, slots, cells(after, data.block().data)
+    return revision, upcasts
 
 def cells(entity, body):
     """Returns the bytes of each value of a record; None for nil."""
@@ -100,15 +105,27 @@ def cells(entity, body):
         found.append(None if body[slot // 8] >> slot % 8 & 1 else cell)
     return found
 
-def number(kind, cell): return struct.unpack(INLINE[kind], cell.ljust(8, b"\0"))[0]
-
 def upcast(old, before, after, slots, defaults):
     """Returns the cells in the next schema."""
-    def cell(slot, source, kind):
-        if source == 0xFFFF or old[source] is None: return defaults[slot]
+    def cell(default, source, kind):
+        if source == 0xFFFF or old[source] is None: return default
         if kind == before.types[source]: return old[source]
         return struct.pack(INLINE[kind], number(before.types[source], old[source]))
-    return list(map(cell, range(len(slots)), slots, after.types))
+    return list(map(cell, defaults, slots, after.types))
+
+def number(kind, cell): return struct.unpack(INLINE[kind], cell.ljust(8, b"\0"))[0]
+
+def real(kind, exact):
+    """Returns the shortest number with the same bits; a text for one that is not finite."""
+    if not math.isfinite(exact): return str(exact).replace("inf", "Infinity").replace("nan", "NaN")
+    shorter = (float(f"{exact:.{digits}g}") for digits in range(1, 18 if kind == DOUBLE else 10))
+    form = INLINE[kind]
+    return next(found for found in shorter if struct.pack(form, found) == struct.pack(form, exact))
+
+def time(seconds):
+    if not -63113904000 <= seconds < 252423993600: return f"{seconds!r} s since 2001"
+    past = datetime.timedelta(milliseconds=math.floor(seconds * 1000))
+    return (datetime.datetime(2001, 1, 1) + past).isoformat(timespec="milliseconds") + "Z"
 
 def value(kind, cell):
     """Returns a value as `stet dump` shows it."""
@@ -117,31 +134,18 @@ def value(kind, cell):
     if kind in INLINE: return (time if kind == DATE else lambda exact: exact)(number(kind, cell))
     if kind == DATA: return base64.b64encode(cell).decode()
     if kind in (UUID, REFERENCE): return str(uuid.UUID(bytes=cell[:16]))
-    if kind == DECIMAL and cell[0] == 2: return "NaN"
     if kind == DECIMAL:
         digits = tuple(map(int, str(int.from_bytes(cell[2:], "little"))))
-        exponent = struct.unpack("b", cell[1:2])[0]
-        return format(decimal.Decimal((cell[0], digits, exponent)), "f")
+        exponent = int.from_bytes(cell[1:2], "little", signed=True)
+        return format(decimal.Decimal((cell[0], digits, exponent)), "f") if cell[0] < 2 else "NaN"
     if kind == URL: return urllib.parse.urljoin(*(cell.decode() + "\0").split("\0")[1::-1])
     if kind not in (LIST, DICTIONARY): return cell.decode()
-    data, kinds = Bytes(cell), cell[:1 if kind == LIST else 2]
-    data.take(len(kinds) if cell else 0)
-    found = [[value(kind, data.take(ELEMENT_SIZES.get(kind) or data.number(4))) for kind in kinds]
-             for _ in range(data.number(4) if cell else 0)]
+    data, kinds = Bytes(cell or bytes(6)), cell[:1 if kind == LIST else 2]
+    data.take(1 if kind == LIST else 2)
+    found = data.list(4, lambda data: [
+        value(part, data.take(ELEMENT_SIZES.get(part) or data.number(4))) for part in kinds])
     if kind == LIST: return [element for element, in found]
     return {key if isinstance(key, str) else json.dumps(key): element for key, element in found}
-
-def real(kind, exact):
-    """Returns the shortest number with the same bits; a text for one that is not finite."""
-    if not math.isfinite(exact): return str(exact).replace("inf", "Infinity").replace("nan", "NaN")
-    if kind == DOUBLE: return exact
-    shorter = (float(f"{exact:.{digits}g}") for digits in range(1, 10))
-    return next(found for found in shorter if struct.pack("<f", found) == struct.pack("<f", exact))
-
-def time(seconds):
-    if not -63113904000 <= seconds < 252423993600: return f"{seconds!r} s since 2001"
-    past = datetime.timedelta(milliseconds=math.floor(seconds * 1000))
-    return (datetime.datetime(2001, 1, 1) + past).isoformat(timespec="milliseconds") + "Z"
 
 def read_journal(file):
     """Verifies all hashes; returns the migrations by the revision of the schema before them."""
@@ -157,20 +161,18 @@ def read_journal(file):
         digests = [block[48:80] if number and block[21] & 1 else hashlib.sha256(block[4:]).digest()
                    for number, block in enumerate(blocks)]
         check(len(blocks) == 1 + struct.unpack_from("<I", envelope, 4)[0], "changes are missing")
-        check(envelope[64:96] == last, "the chain of hashes breaks")
-        digest = hashlib.sha256(b"".join(digests)).digest()
-        check(envelope[96:128] == digest, "a change differs from its hash")
+        expected = last + hashlib.sha256(b"".join(digests)).digest()
+        check(envelope[64:128] == expected, "an entry differs from its hash")
         last, attributes = hashlib.sha256(envelope[:128]).digest(), Bytes(blocks[0][20:])
-        check(envelope[128:160] == last, "an entry differs from its hash")
         flags = attributes.number(1)
         for flag in (1, 2, 4): flags & flag and attributes.text()
         if flags & 8: found.append(attributes.block())
     check(file.unnamed[b"head"][8:40] == last, "the head is not the last entry")
     return dict(map(read_migration, found))
 
-def read_members(file, ends):
+def read_members(file, link_types):
     """Returns the ids of the targets of links by member end and source."""
-    members, ordered = {}, dict(ends.values())
+    members, ordered = {}, {link[0]: link[1] for link in link_types.values() if link}
     for key, chunk in file.named(b"members"):
         data, end = Bytes(chunk[8:]), int.from_bytes(key[:2], "big")
         while end in ordered and data.at < len(data.data):
@@ -182,20 +184,20 @@ def read_members(file, ends):
 def dump(file):
     """Yields each object of the last revision."""
     check(file.unnamed.get(b"stet", b"")[:6] == b"STET\1\0", "not a Stet store of format 1")
-    present, entities, ends = read_schema(Bytes(file.unnamed[b"schema"]))
-    migrations, members = read_journal(file), read_members(file, ends)
+    present, entities, link_types = read_schema(Bytes(file.unnamed[b"schema"]))
+    migrations, members = read_journal(file), read_members(file, link_types)
     for number, entity in enumerate(entities, 1):
         for key, record in file.named(b"records.%d" % number):
-            form, flags, schema, _, revision = struct.unpack_from("<BBHIQ", record)
+            form, is_deleted, schema, _, revision = struct.unpack_from("<BBHIQ", record)
             check(form == 1, "unknown format of a record")
-            if flags & 1: continue
+            if is_deleted: continue
             steps = [migrations[step][number] for step in range(schema, present)]
             found = cells(steps[0][0] if steps else entity, record[16:])
             for step in steps: found = upcast(found, *step)
             values = dict(zip(entity.names, map(value, entity.types, found)))
-            for name, link in entity.links: values[name] = members.get((ends[link][0], key), [])
-            yield {"entity": entity.name, "id": value(UUID, key), "revision": revision,
-                   "values": values}
+            for name, link in entity.links:
+                values[name] = members.get((link_types[link][0], key), [])
+            yield dict(entity=entity.name, id=value(UUID, key), revision=revision, values=values)
 
 if __name__ == "__main__":
     with open(sys.argv[1], "rb") as opened:
