@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes every object of a Stet store as a line of JSON, as `stet dump` does, with neither Stet nor
 LMDB: docs/FileFormat.md as a program. Verifies the journal's hashes, but no checksum (XXH64)."""
-import base64, datetime, decimal, hashlib, json, math, struct, sys, urllib.parse, uuid
+import base64, ctypes, datetime, decimal, hashlib, json, math, struct, sys, urllib.parse, uuid
 from collections import namedtuple
 
 BOOL, DOUBLE, DATE, STRING, DATA, UUID, REFERENCE = 1, 3, 4, 5, 6, 7, 8
@@ -118,9 +118,9 @@ def number(kind, cell): return struct.unpack(INLINE[kind], cell.ljust(8, b"\0"))
 def real(kind, exact):
     """Returns the shortest number with the same bits; a text for one that is not finite."""
     if not math.isfinite(exact): return str(exact).replace("inf", "Infinity").replace("nan", "NaN")
-    shorter = (float(f"{exact:.{digits}g}") for digits in range(1, 18 if kind == DOUBLE else 10))
-    form = INLINE[kind]
-    return next(found for found in shorter if struct.pack(form, found) == struct.pack(form, exact))
+    if kind == DOUBLE: return exact
+    shorter = (float(f"{exact:.{digits}g}") for digits in range(1, 10))
+    return next(found for found in shorter if ctypes.c_float(found).value == exact)
 
 def time(seconds):
     if not -63113904000 <= seconds < 252423993600: return f"{seconds!r} s since 2001"

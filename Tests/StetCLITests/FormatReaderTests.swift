@@ -57,7 +57,13 @@ struct FormatReaderTests {
     @Test func theReaderFindsValuesOfEveryTypeAndMembersInTheirOrder() throws {
         let library = try Library()
         try library.fill()
-        try library.insertEverything()
+        // Keys that are canonically equivalent are one member of the tool's JSON.
+        try library.insertEverything(except: .dictionary)
+        let dates: [Value: Value] = [
+            .string("a"): .date(Date(timeIntervalSinceReferenceDate: 0.1)),
+            .string("b"): .date(.distantPast),
+        ]
+        try library.insert([("Everything", 90, ["dictionary": .dictionary(dates)])])
         #expect(try compare(library.path) == library.bodies().count)
     }
 
