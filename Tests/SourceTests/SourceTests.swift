@@ -107,16 +107,35 @@ import Testing
         #expect(outcome.lines.joined(separator: "\n") == blocks("text").first)
     }
 
-    @Test func theReadmeLinksToFilesThatExist() throws {
-        for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
-            let text = try SourceFile.text(document)
-            for part in text.components(separatedBy: "](").dropFirst() {
-                let target = part.prefix { $0 != ")" && $0 != "#" }
-                guard !target.contains("://"), !target.isEmpty else { continue }
-                let exists = FileManager.default.fileExists(atPath: "\(SourceFile.root)/\(target)")
-                #expect(exists, "\(document): \(target)")
+    @Test(arguments: [
+        "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/FileFormat.md",
+        "docs/decisions.md", "docs/Internals.md", "docs/Performance.md",
+    ])
+    func aDocumentLinksToFilesThatExist(document: String) throws {
+        let folder = document.split(separator: "/").dropLast().map { "\($0)/" }.joined()
+        for part in try SourceFile.text(document).components(separatedBy: "](").dropFirst() {
+            let target = part.prefix { $0 != ")" && $0 != "#" }
+            guard !target.contains("://"), !target.isEmpty else { continue }
+            let path = "\(SourceFile.root)/\(folder)\(target)"
+            #expect(FileManager.default.fileExists(atPath: path), "\(document): \(target)")
+        }
+    }
+
+    @Test func theArchitectureHasAtMost250LinesAndNamesEveryFolderOfSources() throws {
+        let text = try SourceFile.text("ARCHITECTURE.md")
+        #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 251)
+        let folders = Set(
+            try SourceFile.all(in: "Sources").map { file in
+                file.path.split(separator: "/").dropFirst().dropLast().map(String.init)
+            })
+        #expect(folders.count > 30)
+        // A row may name a folder without the one that the row begins with.
+        let missing = folders.filter { folder in
+            !folder.indices.contains { first in
+                text.contains("`\(folder[first...].joined(separator: "/"))`")
             }
         }
+        #expect(missing.map { $0.joined(separator: "/") } == [])
     }
 
     @Test func theWalksInTheArchitectureNameFunctionsThatExist() throws {

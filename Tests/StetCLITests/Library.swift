@@ -99,6 +99,19 @@ final class Library {
             ])
     }
 
+    /// Inserts an object for each value that the tests of exact texts have, in a commit of its own.
+    func insertEverything(except excluded: ValueType? = nil) throws {
+        for (index, entry) in ExactTextTests.values.enumerated()
+        where entry.0 != excluded
+            && file.schema.entity(named: "Everything")?.properties
+                .first(where: { $0.type == entry.0 })?.elements == entry.1
+        {
+            var value = entry.2
+            if case .reference = value { value = .reference(.fixed(100)) }
+            try insert([("Everything", 100 + index, ["\(entry.0)": value])])
+        }
+    }
+
     /// The bodies of all objects, by entity and id.
     func bodies() throws -> [String: [UInt8]] {
         var bodies: [String: [UInt8]] = [:]

@@ -3,7 +3,6 @@ import Stet
 
 @Model final class Notebook {
     @Attribute(.trimmed, .length(1...25)) var name: String
-    @Attribute(.stamped(.insert)) var created: Date
     init(name: String) { self.name = name }
 }
 
@@ -19,26 +18,32 @@ import Stet
 
 let store = try Store.open(at: "notes.stet", for: Notebook.self, Article.self)
 let context = store.context(author: "lala")
-
-let notebook = Notebook(name: "  Swift ")
-let article = Article(title: "Macros", notebook: notebook)
-context.insert(article)  // and the notebook, which it refers to
+let article = Article(title: "Macros", notebook: Notebook(name: "  Swift "))
+context.insert(article)  // and the notebook, to which it refers
 try context.save("first article")
-print(notebook.name)  // trimmed
+
+article.rating = 4
+try context.save("rate")
+let best = try context.fetch(Article.self) { $0.rating >= 3 }.sorted(by: \.title).objects
+print(best.map(\.title), article.notebook?.name ?? "none")  // the name is trimmed
+
+try store.undo(author: "lala")  // the last save; it could also be one of an earlier process
+try context.refresh()
+print(article.rating)
 
 do {
     try context.edit("spoil") {
         article.rating = 9
+        article.notebook?.name = ""
         article.notebook = nil
-        notebook.name = ""
     }
 } catch let error as ValidationError {
     print(error)  // everything that is wrong, one line each
 }
-print(article.rating, article.notebook?.name ?? "none")  // nothing to put back by hand
+print(article.rating, article.notebook?.name ?? "none")  // nothing to restore by hand
 
-article.rating = 4
-if let commit = try context.save("rate") {
+article.rating = 5
+if let commit = try context.save("rate again") {
     for change in commit.changes(of: Article.self) {
         print("rating:", change.old[\.rating] ?? 0, "→", change.new[\.rating] ?? 0)
     }

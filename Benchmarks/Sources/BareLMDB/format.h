@@ -7,7 +7,7 @@
 
 #include "include/bare_lmdb.h"
 
-// The sizes of Stet's format; ARCHITECTURE.md describes every byte. All numbers are little-endian
+// The sizes of Stet's format; docs/FileFormat.md describes every byte. All numbers are little-endian
 // but in keys.
 enum {
     ARTICLE = 1,  // entities are numbered in the order of their names

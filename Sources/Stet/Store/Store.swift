@@ -282,7 +282,7 @@ public struct StoreConfiguration: Sendable {
     /// lag of observers, reads that keep pages from being reused, and use of the map; defaults to
     /// the system that the process has set up.
     ///
-    /// Their labels begin with `stet.`; ARCHITECTURE.md lists them.
+    /// Their labels begin with `stet.`; <doc:Deployment> lists them.
     public var metricsFactory: any MetricsFactory = MetricsSystem.factory
     /// The logger of the store, for failures of the disk, growth and reads that are stuck; defaults
     /// to a logger labelled `stet`.

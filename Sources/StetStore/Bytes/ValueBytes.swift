@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 // The bytes in the tail of a record for decimals, URLs, lists, dictionaries and Codable values;
-// ARCHITECTURE.md describes them. Equal values have equal bytes.
+// docs/FileFormat.md describes them. Equal values have equal bytes.
 
 /// The error of a value that cannot be stored, with the reason.
 package struct EncodingFailure: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,7 +1,7 @@
 import Crypto
 
 // The bytes of a journal entry: an envelope that the writer makes, and a body that the saving task
-// has encoded. ARCHITECTURE.md describes every byte.
+// has encoded. docs/FileFormat.md describes every byte.
 
 /// A SHA-256 digest.
 package struct Digest: Hashable, Sendable {

@@ -66,7 +66,7 @@ extension Migration {
     /// The number in place of a slot for an added property.
     private static let noSlot = UInt16.max
 
-    /// Returns the bytes in the journal, which ARCHITECTURE.md describes.
+    /// Returns the bytes in the journal, which docs/FileFormat.md describes.
     package func encoded() -> [UInt8] {
         var buffer = ByteBuffer()
         buffer.append(Self.format)

@@ -1,4 +1,4 @@
-/// Assembles the body of a record from cells, as ARCHITECTURE.md describes it.
+/// Assembles the body of a record from cells, as docs/FileFormat.md describes it.
 ///
 /// Folding the journal and reading the past use it instead of the encoder of saves, so that
 /// verification does not repeat an error of that encoder.

@@ -1,7 +1,7 @@
 /// The layout of a record's body: a bitmap of nulls, a slot of 8 bytes for each property, then the
 /// tail with everything that does not fit a slot.
 ///
-/// ARCHITECTURE.md describes every byte.
+/// docs/FileFormat.md describes every byte.
 @usableFromInline
 package enum RecordLayout {
     /// The number of bytes before the body: format, flags, schema revision, checksum, revision of

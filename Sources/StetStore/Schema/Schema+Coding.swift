@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-// The bytes of a schema in the store; ARCHITECTURE.md describes them. Equal schemas have equal
-// bytes.
+// The bytes of a schema in the store; docs/FileFormat.md describes them. Equal schemas have
+// equal bytes.
 
 extension Schema {
     private static let format: UInt8 = 1

@@ -18,14 +18,7 @@ struct ExchangeTests {
     @Test("C2 a store that goes through JSON Lines is the same")
     func aStoreThatGoesThroughJSONLinesIsTheSame() throws {
         try library.fill()
-        for (index, entry) in ExactTextTests.values.enumerated()
-        where library.file.schema.entity(named: "Everything")?.properties
-            .first(where: { $0.type == entry.0 })?.elements == entry.1
-        {
-            var value = entry.2
-            if case .reference = value { value = .reference(.fixed(100)) }
-            try library.insert([("Everything", 100 + index, ["\(entry.0)": value])])
-        }
+        try library.insertEverything()
         let path = library.directory.file("all.jsonl")
         #expect(
             try Tool.run("export", library.path, "--output", path) == Tool.Outcome(status: 0))

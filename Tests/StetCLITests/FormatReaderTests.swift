@@ -1,0 +1,80 @@
+import Foundation
+import StetStore
+import StetTestSupport
+import Testing
+
+@testable import StetCLI
+
+private let isPythonThere = (ProcessInfo.processInfo.environment["PATH"] ?? "")
+    .split(separator: ":")
+    .contains { FileManager.default.isExecutableFile(atPath: "\($0)/python3") }
+
+/// The reader of the file format in Python, which uses neither Stet nor LMDB, beside the tool:
+/// `docs/FileFormat.md` contains all that a reader needs.
+@Suite(.enabled(if: isPythonThere, "python3 is missing"))
+struct FormatReaderTests {
+    /// The folder of the tests.
+    private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent()
+    private static let goldens = tests.appendingPathComponent("StetStoreTests/Resources").path
+    private static let names =
+        (try? FileManager.default.contentsOfDirectory(atPath: goldens))?.sorted() ?? []
+
+    private let directory = TemporaryDirectory()
+
+    private func read(_ path: String) throws -> ChildProcess.Outcome {
+        let script = Self.tests.appendingPathComponent("FormatReader/read_store.py").path
+        return try ChildProcess.run(["python3", script, path], program: "/usr/bin/env")
+    }
+
+    private func copy(_ name: String) throws -> String {
+        let path = directory.file(name)
+        try FileManager.default.copyItem(atPath: "\(Self.goldens)/\(name)", toPath: path)
+        return path
+    }
+
+    /// Expects the reader and the tool to write the same objects; returns their number.
+    private func compare(_ path: String) throws -> Int {
+        let read = try read(path)
+        #expect(read.status == 0)
+        let dumped = try Tool.run("dump", path)
+        #expect(dumped.status == 0)
+        let objects = dumped.output.split(separator: "\n").map { JSON(text: String($0)) }
+        #expect(!objects.contains(nil))
+        #expect(read.lines.map { JSON(text: $0) } == objects)
+        return objects.count
+    }
+
+    @Test(arguments: names)
+    func theReaderFindsTheObjectsOfAGoldenStore(name: String) throws {
+        #expect(try compare(copy(name)) > 0)
+    }
+
+    @Test func thereAreGoldenStores() {
+        #expect(Self.names.count >= 9)
+    }
+
+    @Test func theReaderFindsValuesOfEveryTypeAndMembersInTheirOrder() throws {
+        let library = try Library()
+        try library.fill()
+        // Keys that are canonically equivalent are one member of the tool's JSON.
+        try library.insertEverything(except: .dictionary)
+        let dates: [Value: Value] = [
+            .string("a"): .date(Date(timeIntervalSinceReferenceDate: 0.1)),
+            .string("b"): .date(.distantPast),
+        ]
+        try library.insert([("Everything", 90, ["dictionary": .dictionary(dates)])])
+        #expect(try compare(library.path) == library.bodies().count)
+    }
+
+    @Test func theReaderRefusesAnEntryThatHasChanged() throws {
+        let path = try copy("golden-records.stet")
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        let label = try #require(bytes.range(of: Data("and once more".utf8)))
+        bytes[label.lowerBound] ^= 1
+        try bytes.write(to: URL(fileURLWithPath: path))
+        let outcome = try read(path)
+        #expect(outcome.status == 1)
+        #expect(outcome.lines == [])
+    }
+}
