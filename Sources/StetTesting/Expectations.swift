@@ -3,10 +3,10 @@ public import Testing
 
 /// Expects that a closure makes commits with these changes, and no others.
 ///
-/// Each line says the kind of a change and the model; of an update also the names of what changed,
-/// in the order of declaration: `insert Article`, `update Article (title, rating)`,
-/// `delete Notebook`. The lines are those of the commits in their order, within a commit by kind
-/// and model as in its change set.
+/// Each line has the kind of a change and the model; that of an update also has the names of the
+/// changed properties, in the order of declaration: `insert Article`,
+/// `update Article (title, rating)`, `delete Notebook`. The lines are in the order of the commits,
+/// within a commit by kind and model as in its change set.
 ///
 /// ```swift
 /// try await expectChanges(in: store, ["update Article (rating)"]) {
@@ -23,7 +23,7 @@ public import Testing
 ///   - expected: the lines.
 ///   - sourceLocation: where the issue is recorded.
 ///   - body: makes the commits.
-/// - Returns: the commits that were made meanwhile, oldest first.
+/// - Returns: the commits that were made, oldest first.
 /// - Throws: what `body` throws; `StoreError`.
 @discardableResult
 public nonisolated(nonsending) func expectChanges(

@@ -2,7 +2,7 @@ public import FoundationEssentials
 public import Stet
 import Synchronization
 
-/// A clock that stands still until the test moves it.
+/// A clock that moves only when a test moves it.
 ///
 /// ```swift
 /// let clock = TestClock()

@@ -1,25 +1,25 @@
 import StetStore
 
 extension ManagedContext {
-    /// Returns the object with a value that no two objects share, or inserts a new one with it.
+    /// Returns the object with a unique value, or inserts a new object with it.
     ///
     /// ```swift
     /// let tag = try context.upsert(Tag.self, where: \.slug, is: slug, inserting: Tag(slug: slug))
     /// tag.name = name
     /// ```
     ///
-    /// What is set on the result updates the object that was there, or completes the new one.
-    /// Pending changes are seen. Where somebody else inserts the same value meanwhile, the save is
-    /// refused, and `store.edit` tries again, which then finds that object.
+    /// Setting properties of the result updates the existing object, or completes the new one.
+    /// Objects with pending changes are found, too. If others insert the same value before the
+    /// save, the save is refused; `store.edit` then repeats its closure, which finds that object.
     ///
     /// - Parameters:
     ///   - type: the model.
     ///   - property: a property that is `.unique`.
-    ///   - value: its value, not nil.
-    ///   - make: makes the object where there is none, with that value.
+    ///   - value: the value to look for, not nil.
+    ///   - make: creates an object with that value; called only if none exists.
     /// - Returns: the object, with the value.
     /// - Precondition: the property is `.unique`, and `make` gives it the value.
-    /// - Throws: what `make` throws; `StoreError`; the error that an earlier read inside an
+    /// - Throws: errors of `make`; `StoreError`; the error that an earlier read inside an
     ///   accessor met.
     /// - Complexity: that of `object(_:where:is:)`, and of `insert(_:)`.
     @discardableResult

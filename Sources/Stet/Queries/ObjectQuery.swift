@@ -24,7 +24,7 @@ public struct _QueryRequest<M: Model>: Sendable {
     var limit: Int?
     var offset = 0
     var after: M.Snapshot?
-    /// Where a cursor stands, instead of `after`.
+    /// The position of a cursor, instead of `after`.
     var position: StoreQuery.Position?
 
     /// Returns the request as a query of the entity with a number.

@@ -29,7 +29,7 @@ extension QueryCursor: LosslessStringConvertible {
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// Reads the text of a cursor; nil when it is none.
+    /// Creates the cursor that a text describes; nil if the text is not a cursor.
     public init?(_ description: String) {
         guard description.utf8.count <= Self.longest else { return nil }
         let text = description.replacing("-", with: "+").replacing("_", with: "/")
@@ -40,7 +40,7 @@ extension QueryCursor: LosslessStringConvertible {
         bookmark = QueryBookmark(id: coded.i, values: coded.v ?? [:])
     }
 
-    /// What a client sends may be anything; no text of ours is that long.
+    /// The greatest number of bytes that are decoded; no cursor of a query is longer.
     private static let longest = 1 << 20
 
     private struct Coded: Codable {
@@ -67,11 +67,11 @@ extension QueryCursor: Codable {
     }
 }
 
-/// A part of the result of a query, and where the next one begins.
+/// A part of the result of a query, and the beginning of the next one.
 public struct QueryResultPage<M: Model>: Sendable, Codable, Equatable {
     /// The objects, in order.
     public let items: [M.Snapshot]
-    /// Where the next page begins; nil when this is the last one.
+    /// The beginning of the next page; nil when this is the last one.
     public let next: QueryCursor?
 }
 
@@ -84,18 +84,18 @@ extension ObjectQuery {
     /// let second = try query.page(20, after: first.next)
     /// ```
     ///
-    /// Ask with the condition and the order that gave the cursor. What others insert or delete
-    /// before the cursor moves nothing: no object comes twice or is left out, unless its own place
-    /// changes. The object at which the cursor stands need not exist any more.
+    /// Use the condition and the order of the query that returned the cursor. Inserts and deletes
+    /// before the cursor have no effect: no object is returned twice or left out, unless its own
+    /// place changes. The last object of the page before may have been deleted.
     ///
     /// - Parameters:
-    ///   - count: how many objects the page has at most.
+    ///   - count: the greatest number of objects in the page.
     ///   - cursor: the `next` of the page before; nil for the first page.
     /// - Returns: the page, and the cursor of the next one; nil on the last page.
     /// - Precondition: `count` is at least 1.
     /// - Throws: `QueryError` (`.invalidCursor`) for a cursor of another order or model;
     ///   `StoreError`, and what the read throws.
-    /// - Complexity: as `explain()` tells; where an index has the order, O(`count`).
+    /// - Complexity: that of the query (`explain()`); O(`count`) if an index has the order.
     public func page(
         _ count: Int, after cursor: QueryCursor? = nil
     ) throws -> QueryResultPage<M> {

@@ -11,13 +11,13 @@ extension Store {
     /// }
     /// ```
     ///
-    /// All that the closure reads is of the last commit at the time of the call, whatever others
-    /// save meanwhile. It edits nothing: an edit that nobody would save traps, as `save()` does.
-    /// The thread is blocked while it reads.
+    /// The closure reads the last commit at the time of the call, even if others save while it
+    /// runs. It cannot edit: an edit traps, because it would not be saved, and so does `save()`.
+    /// The closure blocks the thread while it reads.
     ///
     /// - Returns: the result of the closure, a value.
-    /// - Throws: what `body` throws; `StoreError` when a reference could not be read, so that no
-    ///   result is made of it.
+    /// - Throws: errors of `body`; `StoreError` when a reference could not be read, so that no
+    ///   result is based on it.
     /// - Complexity: that of `body`; the context itself costs no read.
     public func read<Result: Sendable>(
         _ body: (_ context: ManagedContext) throws -> Result
@@ -32,7 +32,7 @@ extension Store {
         return result
     }
 
-    /// The object with an id, as the last commit has left it; nil when there is none.
+    /// Returns the object with an id as of the last commit; nil when it does not exist.
     ///
     /// ```swift
     /// guard let article = try store.object(Article.self, id: id) else { throw NotFound() }
@@ -44,10 +44,10 @@ extension Store {
         try QuerySource(store: self).object(type, id: id)
     }
 
-    /// The members of a relationship of an object, as the last commit has left them:
+    /// Returns the members of a relationship of an object as of the last commit:
     /// `store.members(of: id, in: Notebook.self, \.tags)`.
     ///
-    /// An ordered relationship gives them in its order, any other in that of their ids.
+    /// Members of an ordered relationship come in its order, others in that of their ids.
     ///
     /// - Returns: the members; none when there is no such object.
     /// - Throws: `StoreError`.

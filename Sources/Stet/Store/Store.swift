@@ -106,7 +106,7 @@ public final class Store: Sendable {
         try inMemory(for: models, configuration: configuration)
     }
 
-    /// The same for an array of models.
+    /// Creates a store in memory for an array of models.
     public static func inMemory(
         for models: [any Model.Type], configuration: StoreConfiguration = StoreConfiguration()
     ) throws -> Store {

@@ -32,7 +32,7 @@ extension Store {
         }
     }
 
-    /// The same, blocking the thread until the disk has the edit.
+    /// Runs an edit, and returns its object as saved; blocks the thread until the edit is durable.
     @discardableResult
     public func edit<M: Model>(
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
@@ -45,7 +45,7 @@ extension Store {
         }
     }
 
-    /// The same for several objects, in their order.
+    /// Runs an edit, and returns its objects as saved, in their order.
     @discardableResult
     public nonisolated(nonsending) func edit<M: Model>(
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
@@ -58,7 +58,8 @@ extension Store {
         }
     }
 
-    /// The same for several objects, blocking the thread until the disk has the edit.
+    /// Runs an edit, and returns its objects as saved, in their order; blocks the thread until the
+    /// edit is durable.
     @discardableResult
     public func edit<M: Model>(
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
@@ -73,8 +74,9 @@ extension Store {
 }
 
 extension Model {
-    /// The object that the closure of an edit returns; of another context, or of none, its snapshot
-    /// would not say what was saved.
+    /// Returns the object, which the closure of an edit has returned.
+    ///
+    /// The snapshot of an object of another context, or of none, would not show what was saved.
     fileprivate func _$returned(in context: ManagedContext) -> Self {
         trap(
             unless: _$core === context.core,

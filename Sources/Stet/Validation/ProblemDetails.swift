@@ -1,6 +1,6 @@
 public import StetStore
 
-/// What is wrong with a request, as `application/problem+json` of RFC 9457.
+/// The problems of a request, as `application/problem+json` of RFC 9457.
 ///
 /// ```json
 /// {
@@ -23,17 +23,17 @@ public import StetStore
 ///
 /// It shows no values. Members without a value are left out. The names of the members are stable.
 public struct ProblemDetails: Sendable, Hashable, Codable {
-    /// One thing that is wrong.
+    /// One problem of a request.
     public struct Problem: Sendable, Hashable, Codable {
-        /// The property as a JSON Pointer, "#/title"; nil when the whole is meant.
+        /// The property as a JSON Pointer, "#/title"; nil for the object as a whole.
         public var pointer: String?
-        /// What is wrong, as a sentence for people.
+        /// The problem, as a sentence for people.
         public var detail: String
-        /// Why that is wrong.
+        /// The reason for the rule; nil when none was given.
         public var reason: String?
         /// The number of the violation's code.
         public var code: Int
-        /// Who defines the code: "Stet", or the application.
+        /// The origin of the code: "Stet", or the application.
         public var domain: String
         /// The model.
         public var entity: String
@@ -47,11 +47,11 @@ public struct ProblemDetails: Sendable, Hashable, Codable {
     public var title: String
     /// The status code of HTTP.
     public var status: Int
-    /// What is wrong with this request, for people: a line for each problem.
+    /// The problems of this request, for people, one on each line.
     public var detail: String
     /// A URI of this request; nil unless the application sets one.
     public var instance: String?
-    /// Everything that is wrong, in the order of the violations.
+    /// All problems, in the order of the violations.
     public var errors: [Problem]
 }
 

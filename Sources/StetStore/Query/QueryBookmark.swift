@@ -1,7 +1,7 @@
-/// Where an object stands in the order of a query, by the values that decide it.
+/// The place of an object in the order of a query, by the values that decide it.
 package struct QueryBookmark: Hashable, Sendable {
     package let id: ObjectID
-    /// By name of the property.
+    /// The values, by the names of their properties.
     package let values: [String: Value]
 
     package init(id: ObjectID, values: [String: Value]) {

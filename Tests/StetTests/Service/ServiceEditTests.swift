@@ -5,7 +5,7 @@ import StetTestModels
 import StetTestSupport
 import Testing
 
-/// What `store.edit` gives a handler: objects as saved, their commit, and all that is wrong.
+/// Results of `store.edit` for a handler: objects as saved, their commit, and every violation.
 @Suite struct ServiceEditTests {
     private let scratch: Scratch
     private var store: Store { scratch.store }

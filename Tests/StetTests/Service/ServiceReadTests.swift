@@ -3,7 +3,7 @@ import StetTestModels
 import StetTestSupport
 import Testing
 
-/// What a handler reads: values of one revision.
+/// Reads of a handler: values of one revision.
 @Suite struct ServiceReadTests {
     @Test func aReadReturnsWhatItsClosureMakesOfOneRevision() throws {
         let scratch = try Scratch()

@@ -6,7 +6,7 @@ import StetTestSupport
 import StetTesting
 import Testing
 
-/// What the product StetTesting gives the tests of applications.
+/// The product StetTesting: helpers for the tests of applications.
 @Suite struct StetTestingTests {
     private func store() throws -> Store { try Store.inMemory(for: Notebook.self, Article.self) }
 
