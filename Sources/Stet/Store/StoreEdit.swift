@@ -79,15 +79,15 @@ struct StoreEdit {
         let context: ManagedContext
         let beginning: Revision
         let value: Value
-        /// They live until the result was read from them.
+        /// The edited objects, which live until the result has been read from them.
         let edited: [any Model]
     }
 
-    /// Runs a closure and saves, until nobody else is faster; `result` is asked when its edits are
-    /// saved.
+    /// Runs a closure and saves its edits, and repeats both after a conflict with other commits;
+    /// calls `result` once the edits are saved.
     nonisolated(nonsending) func run<Value, Result>(
         _ body: (ManagedContext) throws -> Value,
-        result: (Value, ManagedContext, Commit?) throws -> Result
+        result: (Value, ManagedContext, Commit?) -> Result
     ) async throws -> Result {
         var retry = 0
         while true {
@@ -98,8 +98,8 @@ struct StoreEdit {
             let attempt = try attempt(body)
             do {
                 let commit = try await attempt.context.save(label)
-                return try withExtendedLifetime(attempt.edited) {
-                    try result(attempt.value, attempt.context, commit)
+                return withExtendedLifetime(attempt.edited) {
+                    result(attempt.value, attempt.context, commit)
                 }
             } catch {
                 guard try isTriedAgain(after: error, attempt, retry) else { throw error }
@@ -110,15 +110,15 @@ struct StoreEdit {
 
     func run<Value, Result>(
         _ body: (ManagedContext) throws -> Value,
-        result: (Value, ManagedContext, Commit?) throws -> Result
+        result: (Value, ManagedContext, Commit?) -> Result
     ) throws -> Result {
         var retry = 0
         while true {
             let attempt = try attempt(body)
             do {
                 let commit = try attempt.context.save(label)
-                return try withExtendedLifetime(attempt.edited) {
-                    try result(attempt.value, attempt.context, commit)
+                return withExtendedLifetime(attempt.edited) {
+                    result(attempt.value, attempt.context, commit)
                 }
             } catch {
                 guard try isTriedAgain(after: error, attempt, retry) else { throw error }
