@@ -15,6 +15,8 @@ struct CommitLogTests {
         var payloads: [[UInt8]] = []
         /// The revisions that were acknowledged.
         var durable = 0
+        /// The hash of the last frame that was acknowledged.
+        var durableChain: UInt64 = 0
         var checkpoint: LogSlot?
 
         init(seed: UInt64) throws {
@@ -74,11 +76,26 @@ struct CommitLogTests {
             #expect(found.count >= durable && found.count <= payloads.count)
             #expect(found[...] == payloads.prefix(found.count))
             payloads = found
-            durable = found.count
+            try goOn(left, after: slot, chain)
+        }
+
+        /// Goes on after the writer was killed, with the commits that it had acknowledged.
+        mutating func takeOver() throws {
+            let slot = try #require(try CommitLog.newestSlot(of: files, seed: CommitLogTests.seed))
+            try CommitLog.syncSlot(of: slot.generation, in: files)
+            payloads.removeLast(payloads.count - durable)
+            try goOn(files, after: slot, durableChain)
+        }
+
+        private mutating func goOn(
+            _ left: [SimulatedFile], after slot: LogSlot, _ chain: UInt64
+        ) throws {
+            durable = payloads.count
+            durableChain = chain
             checkpoint = nil
             let next = LogSlot(
                 generation: CommitLog.generation(afterRecoveryOf: slot.generation),
-                transaction: UInt64(found.count), revision: Revision(UInt64(found.count)),
+                transaction: UInt64(durable), revision: Revision(UInt64(durable)),
                 chain: chain, metaPages: [])
             log = CommitLog(files: left, continuing: next, seed: CommitLogTests.seed, sector: 512)
             try log.writeSlot(next)
@@ -105,7 +122,12 @@ struct CommitLogTests {
                     try trial.recover(left)
                 } else {
                     try trial.log.sync()
-                    trial.durable = trial.payloads.count
+                    if Int.random(in: 0..<4, using: &trial.random) == 0 {
+                        try trial.takeOver()
+                    } else {
+                        trial.durable = trial.payloads.count
+                        trial.durableChain = trial.log.position.chain
+                    }
                 }
             }
         }
