@@ -39,8 +39,8 @@ final class ContextCore {
     private(set) var editDepth = 0
     /// True in the closure of `Store.edit`, which saves after it has returned.
     private(set) var isOfStoreEdit = false
-    /// True in the closure of `Store.read`, which saves nothing.
-    private var isOfStoreRead = false
+    /// True in the closure of `Store.read`, which shows one revision and saves nothing.
+    private(set) var isOfStoreRead = false
     /// The count of changes to what is pending; nil until they are observed.
     var pendingSignal: ChangeSignal?
     /// The commits that the context has made; created by the first save or feed.

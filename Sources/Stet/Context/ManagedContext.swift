@@ -154,6 +154,9 @@ public final class ManagedContext {
         trap(
             unless: core.editDepth == 0,
             "refresh() inside edit(_:_:): what the edit began with would be gone")
+        trap(
+            unless: !core.isOfStoreRead,
+            "refresh() inside Store.read, which shows one revision: call Store.read again")
         try core.saves.finishInFlight()
         if let unknown = core.failure as? UnknownOutcomeError {
             guard store.outcome(of: unknown.commit) != .unknown else { throw unknown }

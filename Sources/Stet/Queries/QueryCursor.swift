@@ -29,7 +29,8 @@ extension QueryCursor: LosslessStringConvertible {
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
-    /// Creates the cursor that a text describes; nil if the text is not a cursor.
+    /// Creates the cursor that a text describes; nil if the text is not a cursor, or is longer than
+    /// 1 MiB, as the cursor of an order by texts of that size is.
     public init?(_ description: String) {
         guard description.utf8.count <= Self.longest else { return nil }
         let text = description.replacing("-", with: "+").replacing("_", with: "/")
@@ -40,7 +41,7 @@ extension QueryCursor: LosslessStringConvertible {
         bookmark = QueryBookmark(id: coded.i, values: coded.v ?? [:])
     }
 
-    /// The greatest number of bytes that are decoded; no cursor of a query is longer.
+    /// The greatest number of bytes of a text that is decoded.
     private static let longest = 1 << 20
 
     private struct Coded: Codable {

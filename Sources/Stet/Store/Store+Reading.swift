@@ -12,7 +12,8 @@ extension Store {
     /// ```
     ///
     /// The closure reads the last commit at the time of the call, even if others save while it
-    /// runs. It cannot edit: an edit traps, because it would not be saved, and so does `save()`.
+    /// runs. It cannot edit: an edit traps, because it would not be saved, and so do `save()` and
+    /// `refresh()`.
     /// The closure blocks the thread while it reads.
     ///
     /// - Returns: the result of the closure, a value.

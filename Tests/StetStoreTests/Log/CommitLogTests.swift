@@ -1,3 +1,5 @@
+import Glibc
+import StetLMDB
 import StetStore
 import StetTestSupport
 import Testing
@@ -158,6 +160,40 @@ struct CommitLogTests {
             lengths.insert(found.count)
         }
         #expect(lengths == Set(0...trial.payloads.count))
+    }
+
+    @Test func aLogOnADiskIsReadByTheNextProcess() throws {
+        let directory = TemporaryDirectory()
+        let paths = [directory.file("log-0"), directory.file("log-1")]
+        let slot = LogSlot(
+            generation: 1, transaction: 3, revision: .zero, chain: 5,
+            metaPages: [[1, 2], [UInt8](repeating: 3, count: 152)])
+        let payload = (0..<5_000).map { UInt8(truncatingIfNeeded: $0) }
+        do {
+            let files = try paths.map { try LogFileOnDisk(at: $0, createsFile: true) }
+            var log = CommitLog(files: files, continuing: slot, seed: Self.seed, sector: 4_096)
+            try log.writeSlot(slot)
+            for revision in 1...3 {
+                _ = try payload.withUnsafeBytes { bytes in
+                    try log.append([
+                        CommitLog.Entry(revision: Revision(UInt64(revision)), payload: bytes)
+                    ])
+                }
+            }
+            try log.sync()
+        }
+        let exists = #expect(throws: LMDBError.self) {
+            try LogFileOnDisk(at: paths[0], createsFile: true)
+        }
+        #expect(exists?.code == EEXIST)
+        let files = try paths.map { try LogFileOnDisk(at: $0, createsFile: false) }
+        #expect(try CommitLog.newestSlot(of: files, seed: Self.seed) == slot)
+        var revisions: [Revision] = []
+        _ = try CommitLog.replay(files, after: slot, seed: Self.seed, sector: 4_096) { entry in
+            revisions.append(entry.revision)
+            #expect(Array(entry.payload) == payload)
+        }
+        #expect(revisions == [1, 2, 3])
     }
 
     @Test func anotherStoresLogIsNone() throws {

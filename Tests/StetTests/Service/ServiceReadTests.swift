@@ -43,6 +43,16 @@ import Testing
         #expect(text.contains("Store.read(_:) has edited objects, and nobody saves them"))
     }
 
+    @Test func aReadThatRefreshesTraps() async throws {
+        let result = await #expect(
+            processExitsWith: .failure, observing: [\.standardErrorContent]
+        ) {
+            try Scratch().store.read { try $0.refresh() }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("refresh() inside Store.read, which shows one revision"))
+    }
+
     @Test(arguments: [false, true]) func aReadThatSavesTraps(edits: Bool) async throws {
         let result = await #expect(
             processExitsWith: .failure, observing: [\.standardErrorContent]
