@@ -258,10 +258,10 @@ proctype Owner(byte me) {
 #endif
             /* Its first slot, then the mark. */
             atomic { owner == me ->
-                logs++; generations++; generation = generations;
 #ifdef REUSED_LOG
-                logs = 1;
+                logs = 0; generations = 0;
 #endif
+                logs++; generations++; generation = generations;
                 assert(generation < GENERATIONS);
                 slotTree[generation] = tree; slotLast[generation] = last[tree];
                 slotLog[generation] = logs;
