@@ -1,15 +1,5 @@
 import StetLMDB
 
-/// The models with which a process opens a store.
-struct DeclaredModels {
-    let schema: Schema
-    let origins: SchemaOrigins
-
-    func comparison(with stored: Schema) throws -> SchemaComparison {
-        try SchemaComparison(of: stored, with: schema, origins)
-    }
-}
-
 /// Migrates a store that is being opened to the schema of the declared models.
 struct SchemaUpdate {
     private let environment: Environment

@@ -150,3 +150,14 @@ extension Commit: CustomStringConvertible {
             "commit \(revision)\(name)\(who): \(changeCount) change\(changeCount == 1 ? "" : "s")"
     }
 }
+
+extension StoreError {
+    /// Returns the error for a commit id that another operation has used.
+    static func commitIDInUse(by commit: Commit, path: String) -> StoreError {
+        StoreError(
+            .commitIDInUse, path: path,
+            message: "The commit id belongs to commit \(commit.revision), which does something "
+                + "else.",
+            advice: "Make an id with makeCommitID() for each save, undo, redo and revert.")
+    }
+}
