@@ -8,7 +8,8 @@ public struct Validators<M: Model> {
     /// Creates a list of validators; those of properties run first, then those of objects, each in
     /// this order.
     public init(_ validators: Validator<M>...) {
-        // Every save makes these, and a key path of a generic type is made anew each time.
+        // Cached, because every save needs them and a generic type creates its key paths on each
+        // access.
         properties = validators.compactMap { $0.property }
         objects = validators.compactMap { $0.object }
     }

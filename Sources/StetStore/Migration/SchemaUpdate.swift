@@ -103,7 +103,7 @@ struct SchemaUpdate {
 
     /// Migrates the store in one commit, unless another process has done so.
     private func migrate(_ history: SchemaHistory, _ migration: Migration) throws {
-        // Most of it is done, unless somebody has saved since.
+        // Repeats only what other commits have made necessary since `prepare`.
         let build = IndexBuild(migration, after: history, journal, nil)
         try build.run(in: environment)
         try environment.writeGrowing { transaction in
