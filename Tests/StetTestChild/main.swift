@@ -38,7 +38,7 @@ func write(_ path: String, _ count: Int?) throws {
     var notebook: Notebook?
     var articles: [Article] = []
     for number in 0..<(count ?? .max) {
-        // A mix of inserts, updates and deletes, with references that come and go.
+        // Mixes inserts, updates and deletes, with references that come and go.
         if number % 10 == 0 {
             notebook = Notebook(name: "notebook \(number)")
             context.insert(notebook!)

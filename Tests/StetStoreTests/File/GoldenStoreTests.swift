@@ -101,7 +101,7 @@ struct GoldenStoreTests {
     }
 
     @Test func aTwinWithADamagedRecordIsDirty() throws {
-        // The bytes of a value: once in its record, once in the journal.
+        // A value has its bytes in its record and in the journal.
         let pattern = Data("Swift".utf8)
         var search = golden.startIndex..<golden.endIndex
         var count = 0
@@ -109,7 +109,7 @@ struct GoldenStoreTests {
             var twin = golden
             twin[found.lowerBound] ^= 0x20
             let said = try verdict(twin, "twin-\(count).stet")
-            // A page that is no longer in use may hold the bytes too.
+            // A free page may contain the bytes, too.
             if said != nil { count += 1 }
             search = found.upperBound..<golden.endIndex
         }
