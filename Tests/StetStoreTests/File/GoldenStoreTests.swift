@@ -146,7 +146,7 @@ struct GoldenStoreTests {
         let seed: UInt64 = 0x57e7_4000
         var random = SeededGenerator(seed: seed)
         let long = Data((0..<40_000).map { UInt8(truncatingIfNeeded: $0 * 7) })
-        // The record lies in one piece; the journal's copy is cut into chunks.
+        // The record is stored in one piece; the journal divides its copy into chunks.
         let range = try #require(golden.range(of: long))
         for round in 0..<20 {
             var twin = golden

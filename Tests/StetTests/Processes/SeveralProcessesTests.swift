@@ -236,7 +236,7 @@ import Testing
         context.insert(Notebook(name: "early"))
         try context.save()
         let notebook = try #require(try context.fetch(Notebook.self).first)
-        // What a migration changes in the head: the number of the schema, at offset 48.
+        // Changes the schema's number in the head, at offset 48, as a migration does.
         try store.file.environment.write { transaction in
             try Array("head".utf8).withUnsafeBytes { key in
                 let head = try #require(try transaction.reading.get(key, in: .unnamed))
