@@ -106,7 +106,7 @@ package struct Upcast: Hashable, Sendable {
             }
             let before = try cell.before.map { try widened($0, from: source, to: slot, arena) }
             let after = try cell.after.map { try widened($0, from: source, to: slot, arena) }
-            // Skips a changed position that the current schema does not have.
+            // Skips a change of a position that the current schema does not have.
             if to.properties[slot].type == .reference, Cell.areEqual(before, after) { continue }
             try body(
                 PresentCell(

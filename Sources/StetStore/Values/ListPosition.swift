@@ -94,7 +94,7 @@ public struct ListPosition: Hashable, Sendable {
     private var predecessor: ListPosition {
         let (previous, isBeyond) = whole.subtractingReportingOverflow(Self.step)
         if !isBeyond, previous > .min { return ListPosition(whole: previous) }
-        // Below the least whole number, a position needs a fraction.
+        // The least whole number occurs only with a fraction, so `whole - 1` cannot overflow.
         return fraction.isEmpty
             ? ListPosition(whole: whole - 1, fraction: Self.middle([], nil))
             : ListPosition(whole: whole, fraction: Self.middle([], fraction))
