@@ -12,6 +12,8 @@ package struct LMDBError: Error, Hashable, Sendable {
         /// A notification of the system about writes, whose loss has little effect: for injected
         /// failures only.
         case watch
+        /// The opening, reading, writing and syncing of a log, and of its mark in the data file.
+        case openLog, readLog, writeLog, syncLog
     }
 
     package let operation: Operation
@@ -49,9 +51,9 @@ package struct LMDBError: Error, Hashable, Sendable {
     /// The operation that failed, in the words of a user of the store: "can't be …".
     package var attempt: String {
         switch operation {
-        case .openEnvironment, .openTable, .inspect: "opened"
+        case .openEnvironment, .openTable, .inspect, .openLog, .readLog: "opened"
         case .watch: "watched"
-        case .put, .delete, .commit, .reportOfCommit: "written"
+        case .put, .delete, .commit, .reportOfCommit, .writeLog, .syncLog: "written"
         case .begin, .get, .cursor: "used"
         case .setMapSize: "enlarged"
         case .environmentStatistics, .checkReaders: "looked at"
@@ -95,6 +97,14 @@ extension LMDBError {
     package static let cancelled = ECANCELED
     /// Used by this package when a file that has no name would have to be found by it.
     package static let unnamed = ENODEV
+    /// The code for a data file whose log is missing.
+    package static let missingLog = ENOTUNIQ
+    /// The code for a log whose contents contradict each other.
+    package static let damagedLog = EBADMSG
+    /// The code for a data file that a process wrote without syncs, and did not close.
+    package static let unsynced = ENODATA
+    /// The code for another process that writes the file through its log.
+    package static let owned = EUSERS
     package static let noSpace = ENOSPC
     package static let quotaExceeded = EDQUOT
     package static let fileTooLarge = EFBIG
@@ -144,6 +154,14 @@ extension LMDBError {
                 + "hand out copies made by backup."
         case ETIMEDOUT:
             "Let that process go on (it may be stopped, or in a debugger), or end it."
+        case Self.missingLog:
+            "Put the log beside the file that it belongs to, or restore from a backup. A store that "
+                + "verifies can also be opened without: see StoreConfiguration.recoversWithoutLog."
+        case Self.damagedLog: "Restore from a backup."
+        case Self.unsynced:
+            "Make it again, or restore from a backup. A store that verifies can also be opened: "
+                + "see StoreConfiguration.recoversWithoutLog."
+        case Self.owned: "Write through that process, or close the store there first."
         case ENODEV: "Copy what can still be read, and open another one."
         case ECANCELED: "Nothing was written."
         default: "See the code's meaning in lmdb.h or errno(3)."

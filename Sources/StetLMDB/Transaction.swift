@@ -81,8 +81,12 @@ package struct WriteTransaction: ~Copyable {
     private var handle: OpaquePointer { reading.handle }
     private var environment: Environment { reading.environment }
 
-    init(handle: OpaquePointer, environment: Environment) {
+    /// The log's record of the changes; nil when there is no log.
+    private let recorder: OperationRecorder?
+
+    init(handle: OpaquePointer, environment: Environment, recorder: OperationRecorder?) {
         reading = ReadTransaction(handle: handle, environment: environment)
+        self.recorder = recorder
     }
 
     /// Sets the value of `key`.
@@ -90,6 +94,7 @@ package struct WriteTransaction: ~Copyable {
         _ value: UnsafeRawBufferPointer, for key: UnsafeRawBufferPointer, in table: Table
     ) throws(LMDBError) {
         try checkInjected(.put)
+        recorder?.add(.put, table, key, value) { environment.name(of: table) }
         var key = MDB_val(key)
         var value = MDB_val(value)
         try check(mdb_put(handle, table.handle, &key, &value, 0), .put, environment.path)
@@ -104,12 +109,17 @@ package struct WriteTransaction: ~Copyable {
         _ byteCount: Int, for key: UnsafeRawBufferPointer, in table: Table, appending: Bool = false
     ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
         try checkInjected(.put)
-        var key = MDB_val(key)
+        recorder?.settle()
+        var lmdbKey = MDB_val(key)
         var value = MDB_val(mv_size: byteCount, mv_data: nil)
         let flags = appending ? MDB_RESERVE | MDB_APPEND : MDB_RESERVE
         try check(
-            mdb_put(handle, table.handle, &key, &value, UInt32(flags)), .put, environment.path)
-        return UnsafeMutableRawBufferPointer(start: value.mv_data, count: value.mv_size)
+            mdb_put(handle, table.handle, &lmdbKey, &value, UInt32(flags)), .put, environment.path)
+        let reserved = UnsafeMutableRawBufferPointer(start: value.mv_data, count: value.mv_size)
+        recorder?.add(appending ? .append : .put, table, key, reserving: reserved) {
+            environment.name(of: table)
+        }
+        return reserved
     }
 
     /// Removes `key`; returns false when it is absent.
@@ -118,16 +128,21 @@ package struct WriteTransaction: ~Copyable {
         _ key: UnsafeRawBufferPointer, in table: Table
     ) throws(LMDBError) -> Bool {
         try checkInjected(.delete)
-        var key = MDB_val(key)
-        let code = mdb_del(handle, table.handle, &key, nil)
+        recorder?.settle()
+        var lmdbKey = MDB_val(key)
+        let code = mdb_del(handle, table.handle, &lmdbKey, nil)
         if code == MDB_NOTFOUND { return false }
         try check(code, .delete, environment.path)
+        recorder?.add(.delete, table, key) { environment.name(of: table) }
         return true
     }
 
     /// Removes all entries of a table.
     package func empty(_ table: Table) throws(LMDBError) {
         try checkInjected(.delete)
+        recorder?.add(.empty, table, UnsafeRawBufferPointer(start: nil, count: 0)) {
+            environment.name(of: table)
+        }
         try check(mdb_drop(handle, table.handle, 0), .delete, environment.path)
     }
 
@@ -135,6 +150,7 @@ package struct WriteTransaction: ~Copyable {
     package func table(_ name: String) throws(LMDBError) -> Table {
         let table = try Table.open(name, handle, flags: MDB_CREATE, environment.path)
         environment.state.withLock { $0.newTableNames[table.handle] = name }
+        recorder?.addTable(table, name)
         return table
     }
 
@@ -142,6 +158,13 @@ package struct WriteTransaction: ~Copyable {
         #if STET_FAULTS
             try check(environment.faults.code(for: operation), operation, environment.path)
         #endif
+    }
+}
+
+extension Environment {
+    /// Returns the name of an open table; that of the unnamed one is empty.
+    fileprivate func name(of table: Table) -> String {
+        state.withLock { $0.newTableNames[table.handle] ?? $0.tableNames[table.handle] ?? "" }
     }
 }
 
@@ -254,60 +277,37 @@ extension Environment {
         let handle = try beginWrite()
         let result: Result
         do {
-            result = try body(WriteTransaction(handle: handle, environment: self))
+            result = try body(
+                WriteTransaction(handle: handle, environment: self, recorder: recorder))
         } catch {
             mdb_txn_abort(handle)
             state.withLock { $0.newTableNames = [:] }
             endWrite()
             throw error
         }
-        let code = commit(handle)
+        let failure: CommitFailure?
+        do throws(CommitFailure) {
+            try commit(handle, recorder)
+            failure = nil
+        } catch {
+            failure = error
+        }
         state.withLock { state in
-            if code == 0 { state.tableNames.merge(state.newTableNames) { $1 } }
+            if failure == nil { state.tableNames.merge(state.newTableNames) { $1 } }
             state.newTableNames = [:]
         }
-        // The transaction goes on counting as open until it is known whether LMDB can go on.
-        let isOutcomeOpen = code != 0 && isOutcomeOpen(after: code)
-        let cause = code == 0 ? 0 : ShortWrite.cause(of: code, state.withLock { $0.handle })
-        // Until the file was opened again nobody else may write.
+        // The transaction goes on counting as open until it is known whether LMDB can go on, and
+        // until the file was opened again nobody else may write.
         endUse()
         defer { endWriting() }
-        guard code != 0 else { return result }
-        var error = LMDBError(.commit, code: cause, path: path)
-        if isOutcomeOpen {
+        guard let failure else { return result }
+        var error = failure.error
+        if failure.isOutcomeOpen {
             error.isOutcomeOpen = true
             // Whoever looks up the outcome meets the failure.
             try? reopen()
         }
         throw error
-    }
-
-    private func commit(_ handle: OpaquePointer) -> Int32 {
-        #if STET_FAULTS
-            let refused = faults.code(for: .commit)
-            if refused != 0 {
-                mdb_txn_abort(handle)
-                return refused
-            }
-            let code = mdb_txn_commit(handle)
-            return code == 0 ? faults.code(for: .reportOfCommit) : code
-        #else
-            return mdb_txn_commit(handle)
-        #endif
-    }
-
-    /// Returns whether a commit that failed may be on the disk nevertheless.
-    ///
-    /// LMDB refuses every further transaction after a failed write of the meta page. After any
-    /// other input or output error the system may have dropped pages that it could not write, so
-    /// that the contents of the map are unreliable until the file is synced.
-    private func isOutcomeOpen(after code: Int32) -> Bool {
-        if code == EIO || code == MDB_PANIC { return true }
-        // One that writes needs no slot, of which there may be none left.
-        var transaction: OpaquePointer?
-        let next = mdb_txn_begin(state.withLock { $0.handle }, nil, 0, &transaction)
-        if next == 0 { mdb_txn_abort(transaction) }
-        return next == MDB_PANIC
     }
 }
 

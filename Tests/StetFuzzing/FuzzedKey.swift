@@ -1,3 +1,4 @@
+import StetLMDB
 import StetStore
 
 /// Control byte: a chunk of a list of members, an id as text, a schema, a migration, a durable

@@ -216,6 +216,14 @@ public final class Store: Sendable {
         try StoreInspection.inspect(path)
     }
 
+    /// Makes all commits of this process durable, whatever the durability of the store is.
+    ///
+    /// - Throws: `StoreError`: whether they are durable is unknown.
+    /// - Complexity: one sync of the disk; nothing where each commit is durable.
+    public func sync() throws {
+        try file.sync()
+    }
+
     /// Closes the store for everyone who has it open in this process: later calls throw
     /// `.storeClosed`, observers end.
     ///
@@ -252,6 +260,20 @@ public struct StoreConfiguration: Sendable {
     ///
     /// Beyond it, reads of to-many relationships throw `SnapshotTooOldError`.
     public var maximumLag = 100_000
+    /// The time at which commits are on the disk; `synced` by default.
+    ///
+    /// Within a process the first to open the store decides.
+    public var durability = Durability.usual
+    /// Whether saves wait while another process writes the store with the durability `logged`,
+    /// `relaxed` or `none`, instead of throwing `StoreError` (`.writtenElsewhere`); false by
+    /// default.
+    public var waitsForOtherWriter = false
+    /// Whether a store is opened whose log is missing, or that was written with the durability
+    /// `none` and not closed; false by default.
+    ///
+    /// All of it is verified first, which takes O(journal), and its last commits may be missing. A
+    /// store that does not verify throws `StoreError` (`.damaged`).
+    public var recoversWithoutLog = false
     /// The commits that stay in the journal; all of them by default.
     ///
     /// Setting it confirms that the others may be removed. Each process that has the store open
@@ -307,6 +329,9 @@ public struct StoreConfiguration: Sendable {
         configuration.time = { clock().timeIntervalSinceReferenceDate }
         configuration.allowsUnsafePlace = allowsUnsafePlace
         configuration.isMigration = isMigration
+        configuration.durability = durability
+        configuration.waitsForOtherWriter = waitsForOtherWriter
+        configuration.recoversWithoutLog = recoversWithoutLog
         configuration.retention = retention
         if let migrationProgress {
             configuration.progress = { work, doneCount, count in

@@ -84,8 +84,16 @@ extension Environment {
         defer { endUse() }
         let now = configuration.uptime()
         let own = getpid()
-        let found = locks.readers.slots.compactMap(Reader.Identity.init).sorted {
+        var found = locks.readers.slots.compactMap(Reader.Identity.init).sorted {
             $0.transaction < $1.transaction
+        }
+        // The reads that a log holds for a recovery are none of a reader.
+        for pinned in pinnedTransactions {
+            let place = found.firstIndex { $0.processID == own && $0.transaction == pinned }
+            if let place { found.remove(at: place) }
+        }
+        if let owner = try logOwner(), let place = found.firstIndex(where: { $0.processID == owner }) {
+            found.remove(at: place)
         }
         return state.withLock { state in
             // Who began earlier sees no later commit, so both lists have the same order.

@@ -54,11 +54,39 @@ extension Environment {
             if let failure = state.failure { throw failure }
             if state.writerCount == 0 {
                 guard try locks.take(.turn), try locks.take(.writing) else { return false }
+                do throws(LMDBError) {
+                    if try !takeLogging() {
+                        locks.release(.writing)
+                        return false
+                    }
+                } catch {
+                    locks.release(.writing)
+                    locks.release(.turn)
+                    throw error
+                }
                 locks.release(.turn)
             }
             state.writerCount += 1
             return true
         }
+    }
+
+    /// Acquires the right to write through a log, if this process needs it; returns false while
+    /// another process has it and this one may wait.
+    private func takeLogging() throws(LMDBError) -> Bool {
+        if locks.isLogOwner { return true }
+        if configuration.durability == .synced {
+            // A file without a name belongs to this process.
+            if configuration.removesNames || LogMark.readFirst(locks.dataDescriptor) == nil {
+                return true
+            }
+        }
+        if try locks.take(.logging) { return true }
+        if configuration.waitsForLogOwner { return false }
+        let owner = try locks.holder(of: .logging)
+        throw LMDBError(
+            .begin, code: LMDBError.owned, path: path,
+            detail: "process \(owner.map(String.init) ?? "?") writes it through its log")
     }
 
     /// Releases the right that `beginWriting` acquired.
@@ -92,9 +120,14 @@ extension Environment {
     /// the new file gets its own. Processes that have the old files open can continue to read them,
     /// but can no longer write.
     package func replaceFile<Result>(_ body: (Draft) throws -> Result) throws -> Result {
-        try beginWriting()
-        defer { endWriting() }
+        // A transaction, because threads of this process do not exclude each other otherwise.
+        let transaction = try beginWrite()
+        defer {
+            mdb_txn_abort(transaction)
+            endWrite()
+        }
         try locks.checkNamedPlace()
+        try leave(transaction)
         let draft = try Draft(of: path)
         defer { draft.remove() }
         try locks.giveRights(to: draft)

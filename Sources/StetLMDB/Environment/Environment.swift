@@ -31,11 +31,23 @@ package final class Environment: Sendable {
         /// they return: for files that nobody needs after a power cut, or that are synced as a
         /// whole later.
         package var skipsSync = false
+        /// How commits become durable.
+        package var durability = Durability.synced
+        /// The distance of checkpoints of a log.
+        package var checkpointDistance = CheckpointDistance()
+        /// Whether a commit waits while another process writes the file through its log, instead of
+        /// being refused.
+        package var waitsForLogOwner = false
+        /// Whether a file is opened whose log is missing, or that was written without syncs and not
+        /// closed: the caller then verifies all of it.
+        package var ignoresMissingLog = false
         /// Removes the names of the files once they are open: nobody else can open them, and the
         /// system frees them with the last descriptor, also when the process is killed.
         package var removesNames = false
         /// The monotonic clock for the ages of reads.
         package var uptime: @Sendable () -> Duration = systemUptime
+        /// Receives the number of transactions that a recovery has taken from a log.
+        package var recovered: @Sendable (Int) -> Void = { _ in }
         /// Receives the process that has had the right to write for a long time while this one
         /// waits.
         package var longWait: @Sendable (_ holder: Int32?, Duration) -> Void = { _, _ in }
@@ -69,6 +81,8 @@ package final class Environment: Sendable {
         /// The names of the tables that the write transaction has opened, which its end keeps or
         /// closes.
         var newTableNames: [UInt32: String] = [:]
+        /// The present way of writing.
+        var writing = Writing.synced
         /// The number of threads of this process that have the right to write; LMDB lets them write
         /// in turn.
         var writerCount = 0
@@ -88,6 +102,12 @@ package final class Environment: Sendable {
     let locks: FileLocks
     package let configuration: Configuration
     let state: Monitor<State>
+    let pageByteCount: Int
+    /// True when the file was written through a log that was missing when it was opened, or without
+    /// syncs, and not closed.
+    package let lacksLog: Bool
+    /// The changes of the write transaction for the log; nil without a log.
+    let recorder: OperationRecorder?
     private let forkGeneration = ProcessFork.generation
     private let attachment = Monitor(Attachment())
     private let wantsKeeper = Atomic(false)
@@ -99,11 +119,17 @@ package final class Environment: Sendable {
     #endif
 
     init(
-        handle: OpaquePointer, path: String, locks: FileLocks, configuration: Configuration
+        handle: OpaquePointer, path: String, locks: FileLocks, lacksLog: Bool,
+        configuration: Configuration
     ) {
         self.path = path
         self.locks = locks
+        self.lacksLog = lacksLog
         self.configuration = configuration
+        var statistics = MDB_stat()
+        mdb_env_stat(handle, &statistics)
+        pageByteCount = Int(statistics.ms_psize)
+        recorder = configuration.durability.hasLog ? OperationRecorder() : nil
         state = Monitor(State(handle: handle))
     }
 
@@ -114,6 +140,7 @@ package final class Environment: Sendable {
     /// Later calls throw `LMDBError.closed`. Closing again does nothing.
     package func close() {
         if isForked { return }
+        leaveLogToClose()
         let handle = state.withLock { state in
             state.isClosed = true
             return Self.takeHandle(&state)
@@ -128,6 +155,7 @@ package final class Environment: Sendable {
             let handle = state.handle
         else { return nil }
         abortIdleReads(&state)
+        state.writing.abandon()
         state.handle = nil
         return handle
     }
@@ -308,7 +336,6 @@ package final class Environment: Sendable {
             try beginWriting()
             let use: Use
             do throws(LMDBError) {
-                try locks.checkPlace(.begin)
                 use = try beginUse(.begin)
             } catch {
                 endWriting()
@@ -317,8 +344,9 @@ package final class Environment: Sendable {
             do throws(LMDBError) {
                 return try beginWrite(use.handle)
             } catch {
-                endWrite()
-                try recover(from: error, use)
+                endUse()
+                defer { endWriting() }
+                if error.isOutcomeOpen { try reopen() } else { try recover(from: error, use) }
             }
         }
     }
@@ -332,7 +360,11 @@ package final class Environment: Sendable {
             #if STET_FAULTS
                 try check(faults.code(for: .begin), .begin, path)
             #endif
+            // The file may have been replaced while this thread waited for another one.
+            try locks.checkPlace(.begin)
             try AbandonedCommit.withdraw(handle, transaction, path)
+            recorder?.removeAll()
+            try prepare(transaction)
             return transaction
         } catch {
             // Without this its thread would end with LMDB's lock, which the next who writes would

@@ -70,6 +70,7 @@ final class EnvironmentRegistry: Sendable {
         defer { locks.release(.opening) }
         guard locks.isInPlace else { return .nothingYet }
         try locks.claim()
+        let lacksLog = try recover(locks, configuration)
         let handle = try open(path, configuration)
         do throws(LMDBError) {
             try locks.holdOpen(true)
@@ -84,9 +85,33 @@ final class EnvironmentRegistry: Sendable {
         }
         if configuration.removesNames { locks.removeNames() }
         let environment = Environment(
-            handle: handle, path: path, locks: locks, configuration: configuration)
+            handle: handle, path: path, locks: locks, lacksLog: lacksLog,
+            configuration: configuration)
         state.registrations[locks.identity] = Registration(environment: environment)
         return .environment(environment)
+    }
+
+    /// Restores a file whose last process has written it through a log and not closed it, unless
+    /// others have it open: what they see is whole.
+    ///
+    /// The caller has the right to open.
+    ///
+    /// - Returns: whether the log is missing, which the configuration allows.
+    private static func recover(
+        _ locks: FileLocks, _ configuration: Environment.Configuration
+    ) throws(LMDBError) -> Bool {
+        guard let recovery = LogRecovery(locks.path, locks.dataDescriptor, configuration),
+            try locks.isAlone()
+        else { return false }
+        do throws(LMDBError) {
+            let count = try recovery.run()
+            configuration.recovered(count)
+            return false
+        } catch {
+            let isMissing = [LMDBError.missingLog, LMDBError.unsynced].contains(error.code)
+            guard configuration.ignoresMissingLog, isMissing else { throw error }
+            return true
+        }
     }
 
     /// Syncs the last commit to the disk, as far as it can be read.
@@ -151,6 +176,7 @@ final class EnvironmentRegistry: Sendable {
             state.unsettled.insert(environment.locks.identity)
             // LMDB reads the state anew only where nobody else has the file open.
             try environment.locks.holdOpen(false)
+            environment.abandonLog()
             mdb_env_close(handle)
             #if STET_FAULTS
                 let injected = environment.faults.code(for: .openEnvironment)
@@ -162,6 +188,7 @@ final class EnvironmentRegistry: Sendable {
             try environment.locks.checkPlace(.openEnvironment)
             // LMDB would make an empty file there.
             if environment.locks.isUnnamed { throw LMDBError(unnamed: path) }
+            try recoverAgain(environment.locks, configuration)
             let handle = try Self.open(path, configuration)
             do throws(LMDBError) {
                 try environment.locks.checkPlace(.openEnvironment)
@@ -181,8 +208,24 @@ final class EnvironmentRegistry: Sendable {
         }
     }
 
+    /// Restores a file that this process has written through a log, and whose disk has failed: of
+    /// LMDB's pages nothing is known, and the log has them all.
+    private func recoverAgain(
+        _ locks: FileLocks, _ configuration: Environment.Configuration
+    ) throws(LMDBError) {
+        guard LogMark.read(locks.dataDescriptor) != nil else { return }
+        try locks.takeOpening(Self.openingLimit)
+        defer { locks.release(.opening) }
+        guard try locks.isAlone() else {
+            throw LMDBError(
+                .openEnvironment, code: LMDBError.busy, path: locks.path,
+                detail: "the disk has failed, and other processes have it open: close it there")
+        }
+        _ = try Self.recover(locks, configuration)
+    }
+
     /// - Returns: an open `MDB_env`.
-    private static func open(
+    static func open(
         _ path: String, _ configuration: Environment.Configuration
     ) throws(LMDBError) -> OpaquePointer {
         // A large map costs address space only; sanitizers and resource limits may refuse it.

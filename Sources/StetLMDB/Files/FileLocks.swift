@@ -22,6 +22,9 @@ final class FileLocks: @unchecked Sendable {  // its variables are set before it
         case writing = 2
         /// The right to be the next writer.
         case turn = 3
+        /// The right to write through a log, or without syncs, which a process keeps until it
+        /// closes the file.
+        case logging = 10
     }
 
     /// A value that every process with the file open publishes about itself.
@@ -49,6 +52,8 @@ final class FileLocks: @unchecked Sendable {  // its variables are set before it
     private let data: SharedDescriptor
     private let lock: SharedDescriptor
     private let process = Int(getpid())
+    /// Whether this process has the right to write through a log.
+    private let isLogging = Atomic(false)
     private(set) var readers = ReaderTable(nil)
     /// True when the files have no names any more.
     private(set) var isUnnamed = false
@@ -122,7 +127,15 @@ final class FileLocks: @unchecked Sendable {  // its variables are set before it
         lock.close()
     }
 
+    var dataFile: SharedDescriptor { data }
+    var dataDescriptor: Int32 { data.number }
+
     // MARK: Claims
+
+    /// Returns whether no other process has the files open; the caller has the right to open.
+    func isAlone() throws(LMDBError) -> Bool {
+        try data.other(in: Claim.process.base, than: process, path) == nil
+    }
 
     /// Publishes the values of this process, and refuses to share the files with incompatible
     /// processes.
@@ -198,12 +211,18 @@ final class FileLocks: @unchecked Sendable {  // its variables are set before it
 
     /// Takes a right; returns false when another process has it.
     func take(_ right: Right) throws(LMDBError) -> Bool {
-        try data.hold(right.rawValue << 48, process + 1, path)
+        let isTaken = try data.hold(right.rawValue << 48, process + 1, path)
+        if right == .logging, isTaken { isLogging.store(true, ordering: .relaxed) }
+        return isTaken
     }
 
     func release(_ right: Right) {
+        if right == .logging { isLogging.store(false, ordering: .relaxed) }
         data.release(right.rawValue << 48, process + 1)
     }
+
+    /// Whether this process has the right to write through a log.
+    var isLogOwner: Bool { isLogging.load(ordering: .relaxed) }
 
     /// Returns the process that has a right; nil when it is none or this one.
     func holder(of right: Right) throws(LMDBError) -> Int32? {

@@ -147,7 +147,7 @@ struct MetaPage {
     }
 
     /// Decodes the meta page `number`; nil when the bytes are not one.
-    private init?(_ bytes: [UInt8], _ number: Int) {
+    init?(_ bytes: [UInt8], _ number: Int) {
         guard bytes.integer(at: 0) == UInt64(number),
             let flags = bytes.integer(at: 10, as: UInt16.self), flags & Format.metaPage != 0,
             bytes.integer(at: 16) == Format.magic, bytes.integer(at: 20) == Format.version,

@@ -18,6 +18,13 @@ extension StoreFile {
         /// Whether all pages of the file are inspected before any of them is used.
         package var inspectsPages = false
 
+        /// The time at which commits are on the disk.
+        package var durability = Durability.usual
+        /// Whether saves wait while another process writes through its log.
+        package var waitsForOtherWriter = false
+        /// Whether a store is opened whose log is missing, if all of it verifies.
+        package var recoversWithoutLog = false
+
         /// The commits that stay in the journal.
         package var retention = Retention.forever
 
@@ -39,6 +46,22 @@ extension StoreFile {
         /// Creates the default configuration.
         package init() {}
 
+        /// The options of the environment of a file that is used as a store.
+        func ofStore(entityCount: Int) -> Environment.Configuration {
+            var configuration = ofEnvironment(entityCount: entityCount)
+            configuration.createsFile = false
+            configuration.durability = durability.ofEnvironment
+            configuration.waitsForLogOwner = waitsForOtherWriter
+            configuration.ignoresMissingLog = recoversWithoutLog
+            configuration.recovered = { [logger] count in
+                logger.notice(
+                    "The store was not closed; its last commits were restored from its log.",
+                    metadata: ["commits": "\(count)"])
+            }
+            return configuration
+        }
+
+        /// The options of the environment of a file that is being made.
         func ofEnvironment(entityCount: Int) -> Environment.Configuration {
             var configuration = Environment.Configuration()
             configuration.mapByteCount = mapByteCount

@@ -18,17 +18,14 @@ extension StoreFile {
                     advice: "Correct the path; nothing was made.")
             }
             try place.check(allowsUnsafe: configuration.allowsUnsafePlace)
-            try refuseUnusable(path)
-            try refuseForeign(place, nil)
-            var sizes = configuration.ofEnvironment(entityCount: Limits.entityCount)
-            sizes.createsFile = false
-            let environment = try Environment.open(at: path, sizes)
-            if configuration.inspectsPages {
-                try refuseDamaged(try environment.inspectPages(), path)
-            }
-            return try environment.attachment {
+            let environment = try openEnvironment(
+                place, nil, configuration.ofStore(entityCount: Limits.entityCount))
+            try inspect(environment, configuration)
+            let file = try environment.attachment {
                 try connect(environment, nil, configuration)
             }
+            try file.acceptMissingLog()
+            return file
         }
     }
 }

@@ -75,8 +75,7 @@ package final class StoreFile: Sendable {
     ) throws -> StoreFile {
         try StoreError.wrapping(path: path) {
             let declared = DeclaredModels(schema: schema, origins: origins)
-            var sizes = configuration.ofEnvironment(
-                entityCount: entityCount(ofFileAt: path) + schema.entities.count)
+            let entityCount = entityCount(ofFileAt: path) + schema.entities.count
             let place = try StorePlace(lookingAt: path)
             try place.check(allowsUnsafe: configuration.allowsUnsafePlace)
             if place.dataFile == nil {
@@ -84,22 +83,20 @@ package final class StoreFile: Sendable {
                 if let seed {
                     try StoreCreation.seed(path, from: seed, declared)
                 } else {
-                    try StoreCreation.create(at: path, schema, sizes)
+                    try StoreCreation.create(
+                        at: path, schema, configuration.ofEnvironment(entityCount: entityCount))
                 }
             }
-            try refuseUnusable(path)
-            try refuseForeign(place, declared)
-            sizes.createsFile = false
-            let environment = try Environment.open(at: path, sizes)
-            if configuration.inspectsPages {
-                try refuseDamaged(try environment.inspectPages(), path)
-            }
+            let environment = try openEnvironment(
+                place, declared, configuration.ofStore(entityCount: entityCount))
+            try inspect(environment, configuration)
             if !environment.isAttached {
                 try prepare(environment, declared, configuration)
             }
             let file = try environment.attachment {
                 try connect(environment, declared, configuration)
             }
+            try file.acceptMissingLog()
             try refuseOthers(file, declared)
             if file.retention != configuration.retention {
                 configuration.logger.warning(
@@ -107,6 +104,41 @@ package final class StoreFile: Sendable {
             }
             return file
         }
+    }
+
+    /// Opens the environment of a store that exists.
+    static func openEnvironment(
+        _ place: StorePlace, _ declared: DeclaredModels?, _ options: Environment.Configuration
+    ) throws -> Environment {
+        let path = place.path
+        // Pages of a file that needs its log can only be judged after the recovery.
+        let isMarked = LogMark.read(path: path) != nil
+        let recovered = isMarked ? try Environment.open(at: path, options) : nil
+        try refuseUnusable(path)
+        try refuseForeign(place, declared)
+        return try recovered ?? Environment.open(at: path, options)
+    }
+
+    /// Refuses a damaged file before its pages are used, where that is asked for, or its log is
+    /// missing.
+    static func inspect(_ environment: Environment, _ configuration: Configuration) throws {
+        guard configuration.inspectsPages || environment.lacksLog else { return }
+        try refuseDamaged(try environment.inspectPages(), environment.path)
+    }
+
+    /// Accepts a store whose log is missing if all of it verifies.
+    func acceptMissingLog() throws {
+        guard environment.lacksLog else { return }
+        do {
+            if let problem = try verify().problems.first {
+                throw StoreError.damaged(problem, path: path)
+            }
+            try environment.acceptMissingLog()
+        } catch {
+            close()
+            throw error
+        }
+        logger.warning("The store was opened without its log: its last commits may be missing.")
     }
 
     /// Begins the migration of an environment in which no store is open yet.
@@ -150,6 +182,13 @@ package final class StoreFile: Sendable {
     }
 
     package var isClosed: Bool { environment.isClosed }
+
+    /// Makes all commits of this process durable.
+    ///
+    /// - Throws: `StoreError`: whether they are durable is unknown.
+    package func sync() throws {
+        try StoreError.wrapping(path: path) { try environment.sync() }
+    }
 
     /// True from the beginning of `close()`; the writer's queue is still committed.
     package var isClosing: Bool { writer.isEnding }

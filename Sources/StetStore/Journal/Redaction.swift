@@ -1,3 +1,5 @@
+import StetLMDB
+
 /// The record of the values that were redacted in a change, with the digest that the change had
 /// before, so that the journal's hash chain stays valid.
 ///

@@ -1,3 +1,5 @@
+import StetLMDB
+
 /// A part of the list of an owner's members, as one value of the tree of members.
 ///
 /// Value: checksum u32, number of present members u16, number of entries u16, then the entries.

@@ -1,3 +1,5 @@
+import StetLMDB
+
 /// The layout of a record's body: a bitmap of nulls, a slot of 8 bytes for each property, then the
 /// tail with everything that does not fit a slot.
 ///

@@ -1,3 +1,4 @@
+import Logging
 import StetLMDB
 
 /// The values to redact in the journal, in whichever commits they are.
@@ -44,7 +45,9 @@ extension StoreFile {
         // Clears the ring even after a failure, so that observers read the journal.
         defer { feed.forgetRing() }
         return try StoreError.wrapping(path: path) {
-            try environment.writeGrowing { transaction in
+            // The log has the values, too.
+            defer { eraseLog() }
+            return try environment.writeGrowing { transaction in
                 let head = try Head.read(in: transaction.reading)
                 guard head.schemaRevision == UInt32(schema.revision) else {
                     throw StoreError.migratedElsewhere(path: path)
@@ -60,6 +63,13 @@ extension StoreFile {
                 }
                 return work.plan
             }
+        }
+    }
+
+    /// Overwrites the log; if that fails, its files are removed when the store is closed.
+    private func eraseLog() {
+        do { try environment.leaveLog(erasing: true) } catch {
+            logger.error("The log could not be overwritten after a redaction.")
         }
     }
 }

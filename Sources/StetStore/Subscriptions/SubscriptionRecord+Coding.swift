@@ -1,4 +1,5 @@
 import FoundationEssentials
+import StetLMDB
 
 /// The bytes of subscriptions and parked deliveries: a format, the fields, a checksum of both.
 private enum SubscriptionFormat {

@@ -59,6 +59,13 @@ public struct StoreError: Error, Hashable, Sendable {
         /// The writer lock could not be obtained: another process does not release it, or the save
         /// was called on the store's own writer (by a log handler), which would wait for itself.
         public static let storeBusy = Code(rawValue: "storeBusy")
+        /// Another process writes the store through a log or without syncs (`Durability`): this one
+        /// can only read it until the store is closed there.
+        public static let writtenElsewhere = Code(rawValue: "writtenElsewhere")
+        /// The log that contains the store's last commits is not beside its file.
+        public static let logMissing = Code(rawValue: "logMissing")
+        /// The store was written with the durability `none`, and not closed.
+        public static let notSynced = Code(rawValue: "notSynced")
         /// The path no longer refers to the open files: they were removed, renamed or replaced, or
         /// other processes still have earlier files open.
         public static let storeMoved = Code(rawValue: "storeMoved")
@@ -125,7 +132,10 @@ extension StoreError {
             case LMDBError.unnamed: .inMemory
             case LMDBError.busy: .storeBusy
             case LMDBError.otherNamespace: .unsafePlace
-            case LMDBError.corrupted, LMDBError.pageNotFound: .damaged
+            case LMDBError.owned: .writtenElsewhere
+            case LMDBError.missingLog: .logMissing
+            case LMDBError.unsynced: .notSynced
+            case LMDBError.corrupted, LMDBError.pageNotFound, LMDBError.damagedLog: .damaged
             case LMDBError.invalidFile: .notAStore
             case LMDBError.versionMismatch: .newerFormat
             case LMDBError.noSpace, LMDBError.quotaExceeded, LMDBError.fileTooLarge: .diskFull

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Glibc
+import StetLMDB
 import StetStore
 import StetTestSupport
 

@@ -1,4 +1,5 @@
 import Foundation
+import StetLMDB
 import StetStore
 import StetTestSupport
 import Testing

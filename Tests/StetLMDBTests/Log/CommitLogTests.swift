@@ -1,6 +1,5 @@
 import Glibc
 import StetLMDB
-import StetStore
 import StetTestSupport
 import Testing
 
@@ -12,21 +11,31 @@ struct CommitLogTests {
     private struct Trial {
         var files = [SimulatedFile(), SimulatedFile()]
         var log: CommitLog
+        /// The number of the log, another one after each recovery.
+        var number = CommitLogTests.seed
         var random: SeededGenerator
-        /// The payloads by revision.
+        /// The payloads by sequence.
         var payloads: [[UInt8]] = []
-        /// The revisions that were acknowledged.
+        /// The number of payloads before the log.
+        var first = 0
+        /// The number of payloads that were acknowledged.
         var durable = 0
-        /// The hash of the last frame that was acknowledged.
-        var durableChain: UInt64 = 0
         var checkpoint: LogSlot?
 
         init(seed: UInt64) throws {
             random = SeededGenerator(seed: seed)
-            let slot = LogSlot(
-                generation: 1, transaction: 0, revision: .zero, chain: 0, metaPages: [])
-            log = CommitLog(files: files, continuing: slot, seed: CommitLogTests.seed, sector: 512)
+            let slot = Self.slot(generation: 1)
+            log = CommitLog(files: files, continuing: slot, seed: number)
             try log.writeSlot(slot)
+        }
+
+        static func slot(
+            generation: UInt64, sequence: UInt64 = 0, chain: UInt64 = 0
+        ) -> LogSlot {
+            LogSlot(
+                generation: generation, transaction: 3 + sequence, sequence: sequence,
+                chain: chain, sectorByteCount: 512,
+                metaPages: [[UInt8](repeating: 1, count: 152), [UInt8](repeating: 2, count: 152)])
         }
 
         mutating func payload() -> [UInt8] {
@@ -34,22 +43,15 @@ struct CommitLogTests {
             return (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
         }
 
-        /// Appends some commits; the list has them before the log does.
+        /// Appends some frames; the list has them before the log does.
         mutating func append() throws -> CommitLog.Position {
-            let first = payloads.count
-            for _ in 0..<Int.random(in: 1...3, using: &random) { payloads.append(payload()) }
-            let new = payloads[first...].map { payload in
-                let copy = UnsafeMutableRawBufferPointer.allocate(
-                    byteCount: payload.count, alignment: 1)
-                copy.copyBytes(from: payload)
-                return UnsafeRawBufferPointer(copy)
+            let before = log.position
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                let payload = payload()
+                payloads.append(payload)
+                _ = try log.append(CommitLogTests.buffer(payload))
             }
-            defer { for bytes in new { bytes.deallocate() } }
-            return try log.append(
-                new.enumerated().map { place, bytes in
-                    CommitLog.Entry(
-                        revision: Revision(UInt64(first + place + 1)), payload: bytes)
-                })
+            return before
         }
 
         /// Begins a checkpoint, or ends the one that has begun.
@@ -59,49 +61,50 @@ struct CommitLogTests {
                 log.endCheckpoint()
                 checkpoint = nil
             } else {
-                let chain = log.position.chain
-                checkpoint = LogSlot(
-                    generation: log.beginNextLog(), transaction: UInt64(payloads.count),
-                    revision: Revision(UInt64(payloads.count)), chain: chain,
-                    metaPages: [[UInt8](repeating: 1, count: 152), [2, 3]])
+                let last = log.position
+                log.beginNextLog()
+                checkpoint = Self.slot(
+                    generation: log.position.generation, sequence: last.sequence,
+                    chain: last.chain)
             }
         }
 
-        /// Goes on after a recovery from files as a power cut has left them.
+        /// Continues with a new log after a recovery from files as a power cut has left them.
         mutating func recover(_ left: [SimulatedFile]) throws {
-            files = left
-            let slot = try #require(try CommitLog.newestSlot(of: left, seed: CommitLogTests.seed))
-            var found = payloads.prefix(Int(slot.revision.number)).map { $0 }
-            let chain = try CommitLog.replay(
-                left, after: slot, seed: CommitLogTests.seed, sector: 512
-            ) { found.append(Array($0.payload)) }
+            let slot = try #require(try CommitLog.newestSlot(of: left, seed: number))
+            var found = payloads.prefix(first + Int(slot.sequence)).map { $0 }
+            try CommitLog.replay(left, after: slot, seed: number) {
+                found.append(Array($0.payload))
+            }
             #expect(found.count >= durable && found.count <= payloads.count)
             #expect(found[...] == payloads.prefix(found.count))
             payloads = found
-            try goOn(left, after: slot, chain)
+            try begin(left)
         }
 
-        /// Goes on after the writer was killed, with the commits that it had acknowledged.
+        /// Continues with a new log after the writer was killed, with what it had acknowledged.
         mutating func takeOver() throws {
-            let slot = try #require(try CommitLog.newestSlot(of: files, seed: CommitLogTests.seed))
-            try CommitLog.syncSlot(of: slot.generation, in: files)
             payloads.removeLast(payloads.count - durable)
-            try goOn(files, after: slot, durableChain)
+            try begin(files)
         }
 
-        private mutating func goOn(
-            _ left: [SimulatedFile], after slot: LogSlot, _ chain: UInt64
-        ) throws {
+        /// Begins a log in files that still have the frames of the one before.
+        private mutating func begin(_ left: [SimulatedFile]) throws {
+            files = left
+            number += 1
+            first = payloads.count
             durable = payloads.count
-            durableChain = chain
             checkpoint = nil
-            let next = LogSlot(
-                generation: CommitLog.generation(afterRecoveryOf: slot.generation),
-                transaction: UInt64(durable), revision: Revision(UInt64(durable)),
-                chain: chain, metaPages: [])
-            log = CommitLog(files: left, continuing: next, seed: CommitLogTests.seed, sector: 512)
-            try log.writeSlot(next)
+            let slot = Self.slot(generation: 1)
+            log = CommitLog(files: left, continuing: slot, seed: number)
+            try log.writeSlot(slot)
         }
+    }
+
+    private static func buffer(_ payload: [UInt8]) -> FrameBuffer {
+        let buffer = FrameBuffer()
+        payload.withUnsafeBytes { buffer.append($0) }
+        return buffer
     }
 
     @Test(arguments: 0..<60 as Range<UInt64>)
@@ -123,12 +126,11 @@ struct CommitLogTests {
                     let left = trial.files.map { $0.afterPowerCut(&trial.random) }
                     try trial.recover(left)
                 } else {
-                    try trial.log.sync()
+                    try trial.log.file.sync()
                     if Int.random(in: 0..<4, using: &trial.random) == 0 {
                         try trial.takeOver()
                     } else {
                         trial.durable = trial.payloads.count
-                        trial.durableChain = trial.log.position.chain
                     }
                 }
             }
@@ -142,7 +144,7 @@ struct CommitLogTests {
         var trial = try Trial(seed: 1)
         for _ in 0..<3 {
             _ = try trial.append()
-            try trial.log.sync()
+            try trial.log.file.sync()
         }
         let whole = trial.files[1].bytes
         var lengths: Set<Int> = []
@@ -153,7 +155,7 @@ struct CommitLogTests {
             // One copy of the slot is enough.
             let slot = try #require(try CommitLog.newestSlot(of: files, seed: Self.seed))
             var found: [[UInt8]] = []
-            _ = try CommitLog.replay(files, after: slot, seed: Self.seed, sector: 512) {
+            try CommitLog.replay(files, after: slot, seed: Self.seed) {
                 found.append(Array($0.payload))
             }
             #expect(found[...] == trial.payloads.prefix(found.count), "byte \(place)")
@@ -165,22 +167,14 @@ struct CommitLogTests {
     @Test func aLogOnADiskIsReadByTheNextProcess() throws {
         let directory = TemporaryDirectory()
         let paths = [directory.file("log-0"), directory.file("log-1")]
-        let slot = LogSlot(
-            generation: 1, transaction: 3, revision: .zero, chain: 5,
-            metaPages: [[1, 2], [UInt8](repeating: 3, count: 152)])
+        let slot = Trial.slot(generation: 1)
         let payload = (0..<5_000).map { UInt8(truncatingIfNeeded: $0) }
         do {
             let files = try paths.map { try LogFileOnDisk(at: $0, createsFile: true) }
-            var log = CommitLog(files: files, continuing: slot, seed: Self.seed, sector: 4_096)
+            var log = CommitLog(files: files, continuing: slot, seed: Self.seed)
             try log.writeSlot(slot)
-            for revision in 1...3 {
-                _ = try payload.withUnsafeBytes { bytes in
-                    try log.append([
-                        CommitLog.Entry(revision: Revision(UInt64(revision)), payload: bytes)
-                    ])
-                }
-            }
-            try log.sync()
+            for _ in 1...3 { _ = try log.append(Self.buffer(payload)) }
+            try log.file.sync()
         }
         let exists = #expect(throws: LMDBError.self) {
             try LogFileOnDisk(at: paths[0], createsFile: true)
@@ -188,12 +182,12 @@ struct CommitLogTests {
         #expect(exists?.code == EEXIST)
         let files = try paths.map { try LogFileOnDisk(at: $0, createsFile: false) }
         #expect(try CommitLog.newestSlot(of: files, seed: Self.seed) == slot)
-        var revisions: [Revision] = []
-        _ = try CommitLog.replay(files, after: slot, seed: Self.seed, sector: 4_096) { entry in
-            revisions.append(entry.revision)
+        var sequences: [UInt64] = []
+        try CommitLog.replay(files, after: slot, seed: Self.seed) { entry in
+            sequences.append(entry.sequence)
             #expect(Array(entry.payload) == payload)
         }
-        #expect(revisions == [1, 2, 3])
+        #expect(sequences == [1, 2, 3])
     }
 
     @Test func anotherStoresLogIsNone() throws {
@@ -207,21 +201,20 @@ struct CommitLogTests {
     @Test func aSlotThatIsGoneIsNoticed() throws {
         var trial = try Trial(seed: 3)
         _ = try trial.append()
-        try trial.log.sync()
+        try trial.log.file.sync()
         try trial.moveCheckpoint()
         try trial.moveCheckpoint()
         _ = try trial.append()
-        try trial.log.sync()
+        try trial.log.file.sync()
         let newest = try #require(try CommitLog.newestSlot(of: trial.files, seed: Self.seed))
         #expect(newest.generation == 2)
         let zeros = [UInt8](repeating: 0, count: 8_192)
         try zeros.withUnsafeBytes { try trial.files[0].write($0, at: 0) }
         let slot = try #require(try CommitLog.newestSlot(of: trial.files, seed: Self.seed))
         #expect(slot.generation == 1)
-        #expect(throws: DecodingFailure.self) {
-            _ = try CommitLog.replay(
-                trial.files, after: slot, seed: Self.seed, sector: 512
-            ) { _ in }
+        let error = #expect(throws: LMDBError.self) {
+            try CommitLog.replay(trial.files, after: slot, seed: Self.seed) { _ in }
         }
+        #expect(error?.code == LMDBError.damagedLog)
     }
 }

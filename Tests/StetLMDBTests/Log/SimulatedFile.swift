@@ -1,8 +1,8 @@
-import StetStore
+import StetLMDB
 import StetTestSupport
 
 /// A file that loses writes in a power cut: of those after the last sync, chance keeps some.
-final class SimulatedFile: LogFile {
+final class SimulatedFile: LogFile, @unchecked Sendable {  // used by one test
     private static let sector = 512
     private(set) var bytes: [UInt8] = []
     private var disk: [UInt8] = []
@@ -16,11 +16,11 @@ final class SimulatedFile: LogFile {
         disk = bytes
     }
 
-    func read(_ byteCount: Int, at offset: Int) throws -> [UInt8] {
+    func read(_ byteCount: Int, at offset: Int) throws(LMDBError) -> [UInt8] {
         Array(bytes.dropFirst(offset).prefix(byteCount))
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws {
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(LMDBError) {
         let end = offset + bytes.count
         if end > self.bytes.count {
             self.bytes += [UInt8](repeating: 0, count: end - self.bytes.count)
@@ -29,7 +29,7 @@ final class SimulatedFile: LogFile {
         dirty.formUnion(offset / Self.sector...max(end - 1, offset) / Self.sector)
     }
 
-    func sync() throws {
+    func sync() throws(LMDBError) {
         disk = bytes
         dirty = []
     }

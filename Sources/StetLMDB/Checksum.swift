@@ -2,25 +2,27 @@
 /// memory speed.
 ///
 /// It detects accidents, not attacks; the journal's SHA-256 chain detects attacks on history.
+///
+/// All of it can be inlined, because every record that is read is checked.
 package enum Checksum {
-    private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
-    private static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
-    private static let prime3: UInt64 = 0x1656_67B1_9E37_79F9
-    private static let prime4: UInt64 = 0x85EB_CA77_C2B2_AE63
-    private static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
+    @inlinable package static var prime1: UInt64 { 0x9E37_79B1_85EB_CA87 }
+    @inlinable package static var prime2: UInt64 { 0xC2B2_AE3D_27D4_EB4F }
+    @inlinable package static var prime3: UInt64 { 0x1656_67B1_9E37_79F9 }
+    @inlinable package static var prime4: UInt64 { 0x85EB_CA77_C2B2_AE63 }
+    @inlinable package static var prime5: UInt64 { 0x27D4_EB2F_1656_67C5 }
 
-    @inline(__always)
-    private static func rotate(_ value: UInt64, _ count: UInt64) -> UInt64 {
+    @inlinable @inline(__always)
+    package static func rotate(_ value: UInt64, _ count: UInt64) -> UInt64 {
         value << count | value >> (64 - count)
     }
 
-    @inline(__always)
-    private static func round(_ accumulator: UInt64, _ lane: UInt64) -> UInt64 {
+    @inlinable @inline(__always)
+    package static func round(_ accumulator: UInt64, _ lane: UInt64) -> UInt64 {
         rotate(accumulator &+ lane &* prime2, 31) &* prime1
     }
 
-    @inline(__always)
-    private static func avalanche(_ value: UInt64) -> UInt64 {
+    @inlinable @inline(__always)
+    package static func avalanche(_ value: UInt64) -> UInt64 {
         var hash = value
         hash = (hash ^ hash >> 33) &* prime2
         hash = (hash ^ hash >> 29) &* prime3
@@ -28,6 +30,7 @@ package enum Checksum {
     }
 
     /// Returns the hash of `bytes`.
+    @inlinable
     package static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
         guard let base = bytes.baseAddress else { return avalanche(seed &+ prime5) }
         let count = bytes.count
@@ -56,8 +59,8 @@ package enum Checksum {
         return finish(hash &+ UInt64(count), base, offset, count)
     }
 
-    @inline(__always)
-    private static func finish(
+    @inlinable @inline(__always)
+    package static func finish(
         _ start: UInt64, _ base: UnsafeRawPointer, _ from: Int, _ count: Int
     ) -> UInt64 {
         var hash = start
@@ -80,13 +83,13 @@ package enum Checksum {
         return avalanche(hash)
     }
 
-    @inline(__always)
-    private static func word(_ base: UnsafeRawPointer, _ offset: Int) -> UInt64 {
+    @inlinable @inline(__always)
+    package static func word(_ base: UnsafeRawPointer, _ offset: Int) -> UInt64 {
         UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
     /// Mixes further words into a hash, for fields that are known later than the bytes.
-    @inline(__always)
+    @inlinable @inline(__always)
     package static func combine(_ hash: UInt64, _ one: UInt64, _ other: UInt64) -> UInt64 {
         avalanche(round(round(hash, one), other))
     }

@@ -1,5 +1,5 @@
 import Foundation
-import StetStore
+import StetLMDB
 import Testing
 
 struct ChecksumTests {
