@@ -14,7 +14,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
         module: "StetStore",
         folders: [
             "Values", "Bytes", "Schema", "Patterns", "Members", "Records", "Journal", "History",
-            "Log", "File", "Reader", "Subscriptions", "Commit", "State", "Query", "Validation",
+            "File", "Reader", "Subscriptions", "Commit", "State", "Query", "Validation",
             "Observation", "Undo", "Retention", "Migration", "Verification",
         ],
         exceptions: [
