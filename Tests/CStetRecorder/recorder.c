@@ -22,7 +22,8 @@
 // write and the O_DSYNC flag are asked of the kernel in the same way.
 //
 // Of calls that name files, link, rename, renameat2 and unlink are recorded, unless they concern lock files, or give a name
-// that is only for a file that is not complete (".new-"). A trace of a file that is there begins with its name.
+// that is only for a file that is not complete (".new-"). A trace of a file that is there begins with its name. The file of
+// a log ("-log-") is not renamed: its name is recorded with the first write by a process.
 //
 // Not recorded: stdio (it does not call write through the symbol table; acknowledge with write(2)), truncate by path,
 // splicing calls, and processes forked by this one. sync, syncfs, msync and sync_file_range do not count as a sync:
@@ -189,6 +190,35 @@ static void append_name(uint32_t kind, const char *path, uint64_t lost) {
     append(kind, file, 0, &suffix, suffix.iov_len);
 }
 
+// The log files whose names this process has recorded.
+static uint64_t named[8];
+
+static void forget_name(uint64_t inode) {
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
+        if (named[i] == inode) named[i] = 0;
+}
+
+// Records the name of a log's file before its first write, after `begin_call`.
+static void append_log_name(int fd) {
+    char link[32], path[PATH_MAX];
+    uint64_t inode = inode_of(fd);
+    size_t free = sizeof named / sizeof named[0];
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+        if (named[i] == inode) return;
+        if (named[i] == 0) free = i;
+    }
+    int saved = errno;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t count = readlink(link, path, sizeof path - 1);
+    if (count > 0) path[count] = 0;
+    errno = saved;
+    if (count <= 0 || !is_data_path(path) || !strstr(path + strlen(data_path), "-log-")) return;
+    if (strstr(path + strlen(data_path), ".new-") || has_suffix(path, " (deleted)")) return;
+    if (free == sizeof named / sizeof named[0]) give_up("too many logs");
+    named[free] = inode;
+    append_name(STET_TRACE_NAME, path, 0);
+}
+
 __attribute__((constructor)) static void start(void) {
     const char *drop = getenv("STET_RECORD_DROP_SYNC");
     data_path = getenv("STET_RECORD_FILE");
@@ -231,6 +261,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset) {
     if (!is_data_file(fd)) return stet_pwrite(fd, bytes, count, offset);
     struct iovec part = {(void *)bytes, count};
     begin_call();
+    append_log_name(fd);
     long written = stet_pwrite(fd, bytes, count, offset);
     append_write(fd, offset, &part, written, false);
     end_call();
@@ -285,6 +316,7 @@ static int change_name(uint32_t kind, const char *path, long call, long a, long 
     bool is_last = kind == STET_TRACE_REMOVAL && lstat(path, &status) == 0 && status.st_nlink == 1;
     errno = saved;
     long result = syscall(call, a, b, c, d, e);
+    if (result == 0 && is_last) forget_name(status.st_ino);
     if (result == 0) append_name(kind, path, is_last ? status.st_ino : 0);
     end_call();
     return (int)result;

@@ -29,9 +29,17 @@ byte before[10];
 byte acknowledged = 0;
 bool isVoid[10];              /* was not in the state after a recovery or a take-over */
 
-/* Slots by generation: tree and last commit. Written once, before anybody can read it. */
+/* Slots by generation: tree and last commit, and the number of the log. Written once, before anybody
+   can read it. Generations are counted through all logs here; in the code each log has its own. */
 byte slotTree[GENERATIONS];
 byte slotLast[GENERATIONS];
+byte slotLog[GENERATIONS];
+
+/* The mark of the data file, in the page cache and on the disk: the number of its log; 0 for none. */
+byte mark = 0;
+byte markOnDisk = 0;
+byte logs = 0;               /* the numbers of logs that were used */
+byte generations = 0;        /* the generations that were used */
 
 /* The heads of the two logs: the generation in the page cache, and on the disk. */
 byte head[2];
@@ -56,6 +64,7 @@ bool checkpointing;
 bool readersOpen;            /* another process has the file open */
 byte crashes = 0;
 bool isSettled;              /* recovery or take-over has ended */
+bool isLogging;              /* the log has begun */
 
 inline syncLog(log) {
     d_step {
@@ -131,14 +140,18 @@ inline noteVoid() {
     }
 }
 
-/* The generation of the newest slot that a process can read. */
+/* The generation of the newest slot of the marked log that a process can read. */
+#define isOfLog(h) ((h) != NONE && slotLog[h] == mark)
 inline newestSlot(n) {
     d_step {
-        n = head[0];
-        if :: head[1] != NONE && (n == NONE || head[1] > n) -> n = head[1] :: else fi;
+        n = NONE;
+        if :: isOfLog(head[0]) -> n = head[0] :: else fi;
+        if :: isOfLog(head[1]) && (n == NONE || head[1] > n) -> n = head[1] :: else fi;
         assert(n != NONE)
     }
 }
+
+inline syncMark() { d_step { markOnDisk = mark } }
 
 /* Writes the slot of a checkpoint into the other log than the slot's before. */
 inline writeSlot(n) {
@@ -149,7 +162,7 @@ inline writeSlot(n) {
 #ifdef WEAK_FRAMES
 #define ofGeneration(g, i) true
 #else
-#define ofGeneration(g, i) (frameGeneration[AT((g) % 2, i)] == (g))
+#define ofGeneration(g, i) (frameGeneration[AT((g) % 2, i)] == (g) && slotLog[g] == mark)
 #endif
 #define fits(g, i) (i < PLACES && ofGeneration(g, i) && frameCommit[AT((g) % 2, i)] != 0 && before[frameCommit[AT((g) % 2, i)]] == last[tree])
 
@@ -157,13 +170,14 @@ proctype Checkpointer(byte me) {
     byte k; byte g; byte t;
     {
         do
-        :: atomic { owner == me && isSettled && !locked && !checkpointing && tree > pin ->
+        :: atomic { owner == me && isLogging && !locked && !checkpointing && tree > pin ->
                 /* Under the right to write: the tree is pinned, and the next log begins. */
                 checkpointing = true;
                 nextPin = tree;
-                generation++;
+                generations++; generation = generations;
                 assert(generation < GENERATIONS);
                 slotTree[generation] = tree; slotLast[generation] = last[tree];
+                slotLog[generation] = mark;
                 place = 0; g = generation;
 #ifdef EARLY_UNPIN
                 pin = NONE;
@@ -183,18 +197,28 @@ proctype Checkpointer(byte me) {
     } unless { owner != me }
 }
 
-proctype Owner(byte me) {
-    byte k; byte n; byte m; byte i; byte g; byte c;
-    {
-        newestSlot(n);
-        m = n + 3;
-#ifdef REUSED_GENERATION
-        m = n + 1;
+/* Ends the log: LMDB's file alone has everything. */
+inline leave(me) {
+#ifdef MARK_REMOVED_EARLY
+    atomic { owner == me -> mark = 0 };
+    atomic { owner == me -> syncMark() };
 #endif
-        assert(m < GENERATIONS);
+#ifndef LEFT_UNSYNCED
+    atomic { owner == me -> syncTrees() };
+#endif
+    atomic { owner == me -> mark = 0 };
+    atomic { owner == me -> syncMark() };
+    atomic { owner == me -> pin = NONE; isLogging = false }
+}
+
+proctype Owner(byte me) {
+    byte k; byte n; byte i; byte g; byte c; byte first;
+    {
         if
-        :: !readersOpen ->
+        :: mark == 0 -> assert(!lost[tree]); checkCommits()
+        :: mark != 0 && !readersOpen ->
             /* Recovery, alone. The slot is made durable before any page is written. */
+            newestSlot(n);
 #ifndef SLOT_NOT_SYNCED
             atomic { owner == me -> syncLog(n % 2) };
 #endif
@@ -218,55 +242,70 @@ proctype Owner(byte me) {
                     :: else -> break
                     fi }
             od;
-            checkCommits()
-        :: else ->
+            checkCommits();
+            leave(me)
+        :: mark != 0 && readersOpen ->
             /* Take-over: other processes see the state of the owner that has died. */
-#ifndef SLOT_NOT_SYNCED
-            atomic { owner == me -> syncLog(n % 2) };
-#endif
-            checkCommits()
+            checkCommits();
+            leave(me)
         fi;
-#ifdef NO_CHECKPOINT
-        atomic { owner == me -> generation = n + 1; place = 0; isSettled = true };
-#else
-        atomic { owner == me ->
-            nextPin = tree;
-            slotTree[m] = tree; slotLast[m] = last[tree]
-        };
-        atomic { owner == me -> syncTrees() };
-        atomic { owner == me -> writeSlot(m) };
-        atomic { owner == me -> syncLog(m % 2) };
-        atomic { owner == me ->
-            pin = nextPin; nextPin = NONE;
-            generation = m; place = 0; isSettled = true;
-            noteVoid()
-        };
-#endif
+        atomic { owner == me -> isSettled = true; noteVoid() };
         do
-        :: attempts < COMMITS ->
-            atomic { owner == me && !locked && place < PLACES ->
+        :: attempts < COMMITS && !isLogging ->
+            /* A log begins. The mark of the one before may only be gone from the page cache. */
+#ifndef ENTERED_UNSYNCED
+            atomic { owner == me -> syncTrees(); syncMark() };
+#endif
+            /* Its first slot, then the mark. */
+            atomic { owner == me ->
+                logs++; generations++; generation = generations;
+#ifdef REUSED_LOG
+                logs = 1;
+#endif
+                assert(generation < GENERATIONS);
+                slotTree[generation] = tree; slotLast[generation] = last[tree];
+                slotLog[generation] = logs;
+                head[generation % 2] = generation; head[(generation + 1) % 2] = NONE;
+                place = 0; pin = tree; first = attempts
+            };
+            atomic { owner == me -> syncLog(generation % 2) };
+            atomic { owner == me -> mark = logs };
+#ifndef MARK_NOT_SYNCED
+            atomic { owner == me -> syncMark() };
+#endif
+            atomic { owner == me -> isLogging = true }
+        :: attempts < COMMITS && isLogging ->
+            if
+            :: atomic { owner == me && !locked && place < PLACES ->
                 locked = true; attempts++; c = attempts;
                 before[c] = last[tree];
                 frameGeneration[AT(generation % 2, place)] = generation;
                 frameCommit[AT(generation % 2, place)] = c
-            };
+               };
 #ifdef EARLY_ACKNOWLEDGEMENT
-            atomic { owner == me -> acknowledged = c };
+               atomic { owner == me -> acknowledged = c };
 #endif
-            atomic { owner == me -> syncLog(generation % 2) };
-            atomic { owner == me -> commitTree(c); place++ };
-            atomic { owner == me -> acknowledged = c; locked = false }
+               atomic { owner == me -> syncLog(generation % 2) };
+               atomic { owner == me -> commitTree(c); place++ };
+               atomic { owner == me -> acknowledged = c; locked = false }
+            :: attempts > first ->
+               /* A commit that is too long for the log, or the file is closed. */
+               atomic { owner == me && !locked && !checkpointing -> locked = true };
+               leave(me);
+               atomic { owner == me -> locked = false }
+            fi
         :: attempts == COMMITS -> break
         od
     } unless { owner != me }
 }
 
 inline end() {
-    owner = 0; pin = NONE; nextPin = NONE; locked = false; checkpointing = false; isSettled = false
+    owner = 0; pin = NONE; nextPin = NONE; locked = false; checkpointing = false;
+    isSettled = false; isLogging = false
 }
 
 /* What a power cut leaves of a write that was not synced: the old bytes, the new ones, or neither. */
-inline leave(cached, onDisk, neither) {
+inline remain(cached, onDisk, neither) {
     if
     :: cached == onDisk
     :: cached != onDisk -> cached = onDisk
@@ -277,10 +316,10 @@ inline leave(cached, onDisk, neither) {
 
 init {
     byte incarnation = 1; byte k; byte f;
-    /* A store in its mode: the first slot is durable. */
+    /* A store without a log. */
     d_step {
-        head[0] = NONE; headOnDisk[0] = NONE; head[1] = 1; headOnDisk[1] = 1;
-        slotTree[1] = 1; synced[1] = true; synced[0] = true
+        head[0] = NONE; headOnDisk[0] = NONE; head[1] = NONE; headOnDisk[1] = NONE;
+        synced[1] = true; synced[0] = true
     };
     owner = 1;
     run Owner(1); run Checkpointer(1);
@@ -297,8 +336,10 @@ init {
             }
         :: atomic { /* A power cut. */
                 crashes++; end(); readersOpen = false;
-                leave(head[0], headOnDisk[0], NONE);
-                leave(head[1], headOnDisk[1], NONE);
+                remain(head[0], headOnDisk[0], NONE);
+                remain(head[1], headOnDisk[1], NONE);
+                /* It is in both meta pages: one of them is whole. */
+                if :: mark = markOnDisk :: markOnDisk = mark fi;
                 f = 0;
                 do
                 :: f < 8 ->

@@ -267,7 +267,7 @@ public struct StoreConfiguration: Sendable {
     /// Whether saves wait while another process writes the store with the durability `logged`,
     /// `relaxed` or `none`, instead of throwing `StoreError` (`.writtenElsewhere`); false by
     /// default.
-    public var waitsForOtherWriter = false
+    public var waitsForOtherWriter = StoreFile.Configuration().waitsForOtherWriter
     /// Whether a store is opened whose log is missing, or that was written with the durability
     /// `none` and not closed; false by default.
     ///

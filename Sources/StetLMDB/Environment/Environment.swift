@@ -53,6 +53,9 @@ package final class Environment: Sendable {
         package var longWait: @Sendable (_ holder: Int32?, Duration) -> Void = { _, _ in }
 
         package init() {}
+
+        /// The number of slots of the reader table: a log has two reads open.
+        var slotCount: Int { readerCount + (durability.hasLog ? 2 : 0) }
     }
 
     /// A transaction that is open in this process.

@@ -64,7 +64,7 @@ final class EnvironmentRegistry: Sendable {
         // Closing a lock file that is open in this process would take LMDB's locks away.
         try refuseInUse(lockFileOf: path, state)
         let locks = try FileLocks(
-            at: path, readerCount: configuration.readerCount,
+            at: path, readerCount: configuration.slotCount,
             createsFile: configuration.createsFile)
         try locks.takeOpening(openingLimit)
         defer { locks.release(.opening) }
@@ -239,7 +239,7 @@ final class EnvironmentRegistry: Sendable {
             if configuration.skipsSync { flags |= MDB_NOSYNC }
             var code = mdb_env_set_mapsize(handle, mapByteCount)
             if code == 0 {
-                code = mdb_env_set_maxreaders(handle, UInt32(configuration.readerCount))
+                code = mdb_env_set_maxreaders(handle, UInt32(configuration.slotCount))
             }
             if code == 0 { code = mdb_env_set_maxdbs(handle, UInt32(configuration.tableCount)) }
             if code == 0 { code = mdb_env_open(handle, path, UInt32(flags), 0o600) }

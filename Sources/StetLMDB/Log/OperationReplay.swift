@@ -55,8 +55,12 @@ struct OperationReplay {
     }
 
     private func open(_ name: UnsafeRawBufferPointer) throws(LMDBError) -> MDB_dbi {
-        if name.isEmpty { return Table.unnamed.handle }
         var table: MDB_dbi = 0
+        if name.isEmpty {
+            // LMDB can compare its keys only after that.
+            try check(mdb_dbi_open(transaction, nil, 0, &table), .openTable, path)
+            return table
+        }
         let name = String(decoding: name, as: UTF8.self)
         try check(
             mdb_dbi_open(transaction, name, UInt32(MDB_CREATE), &table), .openTable, path)

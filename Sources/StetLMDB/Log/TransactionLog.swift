@@ -4,7 +4,7 @@ import Glibc
 /// The distance of checkpoints: whichever comes first.
 package struct CheckpointDistance: Hashable, Sendable {
     /// The number of commits, which a recovery has to repeat.
-    package var commitCount = 1_000
+    package var commitCount = usualCommitCount
     /// The number of pages by which the data file has grown.
     package var pageCount = 8_192
     /// The number of bytes of the log.
@@ -15,6 +15,16 @@ package struct CheckpointDistance: Hashable, Sendable {
     static let limit = 4
 
     package init() {}
+
+    private static let usualCommitCount: Int = {
+        #if STET_FAULTS
+            // So that a short session has checkpoints.
+            if let text = getenv("STET_CHECKPOINT"), let count = Int(String(cString: text)) {
+                return count
+            }
+        #endif
+        return 1_000
+    }()
 }
 
 /// The log of an environment while this process writes to it: a commit is durable once its frame

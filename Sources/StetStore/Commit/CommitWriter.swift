@@ -60,8 +60,8 @@ struct CommitWriter {
     }
 
     private func canGrow() -> Bool {
-        guard (try? environment.grow()) ?? false else { return false }
-        logger.debug("The map was full, and has grown.")
+        guard (try? environment.makeRoom()) ?? false else { return false }
+        logger.debug("The map was full, and has room again.")
         return true
     }
 

@@ -84,6 +84,7 @@ struct LoggedEnvironmentTests {
             try transaction.fill([3], [3, 3], in: kept, appending: true)
             try transaction.fill([0], [0], in: kept)
             try transaction.set([9], [9], in: emptied)
+            try transaction.set([200], [6], in: .unnamed)
             try transaction.set([200], [7], in: .unnamed)
         }
         try environment.write { transaction in
