@@ -63,7 +63,7 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
-        // Apart, so that who does not run service groups does not build them.
+        // A separate target, so that other packages do not build the service lifecycle.
         .target(
             name: "StetServiceLifecycle",
             dependencies: [
@@ -72,7 +72,7 @@ let package = Package(
         ),
         // For the tests of applications: imports Swift Testing.
         .target(name: "StetTesting", dependencies: ["Stet", "StetStore"]),
-        // The tool `stet`, which needs no models: all of it, and the program.
+        // The tool `stet`, which needs no models: a library with its commands, and the program.
         .executableTarget(name: "StetTool", dependencies: ["StetCLI"]),
         .target(
             name: "StetCLI",
@@ -107,7 +107,8 @@ let package = Package(
             ],
             path: "Tests/StetCampaign"
         ),
-        // The library beside a reference of its whole contract, and the program for large runs.
+        // The library compared with a reference of its whole contract, and the program for large
+        // runs.
         .target(
             name: "StetContract",
             dependencies: [
@@ -117,7 +118,7 @@ let package = Package(
             path: "Tests/StetContract"),
         .executableTarget(
             name: "stet-contract", dependencies: ["StetContract"], path: "Tests/StetContractTool"),
-        // Random live queries beside queries that run anew, and the program for large runs.
+        // Random live queries compared with queries that run again, and the program for large runs.
         .target(
             name: "StetLiveOracle", dependencies: ["Stet", "StetStore", "StetTestSupport"],
             path: "Tests/StetLiveOracle"),
@@ -167,17 +168,17 @@ let package = Package(
     ]
 )
 
-// Tests of the macros make SwiftPM build every test, and all that they use, for the compiler's side
-// as well: they have a test run of their own.
+// Tests of macros make SwiftPM build every test and its dependencies for the host as well, so they
+// have a separate run.
 package.targets.removeAll { $0.type == .test && ($0.name == "StetMacrosTests") != testsMacros }
 if testsLowerLayers {
-    // What `make test-optimised` runs: without the rest it needs no macros.
+    // The tests of `make test-optimised`, which need no macros.
     let lowerLayers = ["StetLMDBTests", "StetStoreTests"]
     package.targets.removeAll { $0.type == .test && !lowerLayers.contains($0.name) }
 }
 
 if isForFuzzing {
-    // What the fuzzer watches: every branch, and every access to memory.
+    // The fuzzer observes every branch and every access to memory.
     let flags = ["-sanitize=fuzzer,address"]
     for target in package.targets
     where ["StetLMDB", "StetStore", "StetFuzzing"].contains(target.name) {
@@ -188,7 +189,7 @@ if isForFuzzing {
         .executableTarget(
             name: "stet-fuzz", dependencies: ["StetFuzzing", "CLibFuzzer"], path: "Tests/StetFuzz",
             exclude: ["Corpus"], swiftSettings: [.unsafeFlags(flags)],
-            // Other linkers that come with Linux do not find the fuzzer's library.
+            // Other linkers on Linux do not find the fuzzer's library.
             linkerSettings: [.unsafeFlags(flags + ["-use-ld=lld"])]),
     ]
 }
@@ -208,7 +209,7 @@ for target in package.targets where ![.system, .plugin].contains(target.type) {
         settings.append(.treatAllWarnings(as: .error))
     }
     if faultsAreCompiledIn {
-        // Calls that fail on request, for the tests of what is then left.
+        // Calls that fail on request, for the tests of failures.
         settings.append(.define("STET_FAULTS"))
     }
     target.swiftSettings = settings

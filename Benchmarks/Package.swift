@@ -1,18 +1,18 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Apart from the library, so that nobody who depends on Stet builds its benchmarks.
+// A separate package, so that dependents of Stet do not build its benchmarks.
 let package = Package(
     name: "stet-benchmarks",
     dependencies: [
         .package(name: "stet", path: ".."),
-        // A peer; exact, because the goals were set against this version.
+        // A peer. The version is exact, because the goals refer to it.
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
     ],
     targets: [
         .systemLibrary(
             name: "CBenchLMDB", pkgConfig: "lmdb", providers: [.apt(["liblmdb-dev"])]),
-        // The floor: the same work in C on LMDB, without a library between.
+        // The floor: the same work in C, directly on LMDB.
         .target(name: "BareLMDB", dependencies: ["CBenchLMDB"]),
         .executableTarget(
             name: "stet-bench",
@@ -20,7 +20,7 @@ let package = Package(
                 "BareLMDB", .product(name: "Stet", package: "stet"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
-            // Programs are not Sendable; asynchronous work stays where it was begun.
+            // Programs are not Sendable, so asynchronous work stays in its caller's isolation.
             swiftSettings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
     ]

@@ -1,3 +1,2 @@
-// What StetStore makes public (ids, revisions, commits, errors) is part of what users import with
-// Stet.
+// Users of Stet need the public types of StetStore: ids, revisions, commits, errors.
 @_exported public import StetStore

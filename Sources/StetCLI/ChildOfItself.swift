@@ -23,11 +23,11 @@ enum ChildOfItself {
         let arguments = CommandLine.arguments
         let words = [arguments.first ?? "stet", InChildCommand.name] + arguments.dropFirst()
         var environment = ProcessInfo.processInfo.environment
-        // The runtime would print the child's stack over the tool's own words.
+        // Keeps the runtime from printing the child's backtrace over the tool's own message.
         environment["SWIFT_BACKTRACE"] = "enable=no"
         let processID = try spawn(words, environment.map { "\($0)=\($1)" })
         childID.store(processID, ordering: .releasing)
-        // Whoever ends the tool means the work, too.
+        // A signal that ends the tool must also end its child.
         for number in [SIGTERM, SIGHUP] {
             signal(number) { kill(ChildOfItself.childID.load(ordering: .acquiring), $0) }
         }

@@ -36,7 +36,7 @@ enum JSON: Hashable, Encodable {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
             positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
-        // Cannot fail: every case has a form, and no float is left without one.
+        // Cannot fail: every case has a JSON form, and floats that are not finite are converted.
         guard let data = try? encoder.encode(self) else { return "null" }
         return String(decoding: data, as: UTF8.self)
     }

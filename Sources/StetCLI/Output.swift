@@ -51,7 +51,7 @@ final class Output {
 
     /// Writes a line to standard error.
     func note(text: String, json: JSON) {
-        // Who has closed standard error does not want to know.
+        // Ignores the result: there is nowhere to report that standard error is closed.
         _ = Self.write(Array("\(isJSON ? json.text : text)\n".utf8), to: STDERR_FILENO)
     }
 

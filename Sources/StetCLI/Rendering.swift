@@ -1,7 +1,7 @@
 import FoundationEssentials
 import StetStore
 
-// How values, changes and commits look, as text and as JSON.
+// The presentation of values, changes and commits, as text and as JSON.
 
 /// Returns a time in ISO 8601, to the millisecond; outside the years 1 to 9999, the seconds since
 /// 2001.
@@ -48,7 +48,7 @@ extension Value {
         case .uuid(let value): .string(value.uuidString.lowercased())
         case .reference(let id), .placed(let id, _): .string(id.description)
         case .uint(let value): .number(value)
-        // By its own digits: as a double it would have more than it was written with.
+        // Uses the float's own digits. Converted to a double it would have more.
         case .float(let value): .double(Double("\(value)") ?? Double(value))
         case .decimal(let value): .string("\(value)")
         case .url(let value): .string(value.absoluteString)

@@ -33,7 +33,7 @@ package struct Cursor: ~Copyable {
 
     /// Moves to the first entry whose key is at least `key`; returns nil when there is none.
     package func seek(_ key: UnsafeRawBufferPointer) throws(LMDBError) -> Entry? {
-        // LMDB answers an empty key with an error; every key is at least that.
+        // LMDB returns an error for an empty key, before which no key sorts.
         if key.isEmpty { return try first() }
         return try move(MDB_SET_RANGE, MDB_val(key))
     }
@@ -89,7 +89,7 @@ package struct KeyRange: Sendable, Hashable {
     /// Creates the range of the keys that begin with `prefix`.
     package init(prefix: [UInt8]) {
         lower = prefix
-        // The successor of a prefix: its last byte that can be raised, raised; the rest dropped.
+        // The successor of a prefix: increments the last byte that is not 0xff, and drops the rest.
         var successor = prefix
         while let last = successor.last {
             if last < 0xff {

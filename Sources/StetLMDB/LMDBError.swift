@@ -71,7 +71,7 @@ package struct LMDBError: Error, Hashable, Sendable {
     }
 }
 
-// The codes that layers above tell apart. LMDB's macros arrive as `Int32`.
+// The codes that higher layers distinguish. LMDB's macros are imported as `Int32`.
 extension LMDBError {
     package static let mapFull = MDB_MAP_FULL
     package static let readersFull = MDB_READERS_FULL

@@ -16,7 +16,7 @@ package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached
     /// Creates a monitor of a value.
     package init(_ value: sending Value) {
         self.value = value
-        // Neither allocates memory, so neither can fail.
+        // Neither call allocates memory, so neither can fail.
         pthread_mutex_init(mutex, nil)
         var attributes = pthread_condattr_t()
         pthread_condattr_init(&attributes)

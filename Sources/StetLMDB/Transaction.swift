@@ -296,15 +296,14 @@ extension Environment {
             if failure == nil { state.tableNames.merge(state.newTableNames) { $1 } }
             state.newTableNames = [:]
         }
-        // The transaction goes on counting as open until it is known whether LMDB can go on, and
-        // until the file was opened again nobody else may write.
+        // The transaction counts as open until it is known whether LMDB can continue.
         endUse()
         defer { endWriting() }
         guard let failure else { return result }
         var error = failure.error
         if failure.isOutcomeOpen {
             error.isOutcomeOpen = true
-            // Whoever looks up the outcome meets the failure.
+            // Ignores a failure, which the look-up of the outcome reports.
             try? reopen()
         }
         throw error

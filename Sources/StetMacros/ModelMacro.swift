@@ -34,7 +34,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         providingAttributesFor member: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
-        // Called once per member: find the slot without looking at more than the names.
+        // Called once per member, so the slot is found by names alone.
         guard let variable = member.as(VariableDeclSyntax.self), variable.isModelProperty,
             let name = variable.singleName
         else { return [] }
@@ -54,7 +54,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
         guard declaration.is(ClassDeclSyntax.self) else { return [] }
-        // Those that the class does not declare by itself.
+        // The conformances that the class does not declare itself.
         var names = protocols.map(\.trimmedDescription)
         let options = ModelOptions(node)
         if !options.isObservable { names.removeAll { $0.hasSuffix("ObservableModel") } }
@@ -78,7 +78,7 @@ struct ModelMembers {
 
     var all: [DeclSyntax] {
         registrar + [
-            // Each access is a single field, and runs no code of users.
+            // Exclusivity cannot be violated: each access reads one field and runs no user code.
             "@exclusivity(unchecked) \(raw: access)final var _$state = Stet.ModelState()",
             snapshotType, fields, snapshotProperty, assignment, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",

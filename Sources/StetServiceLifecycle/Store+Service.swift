@@ -12,7 +12,8 @@ extension Store: Service {
         do {
             try await gracefulShutdown()
         } catch is CancellationError {
-            // The group is ending without grace; closing is the same.
+            // The group is cancelled without a graceful shutdown. The store is closed in both
+            // cases.
         }
     }
 }

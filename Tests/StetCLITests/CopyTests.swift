@@ -88,7 +88,7 @@ struct CopyTests {
 
     @Test func compactLeavesOutWhatDeletionsHaveFreed() throws {
         let fixture = try Fixture()
-        // Larger than a page each: their pages are freed by the update.
+        // Values larger than a page, whose pages the update frees.
         try fixture.commitArticles(200, byteCount: 9_000)
         try fixture.commitArticles(200, byteCount: 10)
         let plain = fixture.directory.file("plain")
@@ -115,7 +115,7 @@ struct CopyTests {
         let small = try byteCount(path)
         #expect(made.status == 0 && made.output.hasPrefix("\(path): \(small) bytes\n"))
         #expect(small < size - 200 * 8_192)
-        // Whoever had it open learns of it.
+        // A store that was open refuses further commits.
         #expect(throws: StoreError.self) { try fixture.commitArticles(1, first: 9_000) }
         fixture.file.close()
         #expect(try dump(path) == before)
@@ -162,7 +162,7 @@ struct CopyTests {
             let outcome = try running.outcome()
             #expect(outcome.status == 0 && outcome.errors == "", "\(command): \(outcome.errors)")
             guard let copy = copies.first(where: { $0.0 == command[0] }) else { continue }
-            // The copy is the store as it was at one of the revisions meanwhile.
+            // The copy shows the store at one of the revisions since the command started.
             let store = try StoreFile.open(at: copy.1, schema: .notes)
             let head = try store.read { try $0.head() }
             store.close()

@@ -57,7 +57,7 @@ struct FormatReaderTests {
     @Test func theReaderFindsValuesOfEveryTypeAndMembersInTheirOrder() throws {
         let library = try Library()
         try library.fill()
-        // Keys that are canonically equivalent are one member of the tool's JSON.
+        // The tool's JSON treats canonically equivalent keys as one member.
         try library.insertEverything(except: .dictionary)
         let dates: [Value: Value] = [
             .string("a"): .date(Date(timeIntervalSinceReferenceDate: 0.1)),

@@ -55,7 +55,7 @@ struct RefusalTests {
         let fixture = try Fixture()
         let path = fixture.path
         try fixture.commitArticles(1)
-        // Whoever verifies walks the pages as a writer, and so waits here until it is killed.
+        // `verify` walks the pages as a writer, so it waits here until it is killed.
         let running = try fixture.file.environment.write { _ in
             let running = try Tool.Running(["verify", path])
             kill(try running.worker(), signal)

@@ -63,7 +63,7 @@ struct ShowingMembersTests {
         #expect(tags == ["  tags: + \(id(31)), − \(id(32))", "  tags: + \(id(32))"])
         let json = try Tool.run("show", library.path, id(12), "--json").output
         #expect(json.contains(#""tags":["\#(id(31))"]"#))
-        // Links are changed, and the record is not.
+        // Only links change; the record stays the same.
         let linked = try lines("show", library.path, id(13))
         #expect(linked[0] == "Book \(id(13)), last changed in revision 2")
         #expect(linked.contains("  sequels: \(id(14)), \(id(12)), \(id(11))"))

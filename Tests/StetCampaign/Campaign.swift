@@ -32,7 +32,7 @@ extension Campaign {
     /// Runs the campaign; exit codes: 0 nothing found, 1 something found, 69 not possible on this
     /// machine.
     func run() throws {
-        // A child that dies of a damaged file is a result, not a crash to be analysed.
+        // A child killed by a damaged file is a result, and needs no backtrace.
         setenv("SWIFT_BACKTRACE", "enable=no", 0)
         let report = Report(Self._commandName, options)
         do {

@@ -30,7 +30,7 @@ extension Schema {
         indexes: [
             EntityIndex([.init(slot: 0)]),
             EntityIndex([.init(slot: 2), .init(slot: 1)]),
-            // Random: never the same twice.
+            // Contains random values, which never repeat.
             EntityIndex([.init(slot: 8)], isUnique: true),
         ],
         relationships: [

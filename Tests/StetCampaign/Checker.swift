@@ -52,7 +52,7 @@ struct Check: ParsableCommand {
                 if answer.problem != nil { return answer }
             }
             answer.stage = .readers
-            // Opening has removed what dead processes left.
+            // Opening has removed the slots of dead processes.
             let stale = try file.environment.removeStaleReaders()
             if stale > 0 {
                 answer.problem = "\(stale) readers of dead processes"

@@ -48,7 +48,7 @@ func answers(to requests: [CheckRequest]) throws -> [CheckOutcome] {
                 })
         for _ in rest {
             guard let line = child.nextLine(within: CheckRequest.limit) else {
-                // Its output has ended, so it ends at once unless it hangs.
+                // Its output has ended, so the child ends at once unless it hangs.
                 outcomes.append(
                     child.end(within: .milliseconds(1)).map { .died("\($0)") } ?? .hung)
                 break

@@ -80,7 +80,7 @@ extension People {
             do {
                 try Store.open(at: path, migrating: plan, configuration: configuration).close()
             } catch is Interruption {}
-            // What others save meanwhile makes the copies useless.
+            // Commits of others invalidate the copies.
             if Bool.random(using: &random) {
                 let store = try Store.open(at: path, for: Version1.Person.self)
                 try acknowledge(insert(1_201...1_210, into: store))

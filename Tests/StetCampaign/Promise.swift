@@ -88,7 +88,7 @@ extension StoreFile {
             case .trimmed(let revision) where floor < revision:
                 return "the trim up to \(revision) is lost; the journal begins after \(floor)"
             case .redacted(let request, let revision):
-                // The value of then may have been replaced since: one commit keeps it.
+                // The earlier value may have been replaced since. One commit keeps it.
                 let former = try values(of: request).filter { $0 <= revision }
                 if former.count > 1 { return "redacted values are in commits \(former)" }
             case .migrated where schema.revision == 1: return "the migration is lost"

@@ -135,12 +135,12 @@ struct Workload {
         for _ in 0..<Int.random(in: 1...changeLimit, using: &random) { step(&draft) }
         var changed: [Key: [LinkChange]] = [:]
         for (key, membership) in draft.links where links[key] ?? .absent != membership {
-            // Articles have all links.
+            // Articles are the sources of all links.
             changed[Key(entity: 1, id: key.source), default: []].append(
                 LinkChange(
                     key, before: links[key] ?? .absent, after: membership, previous: .zero))
         }
-        // In an order that is the same on every run.
+        // Sorted, so that every run has the same order.
         let edits = Set(draft.values.keys).union(changed.keys).sorted().compactMap {
             key -> Edit? in
             let (old, new) = (objects[key], values(key, draft))

@@ -34,7 +34,7 @@ struct Write: ParsableCommand {
             let savings = DispatchGroup()
             for saver in 0..<savers {
                 savings.enter()
-                // A thread of its own, since saving blocks it.
+                // Runs in its own thread, because saving blocks.
                 Thread {
                     do { try save(file, saver) } catch { failure.withLock { $0 = error } }
                     savings.leave()
@@ -74,7 +74,7 @@ struct Write: ParsableCommand {
     private func forkIdleChild() {
         let child = stet_fork()
         if child == 0 {
-            // Should nobody end it; and the writer's output is to end with the writer.
+            // Ends by itself if it is not killed, and must not keep the writer's output open.
             alarm(60)
             close(1)
             close(2)

@@ -19,7 +19,7 @@ enum StetFuzz {
             end("usage: STET_FUZZ=\(names) stet-fuzz CORPUS...")
         }
         let corpora = CommandLine.arguments.dropFirst().filter { !$0.hasPrefix("-") }
-        // Of several the first may be empty, and be meant to stay so but for what is found.
+        // Of several corpora the first receives new inputs, and may be empty on purpose.
         if corpora.count == 1 { try write(decoder.seeds(), to: corpora[0]) }
         var count = CommandLine.argc
         var arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = CommandLine.unsafeArgv
@@ -31,7 +31,7 @@ enum StetFuzz {
 
     /// Begins a corpus that has no input yet.
     private static func write(_ seeds: [[UInt8]], to corpus: String) throws {
-        // libFuzzer also takes files, which have no contents of this kind.
+        // libFuzzer also accepts files, which are not directories.
         let present = try? FileManager.default.contentsOfDirectory(atPath: corpus)
         guard let present, present.isEmpty else { return }
         for (number, seed) in seeds.enumerated() {

@@ -27,7 +27,7 @@ enum FuzzedEntry {
     }
 
     private static func decode(_ chunks: EntryChunks, _ buffers: HostileBuffers) throws {
-        // A history read does not see the whole entry, and must do without its checks.
+        // A history read sees only part of the entry, and cannot rely on the checks of the whole.
         for entity in [0] + FuzzSchema.schema.entities.numbers {
             _ = try attempt { try chunks.withChange(ofEntity: entity, FuzzSchema.object, read) }
         }
@@ -111,7 +111,7 @@ enum FuzzedEntry {
     /// Envelope, room in a chunk, then the contents of blocks as frames.
     private static func built(_ control: UInt8, _ input: inout HostileInput) -> [[UInt8]] {
         let envelope = input.bytes(Envelope.byteCount)
-        // Less does not hold what a history read looks at in the first chunk of a change.
+        // Smaller chunks cannot contain the header that a history read needs.
         let room = JournalChange.headerByteCount + 8 * Int(input.byte())
         var layout = EntryLayout(room: room)
         layout.chunks[0].bytes = [UInt8](block: input.frame())

@@ -50,7 +50,7 @@ final class HostileStore: Sendable {
             try tables.map { table in
                 var entries: [[UInt8]: [UInt8]] = [:]
                 try transaction.scan(table) { key, value in
-                    // Of the table without a name only what is not a table.
+                    // In the unnamed table, skips the entries that name tables.
                     if table != .unnamed || identityKeys.contains(Array(key)) {
                         entries[Array(key)] = Array(value)
                     }

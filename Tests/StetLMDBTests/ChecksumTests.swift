@@ -49,7 +49,7 @@ struct ChecksumTests {
         #expect(seen.count == 64)
     }
 
-    // Made with the reference implementation: xxhash.xxh64(bytes, seed) of the Python package
+    // Computed with the reference implementation: xxhash.xxh64(bytes, seed) of the Python package
     // xxhash 3.
 
     private static let seedZero: [UInt64] = [

@@ -45,7 +45,7 @@ struct EnvironmentCopyTests {
         var commitCount = 0
         try environment.copy { piece in
             bytes.append(contentsOf: piece)
-            // Behind the first piece LMDB has begun its read.
+            // LMDB begins its read transaction before the first piece.
             commitCount += 1
             try environment.write { transaction in
                 _ = try withUnsafeBytes(of: commitCount.bigEndian) { key in

@@ -153,8 +153,8 @@ import Testing
         let branch = try #require(healthy.headedPages.first { healthy.flags(of: $0) == 1 })
         let children = try healthy.children()
         for (byte, misplaced) in [(0, children[0]), (0xff, children[1])] as [(UInt8, Int)] {
-            // The second child's first key as its parent has it: too low for the keys of the first
-            // child, or too high for its own.
+            // The separator of the second child in its parent: too low for the keys of the first
+            // child, or too high for the second's.
             twin = healthy
             twin.set(byte, in: branch, at: healthy.nodeOffset(1, in: branch) + 8)
             #expect(
@@ -166,7 +166,8 @@ import Testing
     @Test func wrongCountsAreFound() throws {
         let directory = try InspectionDirectory()
         let healthy = try directory.fileOfOneCommit()
-        // Of the unnamed table, in the meta page: levels, pages of three kinds, entries; its flags.
+        // The fields of the unnamed table in the meta page: levels, pages of three kinds, entries,
+        // flags.
         for offset in [6, 8, 16, 24, 32] {
             var twin = healthy
             twin.bytes[twin.pageByteCount + 88 + offset] ^= 1

@@ -216,7 +216,7 @@ struct DataFileImage {
             twin.set(UInt16(18), in: page, at: 12)
             twin.set(UInt16(node), in: page, at: 14)
             twin.set(UInt16(node), in: page, at: 16)
-            // A leaf's value is a count of no pages; a branch's node leads to the next page.
+            // A leaf gets a value of length zero, a branch a node that leads to the next page.
             twin.set(UInt32(isLeaf ? 8 : page + 1), in: page, at: node)
             twin.set(UInt16(8), in: page, at: node + 6)
             twin.set(UInt64(1), in: page, at: node + 8)
@@ -231,7 +231,7 @@ struct DataFileImage {
         for _ in 0..<Int.random(in: 1...4, using: &random) {
             let page = Int.random(in: 0..<pageCount, using: &random)
             let offset = page * pageByteCount + Int.random(in: 0..<pageByteCount, using: &random)
-            // Headers, records and node offsets are where a change does most.
+            // Changes of headers, records and node offsets have the most effect.
             let early = page * pageByteCount + Int.random(in: 0..<160, using: &random)
             switch Int.random(in: 0..<6, using: &random) {
             case 0: bytes[offset] ^= 1 << UInt8.random(in: 0..<8, using: &random)

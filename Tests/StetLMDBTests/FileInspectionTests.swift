@@ -59,7 +59,7 @@ import Testing
         }
         try environment.write { try $0.putEntries(count: 10, in: "tags") }
         try environment.write { transaction in
-            // Taken from behind the last page, and given back before they were ever written.
+            // These pages are allocated after the last page and freed before they are written.
             let table = try transaction.table("tags")
             for index in 0..<4 {
                 try transaction.putLetters(inspectionKey(index), 3_000_000, in: table)
@@ -74,7 +74,7 @@ import Testing
             #expect(inspection.fileByteCount < neededByteCount, "the premise of this test")
             #expect(inspection.damages == [])
         }
-        // Less of it lacks pages that are in use.
+        // A shorter file lacks pages that are in use.
         var twin = DataFileImage(directory.bytes)
         twin.bytes.removeLast(twin.bytes.count / 2)
         for walkingPages in [true, false] {
@@ -138,7 +138,7 @@ import Testing
         ] {
             for page in 0...1 { twin.set(UInt64(pageCount - 1), in: page, at: 136) }
             try twin.write(to: directory.file)
-            // A sparse file: it takes a few blocks of the disk.
+            // The file is sparse, and occupies a few blocks only.
             try #require(truncate(directory.file, pageCount * twin.pageByteCount) == 0)
             if isRefused {
                 #expect(throws: directory.failure(EFBIG)) { try directory.inspect() }
@@ -198,7 +198,7 @@ import Testing
             }
             _ = try? directory.inspect(twin, walkingPages: false)
         }
-        // Some hit only the bytes of values, free pages or the older meta page.
+        // Some changes affect only bytes of values, free pages or the older meta page.
         #expect(foundCount > 150)
         #expect(foundCount < 300)
     }

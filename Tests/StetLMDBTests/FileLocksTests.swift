@@ -61,7 +61,7 @@ struct FileLocksTests {
     @Test func whoHasTheFileOpenSaysSoToOtherNamespaces() throws {
         let environment = try directory.open()
         defer { environment.close() }
-        // All values but none: another namespace sees the claim of this one.
+        // The claim of this process makes the locks of another namespace fail.
         #expect(ForeignLock(path, from: 5 << 48, count: 1 << 48) == nil)
         #expect(ForeignLock(path, from: 4 << 48 + Int(getpid())) == nil)
         environment.close()
@@ -118,7 +118,7 @@ struct FileLocksTests {
                         .begin, code: LMDBError.moved, path: path, detail: move.detail))
         }
         #expect(try environment.entries(in: .unnamed) == [KeyValue([1], [2])])
-        // Nor is it opened a second time, which would make LMDB's locks anew.
+        // It is not opened a second time, which would reset LMDB's locks.
         #expect(lmdbError { try directory.open() } != nil)
     }
 
@@ -142,7 +142,7 @@ struct FileLocksTests {
         let others = try claim(dataFile: 12_345)
         let expected = lmdbError { try directory.open() }
         #expect(expected?.code == LMDBError.moved)
-        // Somebody may just have made it: opening decides.
+        // The file may be new, so only opening decides.
         try Environment.refuseInUse(path)
         try FileManager.default.removeItem(atPath: path)
         #expect(lmdbError { try Environment.refuseInUse(path) } == expected)
@@ -188,9 +188,9 @@ struct FileLocksTests {
         let environment = try directory.open()
         defer { environment.close() }
         try environment.read { _ in
-            // As a copy of the directory does: LMDB's own locks are gone now.
+            // Reading the lock file, as a copy of the directory does, releases LMDB's own locks.
             _ = try Data(contentsOf: URL(fileURLWithPath: lockPath))
-            // What the next opener asks, to make everything in it anew.
+            // The next opener checks this lock before it resets the file.
             #expect(ForeignLock(lockPath, from: 0) == nil)
             #expect(ForeignLock(path, from: 4 << 48 + Int(getpid())) == nil)
         }
@@ -211,7 +211,7 @@ struct FileLocksTests {
     }
 
     @Test func slotsOfTheDeadAndOfAnEarlierProcessWithThisIDAreFreedAtOpen() throws {
-        // Somebody has the file open all the time.
+        // Another process has the file open throughout.
         let open = try #require(ForeignLock(lockPath, from: 0, isShared: true))
         let living: Int32 = 4_000_001
         let others = try claim(process: living)
@@ -230,7 +230,7 @@ struct FileLocksTests {
 
     @Test func aReaderThatUsesLMDBAloneIsAlive() throws {
         let open = try #require(ForeignLock(lockPath, from: 0, isShared: true))
-        // LMDB's own sign of life.
+        // The lock by which LMDB marks a live reader.
         let other = try #require(ForeignLock(lockPath, from: 4_000_000))
         try leaveReader(0, process: 4_000_000)
         let environment = try directory.open()
@@ -255,7 +255,7 @@ struct FileLocksTests {
         #expect(try environment.takenSlotCount() == 4)
         environment.keepIdleReads(true)
         #expect(try environment.takenSlotCount() == 0)
-        // A table that is full of reads has none left when they have ended.
+        // After reads that filled the table, all slots are free.
         try nest(8)
         try nest(8)
         environment.keepIdleReads(false)
@@ -275,7 +275,7 @@ struct FileLocksTests {
         }
         #expect(isTold.load(ordering: .relaxed) >= 3)
         try environment.write { try $0.set([1], [2], in: .unnamed) }
-        // The right is held until the one who began first lets go.
+        // The right is held until the first holder releases it.
         #expect(ForeignLock(writing: path, process: 4_711) == nil)
         environment.endWriting()
         #expect(ForeignLock(writing: path, process: 4_711) != nil)
@@ -288,7 +288,7 @@ struct FileLocksTests {
         let error = lmdbError { try environment.beginWriting { _ in false } }
         #expect(error?.code == LMDBError.busy)
         #expect(error?.reason == "process 4711 has been writing to it for 0 seconds")
-        // Nor does it keep the turn.
+        // It does not keep its turn either.
         #expect(ForeignLock(path, from: 3 << 48) != nil)
         other.release()
         try environment.write { try $0.set([1], [2], in: .unnamed) }

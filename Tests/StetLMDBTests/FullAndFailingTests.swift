@@ -32,7 +32,7 @@ struct FullAndFailingTests {
         #expect(error == failure(.put, LMDBError.mapFull))
         #expect((20...60).contains(stored.count))
         #expect(try environment.entries(in: table) == stored)
-        // Small changes and deletes still fit, and make room again.
+        // Small changes and deletes still fit, and free space.
         for entry in stored.prefix(10) {
             #expect(try environment.write { try $0.unset(entry.key, in: table) })
         }
@@ -165,7 +165,7 @@ struct FullAndFailingTests {
             environment.faults.failNext(operation, code: LMDBError.inputOutput)
             #expect(environment.faults.isArmed)
             var expected = failure(operation, LMDBError.inputOutput)
-            // The end of a commit may fail after the data were written.
+            // The end of a commit may fail after the data has been written.
             expected.isOutcomeOpen = operation == .commit
             #expect(lmdbError(change) == expected)
             #expect(!environment.faults.isArmed)

@@ -75,7 +75,7 @@ import Testing
         let directory = try InspectionDirectory()
         var twin = try directory.fileWithFreePages()
         let lastPage = twin.pageCount - 1
-        // A page of the map that the file does not have ends the process.
+        // Access to a mapped page beyond the end of the file kills the process.
         twin.bytes.removeLast(twin.bytes.count - 2 * twin.pageByteCount)
         try twin.write(to: directory.file)
         let environment = try Environment.open(at: directory.file)
@@ -93,7 +93,7 @@ import Testing
         let inspection = try environment.inspectPages()
         #expect(inspection.damages == [] && inspection.usedPageCount != nil)
         #expect(try directory.inspect() == inspection)
-        // Afterwards the environment can be written to, and be inspected again.
+        // The environment can still be written to and inspected.
         try environment.write { try $0.putEntries(count: 100, in: "more") }
         #expect(try environment.inspectPages().lastTransaction == inspection.lastTransaction + 1)
         environment.close()
@@ -105,7 +105,7 @@ import Testing
     @Test func writersWaitForTheInspection() throws {
         let directory = try InspectionDirectory()
         let environment = try Environment.open(at: directory.file)
-        // Commits of several threads while the pages are walked: none looks like damage.
+        // Several threads commit during the walk. None of their commits looks like damage.
         onThreads(3) { index in
             for round in 0..<20 {
                 do {

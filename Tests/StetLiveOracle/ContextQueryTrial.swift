@@ -141,7 +141,7 @@ private struct ContextWatch {
         let changed = fresh.filter { object in
             texts[object.id].map { $0 != object.text } ?? false
         }
-        // Objects with another place in a list are told of, too.
+        // Objects whose position in a list changed are reported, too.
         return Set(changed.map(\.id)).isSubset(of: update.updatedObjects)
             ? nil : "\(update.updatedObjects) are told of as updated, not \(changed)"
     }

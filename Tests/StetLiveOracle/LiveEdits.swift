@@ -49,13 +49,13 @@ struct LiveEdits {
         case 4:
             guard let id = try store.fetch(LiveSample.self).ids.randomElement(using: &random)
             else { return }
-            // Refused where present values are among those that would go.
+            // Refused if current values are among those to be redacted.
             _ = try? store.requestRedaction(of: LiveSample.self, id: id, \.note, \.text).confirm()
         case 5 where chance(3):
             let last = try store.revision().number
             let floor = Revision(UInt64.random(in: max(last, 4) - 3...last, using: &random))
             try store.requestTrim(before: floor).confirm()
-            // What the ring has still may be gone from the journal.
+            // The ring may still contain commits that were trimmed from the journal.
             if chance(2) { store.file.feed.forgetRing() }
             hasTrimmed = true
         case 6: store.file.feed.forgetRing()
@@ -67,7 +67,7 @@ struct LiveEdits {
         let context = pick(contexts)
         try context.refresh()
         for _ in 0..<pick([1, 1, 2, 5]) { try edit(context) }
-        // Refused where a rule is broken, which none of these is.
+        // No edit here breaks a rule, so the save succeeds.
         try context.save()
     }
 

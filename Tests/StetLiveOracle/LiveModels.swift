@@ -1,8 +1,8 @@
 package import Foundation
 package import Stet
 
-// The models of the live queries that are tried at random: values of every kind, references,
-// members by reference and by link, ordered and not.
+// The models of the random trials of live queries: values of every kind, references, and members by
+// reference and by link, ordered and not.
 
 @Model package final class LiveBox {
     package var name: String

@@ -72,7 +72,7 @@ package struct LiveQueryTrial {
                 for _ in 0..<Int.random(in: 1...3, using: &random) { try edits.step() }
             }
             let head = try store.revision()
-            // Some observers are slow, and see several commits at once.
+            // Slow observers receive several commits at once.
             let isLast = round == Self.roundCount - 1
             for place in samples.indices where isLast || round == 0 || !nodes.chance(4) {
                 counts.pairs += 1
@@ -129,7 +129,7 @@ package struct LiveQueryTrial {
     private var hasTrimmed: Bool { edits.hasTrimmed }
 
     private mutating func valueWatch() throws -> ValueWatch {
-        // Most of a kind of which the next value follows from the last one.
+        // Mostly kinds whose next value follows from the last one.
         let (fetch, _) = try fetch(
             LiveSample.self, "LiveSample", ownOnly: !nodes.chance(4), isSorted: nodes.chance(4),
             mayHavePage: nodes.chance(4))

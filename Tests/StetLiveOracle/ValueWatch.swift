@@ -59,7 +59,7 @@ struct ValueWatch {
             let expected = try fresh.get()
             return seen == expected ? nil : "\(seen ?? "nothing") is not \(expected)"
         } catch let error as QueryError {
-            // A sum that does not fit, there as here.
+            // Both report the same overflow of a sum.
             if case .failure(let other as QueryError) = fresh, other == error { return nil }
             return "it threw \(error)"
         }
@@ -165,7 +165,7 @@ struct MemberWatch {
         if before.map(\.id).applying(update.difference) != ids { return "the difference is wrong" }
         let texts = Dictionary(uniqueKeysWithValues: before.map { ($0.id, $0.text) })
         let changed = fresh.filter { texts[$0.id].map { [text = $0.text] in $0 != text } ?? false }
-        // Values that were changed and changed back are told of, too.
+        // Values that were changed and changed back are reported, too.
         return Set(changed.map(\.id)).isSubset(of: update.updated)
             ? nil : "\(update.updated) are told of as updated, not \(changed)"
     }

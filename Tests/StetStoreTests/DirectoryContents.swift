@@ -23,7 +23,7 @@ struct DirectoryContents: Hashable {
             let kind = attributes[.type] as? FileAttributeType ?? .typeUnknown
             entries[name] = Entry(
                 kind: kind.rawValue, permissions: attributes[.posixPermissions] as? Int ?? -1,
-                // Nil for what this process may not read.
+                // Nil for files that this process may not read.
                 bytes: kind == .typeRegular && !name.hasSuffix("-lock")
                     ? manager.contents(atPath: file) : nil,
                 destination: try? manager.destinationOfSymbolicLink(atPath: file))

@@ -39,7 +39,7 @@ struct FuzzCorpusTests {
     func whatEncodersWriteIsDecoded(decoder: FuzzedDecoder) throws {
         let seeds = try decoder.seeds().enumerated().map { ("seed \($0)", $1) }
         let outcomes = try outcomes(decoder, seeds)
-        // The seeds of the store damage it, but for the first.
+        // Of the seeds for the store only the first leaves it undamaged.
         let decoded = decoder == .store ? outcomes.prefix(1) : outcomes[...]
         #expect(!decoded.isEmpty && decoded.allSatisfy { $0 == .decoded })
     }

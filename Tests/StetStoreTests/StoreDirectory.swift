@@ -42,7 +42,7 @@ final class StoreDirectory: Sendable {
         var configuration = Environment.Configuration()
         configuration.skipsSync = true
         configuration.mapByteCount = 256 << 20
-        // The store shares the environment that is open for its file.
+        // The store shares the environment that is already open for its file.
         let environment = try Environment.open(at: file(), configuration)
         return try withExtendedLifetime(environment) { try open(schema: schema) }
     }
@@ -120,7 +120,7 @@ extension Value {
         case .placed(let id, let position): .bytes(id.bytes + position.bytes)
         case .uint(let value): .word(value)
         case .float(let value): .word(UInt64(value.bitPattern))
-        // Told byte by byte in ValueBytesTests.
+        // `ValueBytesTests` checks these bytes.
         case .decimal, .url, .list, .dictionary, .codable: (try? tailBytes()).map(OwnedCell.bytes)
         }
     }

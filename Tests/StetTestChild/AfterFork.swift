@@ -18,7 +18,7 @@ func useAfterFork(_ path: String) throws {
         say("child saves: \(code { try inherited.save()?.revision ?? 0 })")
         say("child verifies: \(code { try store.verify() })")
         store.close()
-        // A store of its own works.
+        // A store opened after the fork works.
         let own = try openStore(path)
         let context = own.context(author: "child")
         context.insert(Notebook(name: "own"))

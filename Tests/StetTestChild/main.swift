@@ -5,22 +5,22 @@ import StetLMDB
 import StetStore
 import StetTestModels
 
-// What the tests run in a process of its own: to be killed, recorded, or to look at a file that may
-// be damaged.
+// A program that the tests run as a separate process, to kill it, to record its writes, or to open
+// files that may be damaged.
 //
 //   stet-test-child create PATH            makes an empty store
-//   stet-test-child write PATH [COUNT]     saves one edit after the other, for ever without COUNT,
+//   stet-test-child write PATH [COUNT]     saves edits in a row, without COUNT until it is killed,
 //                                          and after each writes "ack REVISION" to standard output
-//   stet-test-child insist PATH COUNT      saves articles, says what became of each, and stays
+//   stet-test-child insist PATH COUNT      saves articles, reports each outcome, and waits
 //   stet-test-child redact PATH ID         redacts the earlier titles of an article
 //   stet-test-child random PATH COUNT SEED  makes random commits on objects that others change, too
-//   stet-test-child read PATH              begins a read, writes "reading", and stays
-//   stet-test-child lock PATH              begins a write, writes "writing", and stays
+//   stet-test-child read PATH              begins a read, writes "reading", and waits
+//   stet-test-child lock PATH              begins a write, writes "writing", and waits
 //   stet-test-child fork PATH              uses a store in a child that was forked from it
 //   stet-test-child fork-ids               makes ids in two children that were forked from it
-//   stet-test-child migrate PATH           opens the store with later models, and says so
-//   stet-test-child seed PATH SEED         opens the store, or makes it from another one
-//   stet-test-child verify PATH …          verifies stores with the schemas that they have
+//   stet-test-child migrate PATH           opens the store with later models, and reports it
+//   stet-test-child seed PATH SEED         opens the store, or creates it from another one
+//   stet-test-child verify PATH …          verifies stores with their own schemas
 //   stet-test-child check PATH REVISION …  verifies stores and that each has at least its revision
 
 /// Standard output without a buffer: what is written survives a kill.
@@ -38,7 +38,7 @@ func write(_ path: String, _ count: Int?) throws {
     var notebook: Notebook?
     var articles: [Article] = []
     for number in 0..<(count ?? .max) {
-        // A mix of inserts, updates and deletes, with references that come and go.
+        // Mixes inserts, updates and deletes, with references that come and go.
         if number % 10 == 0 {
             notebook = Notebook(name: "notebook \(number)")
             context.insert(notebook!)

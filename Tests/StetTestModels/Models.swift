@@ -1,7 +1,7 @@
 package import FoundationEssentials
 package import Stet
 
-// The one domain of all tests and examples.
+// The domain of all tests and examples.
 
 @Model package final class Notebook {
     @Attribute(.trimmed, .length(1...25)) package var name: String

@@ -47,7 +47,7 @@ package enum ChildProcess {
             }
         }
         process.waitUntilExit()
-        // A line without its end was cut off by the kill.
+        // Drops a last line that the kill cut off.
         let end = bytes.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.startIndex
         let text = String(decoding: bytes[..<end], as: UTF8.self)
         return Outcome(

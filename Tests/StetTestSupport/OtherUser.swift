@@ -8,7 +8,7 @@ package func withRightsOfNobody<Value: Sendable>(
     _ body: @escaping @Sendable () throws -> Value
 ) throws -> Value {
     try onThread {
-        // Of this thread only; it takes root's passing of all permissions away, too.
+        // Applies to this thread only, and also drops root's exemption from permissions.
         if geteuid() == 0 { _ = function("setfsuid", as: SetUser.self)(65_534) }
         return try body()
     }

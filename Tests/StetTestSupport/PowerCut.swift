@@ -89,7 +89,7 @@ package struct PowerCutImages: Sendable {
         let survivors = survivors(at: cut, mode, using: &generator)
         let names = names(at: cut, mode, using: &generator)
         for (name, file) in names {
-            // The one that was there before is the first.
+            // File 0 existed before the trace.
             let bytes = file == 0 ? initial : []
             try FileImage(bytes, survivors.effects[file] ?? []).write(to: path + name)
         }
@@ -265,7 +265,8 @@ private struct FileImage {
     }
 
     func write(to path: String) throws {
-        // Not an array: filling one with zeros costs more than everything else in a debug build.
+        // `calloc` instead of an array: filling one with zeros costs more than everything else in a
+        // debug build.
         guard let memory = calloc(max(peakByteCount, 1), 1) else {
             throw CocoaError(.fileWriteOutOfSpace)
         }

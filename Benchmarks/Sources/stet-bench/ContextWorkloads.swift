@@ -51,7 +51,7 @@ struct ContextWorkloads {
         var values: [Values] = []
         values.reserveCapacity(articles.count)
         for article in articles {
-            // Copies of the texts: those of the article are shared otherwise.
+            // Copies the texts, which the values would otherwise share with the article.
             values.append(
                 Values(
                     title: String(decoding: Array(article.title.utf8), as: UTF8.self),

@@ -74,7 +74,7 @@ struct EditingWorkloads {
         try saveRefused(&measurements)
         try expectEqual(try store.revision(), revision, "the revision after a refused save")
         let (context, articles) = try pending(rating: 3)
-        // The revision makes every round's titles new, so that every edit is a change.
+        // Adds the revision, so that each round's titles differ and every edit is a change.
         for (index, article) in articles.enumerated() {
             article.title = "edited \(revision) \(index)"
         }

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Synchronization
 
-// Dates are numbers here, as in Stet; GRDB's own texts would cost it more.
+// Stores dates as numbers, as Stet does. GRDB's default, text, would cost it more.
 
 /// GRDB on SQLite as its documentation recommends, with records written by hand.
 final class GRDBPeer: Peer {
@@ -48,7 +48,7 @@ final class GRDBPeer: Peer {
             try database.execute(sql: "PRAGMA cache_size = -65536; PRAGMA mmap_size = 1073741824")
         }
         let pool = try DatabasePool(path: path, configuration: configuration)
-        // GRDB's own choice loses the last commits in a power cut.
+        // GRDB's default setting may lose the last commits in a power cut.
         try pool.writeWithoutTransaction { database in
             try database.execute(sql: "PRAGMA synchronous = FULL")
             try expectEqual(

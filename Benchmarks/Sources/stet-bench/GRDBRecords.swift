@@ -53,7 +53,7 @@ func createTables(_ database: Database) throws {
         table.column("body", .text).notNull()
         table.column("rating", .integer).notNull().indexed()
         table.column("created", .double).notNull()
-        // With an index and a foreign key, which is checked: Stet checks its references, too.
+        // With an index and a foreign-key check, because Stet checks its references, too.
         table.belongsTo("notebook").notNull()
     }
 }

@@ -1,6 +1,6 @@
 import Stet
 
-// Small objects, because a million of them are members.
+// Small objects, because a million of them become members.
 
 @Model final class Shelf {
     var name: String

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Stet
 
-// The domain of the tests, with the properties and indexes that the figures in the design name.
+// The domain of the tests, with the properties and indexes that the design's figures assume.
 
 @Model final class Notebook {
     @Attribute(.trimmed, .length(1...25)) var name: String

@@ -43,7 +43,7 @@ struct PeerWorkloads {
         var next = 0
         var stored: [Sample?] = []
         for workload in Workload.allCases {
-            // The first is where the others' objects come from.
+            // The first workload creates the objects of the others.
             guard options.workloads.contains(workload) || workload == .insertAll else { continue }
             let range = next..<next + sampleCount(workload)
             next = range.upperBound
@@ -119,7 +119,7 @@ struct PeerWorkloads {
         _ expected: Expected, _ measurements: inout Measurements
     ) async throws {
         let isAsked = program.workloads.contains(workload) && options.workloads.contains(workload)
-        // The objects to be read must be there in any case.
+        // The objects must be inserted in any case, because other workloads read them.
         guard isAsked || workload == .insertAll else {
             return try runUnmeasured(workload, range, peer)
         }

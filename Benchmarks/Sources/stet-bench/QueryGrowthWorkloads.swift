@@ -17,7 +17,7 @@ struct QueryGrowthWorkloads {
             let (context, notebooks) = try store.contextWithNotebooks()
             for start in stride(from: 0, to: count, by: options.storedCount) {
                 let part = start..<min(start + options.storedCount, count)
-                // The same articles again and again: what is asked is how many there are.
+                // Inserts the same articles repeatedly, because only their number matters.
                 context.insert(samples.values[0..<part.count], into: notebooks)
                 try context.save()
             }

@@ -87,8 +87,8 @@ final class StetPeer: Peer {
     }
 
     func fetchAll() throws -> Totals {
-        // Held until all is read, as one does: else each object asks as it dies whether it is the
-        // last.
+        // Retained until all objects are read, as in applications; otherwise each object checks on
+        // release whether it is the last.
         let context = store.context()
         return try withExtendedLifetime(context) {
             try context.fetch(Article.self).reduce(into: Totals()) { $0.add($1) }

@@ -12,7 +12,7 @@ enum Workload: String, CaseIterable {
     case insertBy16 = "W2b"
     case insertBy64 = "W2c"
     case open = "W12"
-    // Last, because commits slow down where the free pages are scattered.
+    // Last, because scattered free pages slow down commits.
     case update = "W6"
     case undo = "W8"
     case delete = "W7"

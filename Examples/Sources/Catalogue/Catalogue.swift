@@ -8,7 +8,7 @@ import Stet
 /// place of the store cannot be used, 64 for an invalid command line.
 @main struct Catalogue {
     static func main() async {
-        // Who reads the output may go away: the run goes on, and removes what it has made.
+        // A closed output must not end the run, which removes its files at the end.
         signal(SIGPIPE, SIG_IGN)
         do {
             exit(try await run(Options(Array(CommandLine.arguments.dropFirst()))) ? 0 : 1)

@@ -23,7 +23,7 @@ struct GoodEdits {
                 package.version += "+stet1"
                 package.installedSize = (package.installedSize ?? 0) + 100
             }
-            // White space around it is removed before it is saved.
+            // The save trims the white space.
             packages[0].summary = "  Moved to another section \n"
             packages[0].section = other ?? Section(name: "other")
         }
@@ -89,7 +89,7 @@ extension Report {
         if let old = change.old[\.version], let new = change.new[\.version] {
             lines.append(("version", "\(old) → \(new)"))
         }
-        // Twice optional: the outer nil says that it has not changed, the inner nil is a value.
+        // Doubly optional: the outer nil means no change, the inner nil is a value.
         if let old = change.old[\.installedSize], let new = change.new[\.installedSize] {
             lines.append(("size", "\(size(old)) → \(size(new))"))
         }

@@ -17,12 +17,12 @@ struct Import {
     /// - Throws: `Failure` if a package breaks a rule of the models; errors of `save`.
     mutating func run(_ found: [InstalledPackage]) throws -> Commit? {
         for (index, package) in found.enumerated() {
-            // A section or maintainer that is new is inserted with the package that refers to it.
+            // Inserting a package also inserts a new section or maintainer to which it refers.
             context.insert(self.package(package))
             report.progress(index + 1, of: found.count, "importing")
         }
         for package in found {
-            // Of several that will do, the first that is there.
+            // Takes the first installed package of the alternatives.
             let needed = package.dependencies.compactMap { names in
                 names.first { packages[$0] != nil }.flatMap { packages[$0] }
             }
@@ -43,7 +43,7 @@ struct Import {
         package.essential = found.isEssential
         package.section = found.section.map { section(named: $0) }
         package.maintainer = found.maintainer.map { maintainer($0) }
-        // The same package of another architecture does not stand for it.
+        // A package of another architecture does not replace it.
         if packages[found.name] == nil { packages[found.name] = package }
         return package
     }

@@ -12,7 +12,7 @@ actor Observer {
     /// Returns an observer of all commits from now on.
     static func watching(_ store: Store) -> Observer {
         let observer = Observer()
-        // Taken here, not in the task: nothing that is committed before the task runs is missed.
+        // Created before the task starts, so that no commit is missed.
         let commits = store.commits
         Task { await observer.follow(commits) }
         return observer

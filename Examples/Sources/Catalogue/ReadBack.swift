@@ -32,7 +32,7 @@ struct Expectation: Codable {
         let process = Process()
         process.executableURL = Bundle.main.executableURL
         process.arguments = ["read-back", storePath, file.path]
-        // What has been printed comes before what the other process prints.
+        // Flushes the output, so that it precedes that of the other process.
         fflush(nil)
         try process.run()
         process.waitUntilExit()

@@ -54,7 +54,7 @@ struct RefusedEdit {
         noted.summary = "Kept for the demonstration"
         report.line("Pending before the edit: the summary of \(noted.name).")
         let before = try state()
-        // Held, because a context has one object per id only as long as somebody holds the object.
+        // Retained: a context keeps an object's identity only while the object is alive.
         let section = subject.section
         let added = Package(name: "made-up", version: " ", architecture: "all")
         report.line("The edit gives \(subject.name) a blank name, a size below 0, another section,")
@@ -83,7 +83,7 @@ struct RefusedEdit {
             let verb = change.map { "\($0.kind)" } ?? "edit"
             report.line("  - \(verb) \(violation.entity) \(name): \(violation.message).")
         }
-        // What others depend on is not asked whether it is essential, too.
+        // For a package that others depend on, only the delete rule is checked.
         let deletion: [Violation.Code] =
             isNeeded ? [.deleteDenied] : victim?.essential ?? false ? [.custom] : []
         report.check(

@@ -50,7 +50,7 @@ final class Report {
 
 /// Writes to the standard error stream.
 func writeError(_ text: String) {
-    // What has been printed comes first.
+    // Flushes standard output, so that it precedes the error.
     fflush(nil)
     try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
 }

@@ -100,7 +100,7 @@ private struct Stanza {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex
         else { return false }
         let name = String(Substring(line[..<colon])).lowercased()
-        // The first of two fields with one name counts.
+        // Of two fields with the same name, the first counts.
         guard Self.names.contains(name), fields[name] == nil else {
             current = ""
             return true

@@ -1,6 +1,6 @@
 import StetStore
 
-// What a changed value goes through once, before it is validated, in the order of declaration.
+// Normalisers run once on each changed value, before it is validated, in the order of declaration.
 
 extension AttributeOption {
     /// Removes white space and line breaks at both ends of a changed value, before it is validated.
@@ -42,7 +42,7 @@ extension AttributeOption {
 ///
 /// Used by the code that `@Model` writes.
 public func _trim(_ text: inout String) {
-    // As a rule both ends are visible ASCII, which needs no look at characters.
+    // Usually both ends are visible ASCII, and no `Character` has to be decoded.
     if let first = text.utf8.first, let last = text.utf8.last,
         (0x21...0x7e).contains(first), (0x21...0x7e).contains(last)
     {

@@ -310,7 +310,7 @@ final class ContextCore {
 
     /// Returns a position after all members of an ordered list.
     func positionAtEnd(of owner: ObjectID, at end: MemberEnd) throws -> ListPosition {
-        // An object in no context has no members that are stored.
+        // An object that is in no context has no stored members.
         let isStored = object(ObjectKey(end.owner, owner)).map { !$0._$isNew } ?? true
         let last =
             isStored
@@ -433,7 +433,7 @@ extension ContextCore {
             }
             let fetched = hooks.fetched
             hooks.fetched = []
-            // Objects that nobody else holds die when the list can be reached again.
+            // Keeps the objects alive until the list is accessible again: a `deinit` may use it.
             withExtendedLifetime(fetched) {}
         }
     }

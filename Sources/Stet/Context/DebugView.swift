@@ -47,7 +47,7 @@ extension ManagedContext: CustomDebugStringConvertible {
 
     private func properties<M: Model>(_ object: M) -> [String] {
         let entity = core.table(for: M.self).description
-        // A value without a stored form is not shown; the view is there for what should not happen.
+        // Omits values without a stored form, because the view must also work on broken states.
         guard let now = try? object._$body().values(of: entity) else { return [] }
         var before = now
         if object.hasChanges, !object.isInserted, let base = core.pending[object]?.base,

@@ -117,7 +117,7 @@ struct IdentityMap: ~Copyable {
         while slots[hole].object != nil, slots[hole].id != id { hole = (hole + 1) & mask }
         guard slots[hole].object != nil else { return }
         count -= 1
-        // Entries behind the hole move up, so that no probe ends too early.
+        // Moves later entries up, so that no probe ends at the hole.
         var next = (hole + 1) & mask
         while slots[next].object != nil {
             let home = start(slots[next].id)

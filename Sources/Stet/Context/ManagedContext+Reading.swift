@@ -45,7 +45,7 @@ extension ManagedContext {
             try reader.objects(of: index, with: [value], asOf: revision)
         }
         for id in ids {
-            // One that is alive may have another value by now.
+            // A live object may have a different value by now.
             if let object = try table.load(id, as: type), try hasValue(object) { return object }
         }
         return nil
@@ -61,8 +61,8 @@ extension ManagedContext {
     public func fetch<M: Model>(_ type: M.Type) throws -> [M] {
         try core.checkUsable()
         let table = core.table(for: type)
-        // The buffers of arrays of objects are alike; a concrete one is filled without looking up
-        // the type of each element.
+        // An array of any class has the same buffer. `AnyObject` avoids a metadata lookup for each
+        // element.
         var found: [AnyObject] = []
         try core.reading { reader in
             let count = try reader.recordCount(ofEntity: table.entity)
@@ -70,10 +70,11 @@ extension ManagedContext {
             found.reserveCapacity(count)
             table.reserve(count)
             try reader.forEachRecord(ofEntity: table.entity, asOf: revision) { id, record in
-                // Ids do not repeat within a table: what was made here is not looked for.
+                // A table contains each id once, so objects made by this loop need no lookup.
                 if mayBeAlive, let pointer = table.pointer(id) {
                     let object = Unmanaged<M>.fromOpaque(pointer).takeUnretainedValue()
-                    // What is inserted comes below, also when others have inserted it meanwhile.
+                    // Inserted objects are appended below, even if another context has saved them
+                    // since.
                     if !object.isDeleted, !object.isInserted { found.append(object) }
                 } else {
                     let made = try M._$make(id, record.body, table, record.revision)
@@ -126,7 +127,7 @@ extension ManagedContext {
     private func loaded<Target: Model>(_ read: () -> [Target]) throws -> [Target] {
         try core.checkUsable()
         let targets = read()
-        // The accessors do not throw.
+        // Accessors cannot throw, so their failures are reported here.
         try core.checkUsable()
         var seen: Set<ObjectIdentifier> = []
         return targets.filter { !$0.isDeleted && seen.insert(ObjectIdentifier($0)).inserted }
@@ -169,7 +170,7 @@ extension ContextCore {
 
     private func load<M: Model>(_ ids: ArraySlice<ObjectID>, as type: M.Type) throws -> [M] {
         let table = table(for: type)
-        // A concrete array, as in `fetch`.
+        // Uses `AnyObject`, as `fetch` does.
         var found: [AnyObject] = []
         found.reserveCapacity(ids.count)
         try reading { reader in

@@ -68,7 +68,7 @@ extension ManagedContext {
         core.voidSnapshots()
         let isNew = object._$isNew
         let ends = core.schema.ends(ofOwner: object._$entityNumber).filter { end in
-            // The members of its own relationships are part of it.
+            // The links of its own relationships are rolled back with the object.
             !end.isReference && (isNew || core.schema.relationship(at: end) != nil)
         }
         let id = object.id

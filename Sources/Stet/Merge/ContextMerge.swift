@@ -53,7 +53,7 @@ struct ContextMerge {
                 mine: object._$flags.contains(.deleted) ? nil : try object._$body(),
                 theirs: theirs)
         } catch {
-            // What has no stored form would be lost.
+            // A value without a stored form cannot be merged, and would be lost.
             return conflicts.append(conflict(object, change, isThere: theirs != nil))
         }
         if sides.hasNoChangeOfMine, !object.isInserted {
@@ -81,7 +81,7 @@ struct ContextMerge {
     ) throws {
         let core = core
         let stored = try sides.table.capture(object.id, theirs, as: M.self)
-        // A deletion takes what others have changed, so that it can be taken back.
+        // A deleted object takes the changes of others, which show if the deletion is withdrawn.
         var merged: EncodedBody? = theirs
         if !staysDeleted { merged = try sides.merged(by: policy, core) }
         guard let merged else {
@@ -122,7 +122,7 @@ extension ContextMerge {
     ) throws {
         guard let table = object._$state.table else { return }
         let core = core
-        // What it refers to and nobody has inserted is inserted by the save.
+        // Skips targets that are in no context: the save inserts them.
         let held = object._$attachment.targets.map(\.slot)
         for end in table.ends where !held.contains(end.slot) {
             let owner = object._$reference(in: end.slot)
@@ -134,7 +134,7 @@ extension ContextMerge {
             let name = table.description.properties[end.slot].name
             guard try letsGo(of: key, M._$name, object.id, name) else { continue }
             applications.append {
-                // The values that others have given it may refer to something else.
+                // The merged values may refer to a different object.
                 guard object._$core === core, object._$reference(in: end.slot) == owner else {
                     return
                 }
@@ -196,7 +196,7 @@ extension PendingChanges {
             entry = PendingObject(
                 object: object, base: stored, isDeletionConfirmed: entry.isDeletionConfirmed)
             object._$restore(merged)
-            // What it refers to and nobody has inserted it holds as before.
+            // Keeps the references to targets that are in no context.
             for target in targets
             where (target.object as? any Model)?.id
                 == object._$reference(in: target.slot)

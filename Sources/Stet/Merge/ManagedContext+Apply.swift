@@ -1,6 +1,6 @@
 public import StetStore
 
-// Change sets from elsewhere, made pending again.
+// Change sets of other contexts or stores, applied as pending changes.
 
 extension ManagedContext {
     /// Makes the changes of a change set pending, as if they had been edited here; it may be that
@@ -141,7 +141,7 @@ private struct ChangeSetApplication {
     private var policy: MergePolicy { core.settings.mergePolicy }
 
     mutating func apply(_ change: CheckedChange) throws {
-        // The change names an entity of the schema, and each of them has a model.
+        // Cannot fail: the entity is in the schema, and every entity has a model.
         guard let type = core.store.modelTypes[change.key.entity] else { return }
         try apply(change, to: type)
     }
@@ -288,7 +288,7 @@ private struct ChangeSetApplication {
     private func decoded(
         _ body: EncodedBody, _ table: ObjectTable
     ) throws(EncodingFailure) -> [Value] {
-        // Cannot throw: it has just been encoded.
+        // Cannot throw: the body has just been encoded.
         (try? body.values(of: table.description)) ?? []
     }
 

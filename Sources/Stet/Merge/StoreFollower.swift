@@ -102,7 +102,7 @@ struct StoreFollower {
         }
         var changed: [ObjectKey: ChangedObject] = [:]
         for change in core.overtaken {
-            // One that was read again since is not behind.
+            // Skips objects that have been read again since.
             if let object = core.object(change.key), object._$revision < change.revision {
                 changed[change.key] = change
             }
@@ -223,7 +223,8 @@ extension ContextCore {
         do {
             try StoreFollower(self).moveBack(to: capture.revision)
         } catch {
-            // The state of then was trimmed: the objects are behind until they have no changes.
+            // The earlier state was trimmed, so the objects stay behind until they have no pending
+            // changes.
             resolving(()) { try overtakeAll() }
         }
     }
@@ -251,7 +252,7 @@ extension ContextCore {
 
     /// Brings objects up to date that could not follow the store while they had pending changes.
     func catchUp() {
-        // What is on its way shows what it saves.
+        // Objects of a save in flight keep showing the values that it saves.
         guard isBehind || saves.last > revision, saves.inFlight == nil else { return }
         resolving(()) { try StoreFollower(self).catchUp() }
     }

@@ -11,7 +11,7 @@ struct StagedMigration {
         self.path = path
         self.plan = plan
         var configuration = configuration
-        // A store that is trimmed meanwhile is another than its copies.
+        // Disables trimming: the copies must keep the history of the original.
         configuration.retention = .forever
         self.configuration = configuration
     }
@@ -23,7 +23,7 @@ struct StagedMigration {
         let lock = try MigrationLock(path)
         defer { lock.release() }
         for attempt in 1... {
-            // Another process may have done it while this one waited.
+            // Another process may have migrated the store while this one waited for the lock.
             guard let start = try version(ofStoreAt: path), start < plan.versions.count - 1 else {
                 return
             }
@@ -47,7 +47,7 @@ struct StagedMigration {
         let original = try open(path, start, isLenient: false)
         let base = try original.file.read { try $0.head() }
         var isInterrupted = false
-        // What an attempt that failed has made is of no use to one that does it otherwise.
+        // A later attempt may use different steps, so the copies of a failed one are removed.
         defer { if !isInterrupted { removeCopies() } }
         var source = original
         for version in start + 1..<plan.versions.count {

@@ -1,6 +1,6 @@
 import StetStore
 
-// What a model may do at moments of an object's life, and what keeps the hooks within bounds.
+// Hooks that a model can implement, and the checks that keep them within bounds.
 
 /// The result of a hook that a model does not implement.
 public struct NoHook {
@@ -26,8 +26,7 @@ extension Model {
     public func didFetch() -> NoHook { NoHook() }
 }
 
-// Known when a model is compiled, wherever the hook is written: in the class, in an extension, or
-// in a protocol that the class adopts.
+// Resolved at compile time, whether the hook is in the class, an extension or an adopted protocol.
 extension Model {
     static var _$hasDidInsert: Bool { _DidInsert.self != NoHook.self }
     static var _$hasWillSave: Bool { _WillSave.self != NoHook.self }

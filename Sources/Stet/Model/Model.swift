@@ -101,7 +101,7 @@ where
     func _$normalize(since base: Snapshot?)
     func _$stamp(_ date: Date, isInsert: Bool)
 
-    // With defaults that are compiled anew for each model.
+    // Requirements whose default implementations are specialised for each model.
     func _$show(flags: UInt16)
     func _$capture() -> AnyObject
     func _$restore(_ capture: AnyObject)
@@ -204,7 +204,7 @@ extension Model {
         if table.hasPositions { try table.readPositions(of: object, body) }
         let pointer = Unmanaged.passUnretained(object).toOpaque()
         if let present = table.insert(id, pointer) {
-            // A default value of a property has fetched the same object meanwhile.
+            // A property's default value fetched the same object while this one was being made.
             object._$state.table = nil
             let alive = Unmanaged<Self>.fromOpaque(present).takeUnretainedValue()
             return UnsafeRawPointer(Unmanaged.passRetained(alive).toOpaque())

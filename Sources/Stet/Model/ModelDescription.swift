@@ -148,7 +148,8 @@ public struct ModelIndex: Sendable {
             properties.map { name in
                 let isText = described.contains { $0.name == name && $0.type == .string }
                 return EntityIndex.Part(
-                    // A name that is none makes a schema that is refused.
+                    // An unknown name gives an invalid slot, and opening the store refuses the
+                    // schema.
                     slot: Slot(names.firstIndex(of: name) ?? names.count),
                     folding: isCompound && !isText ? [] : folding)
             }, isUnique: isUnique)

@@ -73,7 +73,7 @@ public struct ModelState: ~Copyable {
 
     deinit {
         table?.forget(id, pendingIndex)
-        // A chain of objects in no context is released without a deep stack.
+        // Releases a chain of objects without recursion, which could overflow the stack.
         if attached != nil { releaseAttachment() }
     }
 }

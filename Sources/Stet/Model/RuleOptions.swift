@@ -1,7 +1,7 @@
 import StetStore
 public import FoundationEssentials
 
-// Rules beyond those of lengths and bounds, and the values that rules compare.
+// Rules other than lengths and bounds, and the values that rules compare.
 
 extension AttributeOption {
     /// Requires that a regular expression matches the whole string.
@@ -73,7 +73,7 @@ extension Value {
         case (.int(let number), .double): .double(Double(number))
         case (.int(let number), .decimal): .decimal(Decimal(number))
         case (.double(let number), .float): .float(Float(number))
-        // By its digits: 0.1 is meant, not the double beside it.
+        // Converts the decimal digits: 0.1 means one tenth, not the nearest double.
         case (.double(let number), .decimal):
             Decimal(string: "\(number)").map(Value.decimal) ?? self
         default: self

@@ -54,7 +54,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
             while !Task.isCancelled {
                 let count = signal.count
                 if let update = try poll() { return update }
-                // Resumed when the isolation of the context is free: after the turn.
+                // Resumes when the context's isolation is free, that is, after the current turn.
                 guard await signal.wait(after: count) else { return nil }
             }
             return nil
@@ -64,7 +64,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
         package mutating func poll() throws -> ContextUpdate<M>? {
             if signal.count == seen { return nil }
             let conflict = core.settings.follows ? try follow() : nil
-            // Changes that the refresh has noted are part of this update.
+            // Read after the refresh, so that the changes it signalled belong to this update.
             let now = signal.count
             let update = try update(conflict)
             let isWanted =
@@ -176,7 +176,7 @@ private final class StoreFollowing {
         if task != nil { return }
         let (signals, signal) = (store.signals, signal)
         task = Task {
-            // Without a thread that looks for commits the context follows those of this process.
+            // If no thread watches for commits, the context follows those of this process only.
             do { for try await _ in signals { signal.note() } } catch {}
         }
     }

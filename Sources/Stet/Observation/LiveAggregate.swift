@@ -61,7 +61,7 @@ final class AggregateObserver<Result: Equatable & Sendable> {
         }
         let (value, way) = try value(backlog, state)
         let result = try aggregate.result(value)
-        // NaN is the value that it was.
+        // Two NaN results count as equal.
         let isSame = last.map {
             $0.result == result || ($0.result != $0.result && result != result)
         }

@@ -121,8 +121,7 @@ extension [Commit] {
         if ids.isEmpty { return [:] }
         var changes: [ObjectID: [Change<M>]] = [:]
         for commit in self {
-            // Cannot throw: the bytes were encoded by this process, or validated when they were
-            // read.
+            // Cannot throw: this process encoded the bytes, or validated them when it read them.
             let found = (try? commit.changes(of: M.self) { ids.contains($0.id) }) ?? []
             for change in found where ids.contains(change.id) {
                 changes[change.id, default: []].append(change)

@@ -26,7 +26,7 @@ public struct LiveValue<M: Model, Value: Equatable & Sendable>: AsyncSequence, S
     fileprivate init(_ live: LiveQuery<M>, _ aggregate: LiveAggregate<Value>) {
         store = live.store
         var request = live.request
-        // The order says which objects are on a page, and nothing else.
+        // The order only selects the objects of a page. Without a page it is not needed.
         if request.limit == nil, request.offset == 0, request.after == nil { request.order = [] }
         self.request = request
         self.aggregate = aggregate

@@ -55,7 +55,8 @@ public struct PendingUpdates: AsyncSequence {
             while !Task.isCancelled, let signal {
                 let count = signal.count
                 if count == seen {
-                    // Resumed when the isolation of the context is free: after the turn.
+                    // Resumes when the context's isolation is free, that is, after the current
+                    // turn.
                     guard await signal.wait(after: seen) else { return nil }
                     continue
                 }

@@ -90,7 +90,7 @@ extension Store {
     /// Returns a start in which the current revision replaces `.now`.
     private func resolved(_ start: FeedStart) -> FeedStart {
         guard start == .now else { return start }
-        // Without a head to read, the observer meets the failure when it begins.
+        // If the head cannot be read, the observer's first read throws the error.
         return .revision((try? revision()) ?? file.feed.head)
     }
 }

@@ -23,7 +23,7 @@ extension PendingChanges {
                 touch(object)
                 noteUninserted()
                 setDeleted(object, false)
-                // Another deletion is to be confirmed anew.
+                // A later deletion needs its own confirmation.
                 confirmDeletion(at: Int(object._$state.pendingIndex), false)
             } else if object._$flags.contains(.deleted) {
                 core.note(

@@ -43,7 +43,7 @@ final class PendingChanges {
 
     private func append(_ entry: PendingObject) {
         objects.append(entry)
-        // Without anybody who holds the context, others hold what they have edited.
+        // When only its objects keep the context alive, the application holds the edited ones.
         let isHeldElsewhere = core.isOnItsOwn && !entry.object._$flags.contains(.inserted)
         holders.append(isHeldElsewhere ? nil : entry.object)
     }
@@ -179,7 +179,7 @@ final class PendingChanges {
         withExtendedLifetime(removed) {}
         guard wasNew else { return }
         mayReferToUninserted = true
-        // Who refers to it holds it from now on, and inserts it again when saved.
+        // The referrers keep the object alive again, and insert it when they are saved.
         for (referrer, slot) in referrers ?? [] { referrer._$setTarget(object, in: slot) }
     }
 
@@ -215,10 +215,10 @@ final class PendingChanges {
         links = [:]
         misuse = []
         state.pending = WorkingState.Layer()
-        // Of a save whose outcome is not known.
+        // Clears the changes of a save whose outcome is unknown.
         if core.saves.inFlight == nil { state.sent = nil }
         for entry in before { revert(entry) }
-        // Released only now: a class may have a deinit that looks at the context.
+        // Released last, because a model's `deinit` may use the context.
         withExtendedLifetime((before, held)) {}
     }
 
@@ -277,7 +277,7 @@ final class PendingChanges {
                 objects[$0].object === capture.entries[$0].object
             }
         if isPrefix {
-            // As a rule pending changes have only been added: the others keep their places.
+            // Usually entries have only been appended, and the others keep their indexes.
             let rest = objects[capture.entries.count...]
             for entry in rest { revert(entry) }
             objects.removeSubrange(capture.entries.count...)
@@ -300,7 +300,7 @@ final class PendingChanges {
         links = capture.links
         misuse = capture.misuse
         state.pending = capture.layer
-        // Released only now: a class may have a deinit that looks at the context.
+        // Released last, because a model's `deinit` may use the context.
         withExtendedLifetime(before) {}
     }
 
@@ -370,7 +370,7 @@ final class PendingChanges {
     /// Makes the submitted changes and the later edits pending, as they are shown: it is unknown
     /// whether the submitted ones are saved.
     func freeze(_ sent: Sent) {
-        // They name the later edits only, and would take what was sent back.
+        // Snapshots contain the later edits only. Restoring one would drop the submitted changes.
         core.voidSnapshots()
         let (later, laterHolders) = (objects, holders)
         objects = sent.objects

@@ -71,7 +71,7 @@ extension Model {
             _$state.table = nil
             _$show(flags: 0)
         } else {
-            // Others have deleted it, and a merge has inserted it again.
+            // Another context deleted the object, and a merge inserted it again.
             _$show(flags: ModelState.Flags.deleted.rawValue)
         }
     }

@@ -1,6 +1,6 @@
 import StetStore
 
-// Changes of all objects that meet a condition, and of streams of new ones.
+// Changes of all objects that satisfy a condition, and insertion of streams.
 
 extension ManagedContext {
     /// Changes every object that satisfies a condition; the changes are pending until they are

@@ -102,7 +102,7 @@ public struct Fetch<M: Model>: ObjectQuery {
 
     private func made() throws -> [M] {
         let table = context.core.table(for: M.self)
-        // A concrete array, as where all objects are fetched.
+        // Uses `AnyObject`, as fetching all objects does.
         var found: [AnyObject] = []
         try read { run in
             let rows = try run.rows()
@@ -162,7 +162,8 @@ extension ContextCore {
     fileprivate func changedBodies(ofEntity entity: EntityNumber) -> [ObjectID: EncodedBody?] {
         var bodies: [ObjectID: EncodedBody?] = [:]
         for object in changedObjects where object._$entityNumber == entity {
-            // A value without a stored form is seen as what the store has; the save tells of it.
+            // An object without a stored form counts with its stored values. The save reports the
+            // error.
             let body = object.isDeleted ? nil : try? object._$body()
             if body == nil, !object.isDeleted { continue }
             bodies.updateValue(body, forKey: object.id)

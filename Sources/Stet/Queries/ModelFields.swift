@@ -17,7 +17,7 @@ public protocol ModelFields: Sendable {
 extension ModelFields {
     /// The object's id.
     public var id: QueryExpression<ObjectID> {
-        // Of what is referred to, the reference tells it.
+        // For a referenced object the reference itself contains the id.
         QueryExpression(_object.reference ?? .id(_object.place))
     }
 }

@@ -33,7 +33,7 @@ enum QueryAccumulator: Sendable {
             self = .sum(sum)
             return sum.isExact
         case .extreme(var extreme):
-            // In this order a value that is passed by another is no loss.
+            // Adds first: a removed value then matters only if it is still an extreme.
             for value in added { extreme.add(value) }
             let isKnown = removed.allSatisfy { extreme.remove($0) }
             self = .extreme(extreme)
@@ -70,7 +70,7 @@ struct QuerySum: Sendable {
         case .float(let number): real += Double(number)
         case .decimal(let number):
             let sum = decimal + number
-            // `Decimal` says so where the sum does not fit.
+            // `Decimal` returns NaN when the sum overflows.
             if sum.isNaN, !decimal.isNaN, !number.isNaN { throw QueryError.overflow(Decimal.self) }
             decimal = sum
         default: return

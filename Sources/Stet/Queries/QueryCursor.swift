@@ -23,7 +23,7 @@ extension QueryCursor: LosslessStringConvertible {
         let coded = Coded(i: bookmark.id, v: bookmark.values.isEmpty ? nil : bookmark.values)
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        // Ids, names and values that were stored are always encoded.
+        // Cannot fail: stored ids, names and values can always be encoded.
         let data = (try? encoder.encode(coded)) ?? Data()
         return data.base64EncodedString()
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")

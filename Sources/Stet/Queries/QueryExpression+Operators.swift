@@ -1,7 +1,5 @@
 public import StetStore
 
-// Numbers, text and lists in queries.
-
 extension QueryExpression where Value: NumericValue {
     /// Returns the sum.
     public static func + (left: Self, right: Self) -> Self {

@@ -25,7 +25,7 @@ struct MemberList {
     private func places() throws -> [MemberPlace] {
         let members = try core.store.file.read { try state.members(of: owner.id, at: end, $0) }
         guard end.isReference, core.isBehind else { return members }
-        // An object that others have moved, and that has pending changes, shows what it was.
+        // An overtaken object with pending changes still shows its earlier owner.
         return members.filter { member in
             let object = core.object(ObjectKey(end.member, member.id))
             return object.map { $0._$reference(in: end.slot) == owner.id } ?? true
@@ -196,7 +196,7 @@ extension ContextCore {
             note(.foreignObject, owner, "was given an object of another context", slot: slot)
             return false
         }
-        // One whose deletion is pending may be taken back; what refers to it is judged by the save.
+        // A pending deletion may still be withdrawn, so the save checks references to the object.
         if target._$flags.contains(.deleted), !target.hasChanges {
             note(.deletedObjectEdited, owner, "was given an object that is deleted", slot: slot)
             return false

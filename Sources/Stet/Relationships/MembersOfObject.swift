@@ -199,7 +199,7 @@ public struct MemberIterator<Member: Model>: IteratorProtocol {
     public mutating func next() -> Member? {
         while position == page.count {
             guard let core, !ids.isEmpty else { return nil }
-            // Those of the last page may go before those of the next one are made.
+            // Releases the objects of the last page before those of the next page are made.
             (page, position) = ([], 0)
             let members = core.resolve(ids.prefix(Self.pageSize), as: Member.self)
             page = unsafeBitCast(members, to: [AnyObject].self)

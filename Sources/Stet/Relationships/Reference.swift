@@ -28,7 +28,7 @@ extension Model {
     public static func _initialStorage(
         optional value: Self?, slot: Slot, _ state: inout ModelState
     ) -> Reference<Self> {
-        // Held in any case: the owner is in no context yet, and nobody else may hold the target.
+        // Always kept alive: the owner is in no context yet, and nothing else may hold the target.
         state.setTarget(value, in: slot)
         return Reference(id: value?.id ?? .none)
     }
@@ -43,7 +43,7 @@ extension Model {
         slot: Slot
     ) -> Reference<Self>? {
         guard let core = owner._$core else {
-            // First: the owner may be given itself.
+            // Read first, because the value may be the owner itself.
             let id = value?.id ?? .none
             owner._$state.setTarget(value, in: slot)
             return Reference(id: id)

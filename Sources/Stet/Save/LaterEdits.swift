@@ -28,14 +28,14 @@ struct LaterEdits {
         guard isOfSave.contains(ObjectIdentifier(object)) else {
             let now = object._$revision
             core.pending.resume(entry, showing: entry.current)
-            // What others have changed meanwhile is merged with its own save.
+            // Changes of others are merged when this object is saved.
             if object._$core === core, now > entry.revision, entry.revision > .zero {
                 object._$setRevision(entry.revision)
                 core.overtake(object, now)
             }
             return
         }
-        // Gone with the save's changes when those were merged.
+        // The merge of the save's changes removed the object.
         if object._$flags.contains(.deleted) || object._$core !== core { return }
         let base = object._$capture()
         core.pending.resume(entry, showing: merged(entry, object), onto: base)
@@ -54,7 +54,7 @@ struct LaterEdits {
                 mine: mine, theirs: try object._$body(), as: table.description)
             return try table.capture(object.id, merged, as: M.self)
         } catch {
-            // A value that has no stored form is told by the next save.
+            // The next save reports a value without a stored form.
             return entry.current
         }
     }

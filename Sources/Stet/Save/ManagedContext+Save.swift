@@ -99,14 +99,14 @@ extension ManagedContext {
         let number = core.nextSnapshot()
         do {
             try core.editing(body)
-            // What it did after a read had failed was done on nil.
+            // After a failed read the closure worked with nil, so its edits are discarded.
             try core.checkUsable()
         } catch {
             core.voidSnapshots(after: number)
             core.goBack(to: beginning)
             throw error
         }
-        // The closure of `Store.edit` saves when it has returned, with what was edited here.
+        // Only the outermost edit saves; `Store.edit` saves after its closure.
         guard core.editDepth == 0, !core.isOfStoreEdit else { return nil }
         return try core.saves.save(label, nil, start: beginning)
     }

@@ -1,7 +1,7 @@
 import Glibc
 import StetStore
 
-// What cannot be undone is requested, and done when it is confirmed.
+// Operations that cannot be undone are requested first, and run after a confirmation.
 
 /// A model whose objects may be deleted without confirmation; `@Model` adds the conformance to all
 /// models except those with `.protected`.

@@ -73,7 +73,7 @@ final class SaveInProgress: CommitWork {
     /// Performs steps 1 to 5 of the save sequence, except the submission.
     func prepare() throws -> EncodedChangeSet? {
         if try core.store.floor() > core.revision {
-            // What it would read was trimmed.
+            // The revision that the context reads was trimmed.
             try StoreFollower(core).moveToHead(rejected: nil)
         }
         if let id, let commit = try core.store.file.committed(id, where: \.isSave) {
@@ -83,8 +83,8 @@ final class SaveInProgress: CommitWork {
         if core.changesMoreThanIsEdited { beginning = core.pending.capture() }
         return try core.saving {
             time = core.store.configuration.clock()
-            // What this context cannot see yet is left to the writer, whose refusal makes it
-            // follow.
+            // Leaves newer commits to the writer. If it refuses the save, the context follows the
+            // store.
             let horizon = isPreparedAgain ? nil : core.revision
             isPreparedAgain = true
             var preparation = SavePreparation(core)

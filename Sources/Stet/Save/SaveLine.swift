@@ -49,11 +49,11 @@ final class SaveLine {
             try Task.checkCancellation()
             while let submission = try submit(save) {
                 await submission.decision()
-                // Somebody else may have needed the outcome, and have brought the save to its end.
+                // Another call may have needed the outcome, and finished the save.
                 if save.outcome != nil { break }
                 if let commit = try land(save) { return commit }
             }
-            // The outcome may be that nothing was written: nil inside, not outside.
+            // `outcome` is nil until the save ends; its commit is nil if nothing was written.
             guard let outcome = save.outcome else { return try conclude(save) }
             return try outcome.get()
         } catch {
@@ -111,7 +111,7 @@ final class SaveLine {
                 show(commit, save, sent)
                 return commit
             }
-            // What was edited on top of changes that are dropped cannot stay.
+            // Edits on top of dropped changes cannot be kept.
             guard !core.hasChanges else { throw save.contention }
             core.pending.takeBack(sent)
             repeated = commit
@@ -162,7 +162,7 @@ final class SaveLine {
     /// Ends a save that had nothing to write.
     private func conclude(_ save: SaveInProgress) throws -> Commit? {
         if let commit = save.repeated {
-            // What was edited on top of changes that are dropped cannot stay.
+            // Edits on top of dropped changes cannot be kept.
             guard save.later == nil else { throw save.contention }
             return try adopt(repeated: commit)
         }
@@ -189,7 +189,7 @@ final class SaveLine {
     /// lost, and returns the error that the save throws.
     private func giveUp(_ save: SaveInProgress, _ error: any Error) -> any Error {
         for code in Self.codes(of: error) { core.store.file.countRefusedSave(code) }
-        // Told once: what was refused has changed nothing that could be mended.
+        // Reported once: a refused edit left nothing behind that could be corrected.
         defer { if error is ValidationError { core.pending.forgetMisuse() } }
         if error is UnknownOutcomeError {
             core.fail(error)
@@ -200,7 +200,8 @@ final class SaveLine {
             error, author: core.author, scope: core.scope, label: save.label,
             clock: core.store.configuration.clock, rejected: core.changes())
         if let start = save.start {
-            // What it was refused for can be looked at, where nothing has to be merged for that.
+            // Moves to the head where nothing needs to be merged, so that the caller sees the
+            // cause.
             let hasMoved = core.revision != start.revision
             core.goBack(to: start, isRewinding: hasMoved)
             if hasMoved { core.resolving(()) { try StoreFollower(core).moveToHeadUnmerged() } }

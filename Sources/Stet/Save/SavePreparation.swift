@@ -58,7 +58,7 @@ struct SavePreparation {
             horizon: horizon, confirmed: confirmed)
         var violations = try pending.misuse + deniedDeletions()
         violations += try check.violations(of: &prepared.changes, besides: violations)
-        // A hook may have met a read that failed: what it did, and what is wrong, came of nil.
+        // A read in a hook may have failed. Its edits and these violations are then based on nil.
         try core.checkUsable()
         let edited = pending.watch(true)
         if !edited.isEmpty {
@@ -176,7 +176,7 @@ struct SavePreparation {
             }
         }
         if violations.isEmpty {
-            // Every round has touched other objects: those of the last one are named.
+            // Each round touched different objects. The error names those of the last round.
             for object in objects {
                 core.note(
                     .unsettled, object,

@@ -103,7 +103,7 @@ extension Commit {
     ///
     /// - Complexity: O(changes of the commit).
     public func changes<M: Model>(of type: M.Type) -> [Change<M>] {
-        // Cannot throw: the bytes were encoded by this process, or validated when they were read.
+        // Cannot throw: this process encoded the bytes, or validated them when it read them.
         (try? changes(of: type) { _ in true }) ?? []
     }
 

@@ -1,6 +1,6 @@
 public import StetStore
 
-// What was: commits in order, the life of an object, differences of states.
+// History: commits in order, the changes of an object, differences between revisions.
 
 extension Store {
     /// Calls `body` with the commits between two revisions, both included, one at a time; backwards

@@ -1,7 +1,6 @@
 public import StetStore
 
-// What makes a journal shorter: trimming its beginning, redacting values, and copies without what
-// has gone.
+// Operations that shorten a journal: trimming, redaction, and compaction into a copy.
 
 /// The part of the journal that a destructive action would remove.
 public struct HistoryLoss: Sendable, Hashable {

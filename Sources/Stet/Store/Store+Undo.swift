@@ -1,7 +1,7 @@
 public import StetStore
 
-// Undo, redo and revert of saved commits: each is a new commit that is prepared here, on the
-// caller's side, and checked as data by the writer.
+// Undo, redo and revert of saved commits. Each is a new commit, prepared here by the caller and
+// checked as data by the writer.
 
 extension Store {
     private var storeUndo: StoreUndo { StoreUndo(store: self) }

@@ -144,7 +144,8 @@ public final class Store: Sendable {
             let head = try file.head().revision
             return ManagedContext(store: self, author: author, scope: scope, revision: head)
         } catch {
-            // Told by the first call that can throw, as for every read inside an accessor.
+            // The first call that can throw reports the error, as for any failed read in an
+            // accessor.
             let context = ManagedContext(store: self, author: author, scope: scope, revision: .zero)
             context.core.setFailure(error)
             return context

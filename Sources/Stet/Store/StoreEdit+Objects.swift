@@ -1,6 +1,6 @@
 public import StetStore
 
-// Edits whose closures return objects: what was saved of them leaves, with the commit.
+// Edits whose closures return objects: snapshots of the saved objects leave, with the commit.
 
 extension Store {
     /// Runs a closure on a fresh context and saves what it has edited, as the `edit` for values

@@ -1,6 +1,6 @@
 import StetStore
 
-// One edit in a context of its own, tried again when others were faster.
+// One edit in a context of its own, repeated when another commit was faster.
 
 extension Store {
     /// Runs a closure on a new context and saves its edits; when others have changed what they are

@@ -38,7 +38,7 @@ public struct SubscriptionPolicy: Hashable, Sendable {
     ///   - random: a random number from 0 to 1.
     /// - Returns: the pause.
     func delay(afterFailures count: Int, random: Double) -> Duration {
-        // Beyond 2^30 times the first pause every pause is the longest.
+        // Limits the shift: from the 30th doubling on, the maximum delay applies anyway.
         let doubled = initialDelay * (1 << min(max(count, 1) - 1, 30))
         return min(doubled, maximumDelay) * (0.5 + random / 2)
     }

@@ -92,7 +92,7 @@ struct SubscriptionReader<Element: Sendable> {
             }
             let commit = try file.read { try $0.commit(parked.revision) }
             guard let found = try subscription.source.item(commit) else {
-                // The filter is another than when it was parked.
+                // The filter has changed since the delivery was parked.
                 guard try await perform(.finishParked(parked.revision)) else { return nil }
                 lot.removeAll { $0.revision == parked.revision }
                 continue
@@ -152,7 +152,7 @@ struct SubscriptionReader<Element: Sendable> {
             feed?.giveBack(item.commit)
             let delay = policy.delay(
                 afterFailures: item.attempt, random: .random(in: 0...1))
-            // A cancelled task ends before the next delivery.
+            // Cancellation is checked before the next delivery.
             try? await Task.sleep(for: delay)
         } else if policy.whenExhausted == .park {
             try await park(item, for: failure)
@@ -210,7 +210,8 @@ struct SubscriptionReader<Element: Sendable> {
             }
             if record == nil {
                 if lease == nil { lease = try file.subscriptions.lease(of: name) }
-                // There is one owner: the lease keeps others away, and the fence those who had it.
+                // There is one owner: the lease excludes others, and the fence excludes former
+                // owners.
                 if lease != nil {
                     try show(
                         try await file.subscriptions.update(SubscriptionUpdate(name, .acquire)))

@@ -69,7 +69,7 @@ struct ChangeSetCheck {
 
     private func violationsOfCounts(_ net: borrowing NetChanges) throws -> [Violation] {
         let miscounts = try store.file.read { reader in
-            // As with unique values.
+            // The writer checks the counts if the store has moved, as with unique values.
             let isAhead = try horizon.map { try reader.head().revision > $0 } ?? false
             return isAhead ? [] : try reader.miscounts(of: net, deleted: deleted)
         }
@@ -118,7 +118,7 @@ struct ChangeSetCheck {
         var violations: [Violation] = []
         for index in range {
             let item = net.items[index]
-            // What has no stored form has no snapshot.
+            // A value without a stored form has no snapshot.
             if !net.unstorable(in: item.after, ofEntity: item.entity, item.id).isEmpty { continue }
             let old =
                 item.kind == .insert ? nil : try M._$decode(item.id, net.body(item.before))

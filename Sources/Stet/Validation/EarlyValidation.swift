@@ -1,6 +1,6 @@
 import StetStore
 
-// The same checks as those of a save, before it: nothing is changed, and nothing is written.
+// The checks of a save without a save: nothing is changed or written.
 
 extension Model {
     /// Checks and normalises a value for a property, for a field of a form for instance.

@@ -1,6 +1,6 @@
 public import StetStore
 
-// Violations that the application has found, beside those of the store.
+// Violations that the application reports in addition to those of the store.
 
 extension ManagedContext {
     /// Reports that a property of an object is not valid, so that the next save is refused: with

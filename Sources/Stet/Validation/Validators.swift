@@ -8,7 +8,8 @@ public struct Validators<M: Model> {
     /// Creates a list of validators; those of properties run first, then those of objects, each in
     /// this order.
     public init(_ validators: Validator<M>...) {
-        // Every save makes these, and a key path of a generic type is made anew each time.
+        // Closures instead of key paths: every save runs this, and key paths of generic types are
+        // created on each use.
         properties = validators.compactMap { $0.property }
         objects = validators.compactMap { $0.object }
     }

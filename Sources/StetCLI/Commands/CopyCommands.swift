@@ -89,7 +89,7 @@ struct RestoreCommand: StoreCommand {
     @OptionGroup var copy: CopyOptions
 
     func perform(_ output: Output) throws -> ExitCode {
-        // What is wrong with the backup is wrong with its copy, which is verified in any case.
+        // The copy is verified in any case, and has every fault of the backup.
         let store = try openStore(inspectsPages: true)
         return try makeCopy(copy.target, copy.progress, output) {
             try store.copy(to: $0, progress: $1)

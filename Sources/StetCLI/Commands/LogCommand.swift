@@ -33,7 +33,7 @@ struct LogCommand: StoreCommand {
         let first = from.map { max(Revision($0), 1) } ?? floor.next
         var remaining = limit ?? .max
         var revision: Revision? = min(last, Revision(to))
-        // A read for each commit: output that nobody takes must not hold back pages.
+        // Reads each commit separately: a blocked output must not keep old pages in use.
         while remaining > 0, let number = revision, number >= first {
             let commit = try store.read { try $0.commit(number) }
             revision = number.previous

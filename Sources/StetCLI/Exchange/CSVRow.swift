@@ -20,7 +20,7 @@ struct CSVRow {
             let special = text.utf8.contains { [0x22, 0x2c, 0x0a, 0x0d].contains($0) }
             let isPadded = text.utf8.first == 0x20 || text.utf8.last == 0x20
             guard isQuoted || special || isPadded else { return text }
-            // Byte by byte: a quote and an accent behind it are one character.
+            // Works on bytes, because a quote and a following combining accent are one character.
             let doubled = text.utf8.flatMap { $0 == 0x22 ? [$0, $0] : [$0] }
             return "\"\(String(decoding: doubled, as: UTF8.self))\""
         }
@@ -30,7 +30,7 @@ struct CSVRow {
 
     /// The text of the row, without a line end.
     var line: String {
-        // An empty line would be no row.
+        // An empty line would not count as a row.
         fields.count == 1 && fields[0].line.isEmpty
             ? "\"\"" : fields.map(\.line).joined(separator: ",")
     }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import StetStore
 
-// Dates as text, exactly: what is written is read as the same bits.
+// Dates as text, exactly: reading the text gives the same bits.
 
 extension Date {
     private static let suffix = " s since 2001"
@@ -19,7 +19,7 @@ extension Date {
         let text =
             timeText(whole, withMilliseconds: false).dropLast()
             + (fraction.isEmpty ? "" : ".\(fraction)") + "Z"
-        // Also tells -0 from 0.
+        // Compares bits, because -0 equals 0.
         return Date(exactText: String(text))?.timeIntervalSinceReferenceDate.bitPattern
             == seconds.bitPattern ? String(text) : plain
     }

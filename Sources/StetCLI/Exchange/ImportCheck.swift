@@ -50,7 +50,7 @@ struct ImportCheck {
             try changes.value(of: $0, slot: $1)
         }
         for violation in violations {
-            // Of two rows the first may stay.
+            // Of two conflicting rows only the second is reported.
             let (line, other) = (
                 line(violation, violation.object), line(violation, violation.other)
             )

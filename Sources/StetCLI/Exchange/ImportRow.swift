@@ -119,7 +119,7 @@ struct ImportConversion {
             values[slot] = property.normalized(value)
             sound.append(slot)
         }
-        // The rules of whole rows are asked later, of all at once.
+        // Rules over several properties are checked later, for all rows together.
         if !problems.isEmpty {
             for slot in sound {
                 problems += try entity.violations(of: values[slot], slot: slot, id, .english)

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-// Numbers as text, exactly: what is written is read as the same bits.
+// Numbers as text, exactly: reading the text gives the same bits.
 
 extension Double {
     /// The shortest digits that identify the number; the bits of an unusual NaN.
@@ -82,7 +82,7 @@ extension String {
         guard takeDigits() > 0, !take(".") || takeDigits() > 0 else { return false }
         if take("eE") {
             _ = take("+-")
-            // More would be beyond every type, and is beyond what the parsers take.
+            // More digits exceed the range of every type, and the limits of the parsers.
             guard (1...4).contains(takeDigits()) else { return false }
         }
         return rest.isEmpty

@@ -1,8 +1,7 @@
 import FoundationEssentials
 import StetStore
 
-// Values in files that are exchanged, as JSON and as text: what is written is read as the same
-// stored bytes.
+// Values in exchanged files, as JSON and as text: reading them gives the same stored bytes.
 
 extension Value {
     /// The value as JSON, for a reader that knows its type.
@@ -15,7 +14,7 @@ extension Value {
         case .double(let value):
             value.isPlain ? .double(value) : .string(value.exactText)
         case .float(let value):
-            // By its own digits: as a double it would have more than it was written with.
+            // Uses the float's own digits. Converted to a double it would have more.
             value.isPlain
                 ? Double(value.exactText).map { .double($0) } ?? .string(value.exactText)
                 : .string(value.exactText)
@@ -25,7 +24,7 @@ extension Value {
                 "relative": .string(url.relativeString),
             ])
         case .list(let values): .array(values.map(\.exactJSON))
-        // As pairs: names of members that differ in their bytes only would be one.
+        // Written as pairs: JSON treats canonically equivalent names as one member.
         case .dictionary(let values):
             .array(
                 values.map { .array([$0.key.exactJSON, $0.value.exactJSON]) }

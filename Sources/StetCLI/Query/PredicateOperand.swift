@@ -1,7 +1,7 @@
 import FoundationEssentials
 import StetStore
 
-// What the two sides of a comparison are, and how what is written becomes a value.
+// The two sides of a comparison, and the conversion of text to a value.
 
 /// A side of a comparison.
 enum PredicateOperand {

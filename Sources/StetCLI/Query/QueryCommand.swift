@@ -126,7 +126,7 @@ struct QueryCommand: StoreCommand {
 
     private func show(_ query: StoreQuery, _ store: StoreFile, _ output: Output) throws {
         let shape = ObjectShape(store.schema, ofEntity: query.entity)
-        // Taken out of the read, so that output that nobody takes does not hold back pages.
+        // Collected before printing: a blocked output must not keep old pages in use.
         let objects = try run(query, store) { run, reader, revision in
             var objects: [StoredObject] = []
             for row in try run.rows() {
@@ -153,7 +153,7 @@ struct QueryCommand: StoreCommand {
         rows += objects.map { [$0.id.description] + $0.values.map { cell($0, widest) } }
         let widths = rows[0].indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
-            // Nothing stands behind the last column.
+            // The last column is not padded.
             let cells = zip(row.dropLast(), widths).map { cell, width in
                 cell + String(repeating: " ", count: width - cell.count)
             }

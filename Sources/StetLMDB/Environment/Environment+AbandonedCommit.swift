@@ -1,12 +1,12 @@
 import CLMDB
 import Glibc
 
-// A commit ends with the write of a meta page. When that write was carried out but is reported as
-// failed, and LMDB's attempt to put the older page back fails too, the commit is on the disk. But
-// while any other process has the file open, the number of the last commit stands in the lock file,
-// and is the one before: every process goes on from there, takes the pages of the abandoned commit
-// for free, and overwrites them. Whoever then opens the file alone goes by the meta pages, and
-// finds a commit that was called not committed, or a damaged one.
+// A commit ends with the write of a meta page. If that write succeeds but is reported as failed,
+// and LMDB also fails to restore the older page, the commit is on the disk. But while any other
+// process has the file open, the lock file contains the number of the last commit, which is the one
+// before: every process continues from there, treats the pages of the abandoned commit as free, and
+// overwrites them. A process that later opens the file alone relies on the meta pages, and finds a
+// commit that was reported as not committed, or a damaged one.
 
 extension Environment {
     /// Makes the state that transactions read equal to the one that the next process to open the
@@ -40,7 +40,7 @@ enum AbandonedCommit {
         let count = Format.metaByteCount
         var bytes = [UInt8](repeating: 0, count: count)
         for page in 0..<Format.metaPageCount {
-            // Less than a sector, which is written whole or not at all.
+            // Smaller than a sector, and a sector is written atomically.
             let offset = page * Int(statistics.ms_psize)
             guard pread(descriptor, &bytes, count, offset) == count,
                 pwrite(descriptor, bytes, count, offset) == count
@@ -66,7 +66,7 @@ enum AbandonedCommit {
         let offset =
             abandoned % Format.metaPageCount * Int(statistics.ms_psize)
             + Format.metaTransactionOffset
-        // Eight aligned bytes are written whole or not at all.
+        // Eight aligned bytes are written atomically.
         var number = UInt64(max(last - 1, 0))
         let count = MemoryLayout.size(ofValue: number)
         guard pwrite(descriptor, &number, count, offset) == count, fdatasync(descriptor) == 0 else {

@@ -22,7 +22,7 @@ extension Environment {
             } catch let error as CopyPipe.Failure {
                 throw LMDBError(.copy, code: error.code, path: path)
             }
-            // Another process has enlarged the map; nothing was received yet.
+            // Another process has enlarged the map. Nothing has been received yet.
             if code == MDB_MAP_RESIZED {
                 try adoptForeignSize()
                 continue
@@ -61,7 +61,7 @@ private enum CopyPipe {
             throw error
         }
         let received = Result { try receiveAll(from: ends.input, receive) }
-        // A thread that still writes then gets EPIPE, and ends.
+        // If the thread is still writing, it gets EPIPE and ends.
         Glibc.close(ends.input)
         pthread_join(thread, nil)
         try received.get()
@@ -102,7 +102,7 @@ private struct CopyThread {
 
 private func runCopy(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let work = context?.assumingMemoryBound(to: CopyThread.self) else { return nil }
-    // Who has stopped receiving is told by EPIPE, not by the end of the process.
+    // Blocks SIGPIPE, so that a receiver that stops gives EPIPE instead of ending the process.
     var signals = sigset_t()
     sigemptyset(&signals)
     sigaddset(&signals, SIGPIPE)

@@ -16,7 +16,7 @@ extension Environment {
         }
         var descriptor: mdb_filehandle_t = -1
         try check(mdb_env_get_fd(mdb_txn_env(transaction), &descriptor), .inspect, path)
-        // The file that is open, whatever the path names by now.
+        // Inspects the open file, even if the path names another one now.
         return try FileInspection.inspect(
             InspectedFile(duplicating: descriptor, path), walkingPages: true)
     }

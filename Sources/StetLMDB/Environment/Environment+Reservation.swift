@@ -1,8 +1,8 @@
 import CLMDB
 import Glibc
 
-// What LMDB allows only while no transaction of this process is open: another size of the map, and
-// opening the file again.
+// Operations that LMDB allows only while this process has no open transaction: resizing the map,
+// and reopening the file.
 
 extension Environment {
     /// Runs `body` while no transaction of this environment is open in this process; new
@@ -15,7 +15,7 @@ extension Environment {
         let thread = pthread_self()
         let handle: Swift.Result<OpaquePointer, LMDBError> = state.wait { state in
             if state.openTransactions.contains(where: { $0.thread == thread }) {
-                // It would wait for itself.
+                // The thread would wait for its own transaction.
                 return .failure(LMDBError(.begin, code: MDB_MAP_RESIZED, path: path))
             }
             if state.isReserved { return nil }
@@ -111,7 +111,7 @@ extension Environment {
         do {
             try reserved { handle throws(LMDBError) in try openAgain(&handle) }
         } catch {
-            // Also where it was not even tried: nobody may wait for it any longer.
+            // Set even if reopening was not attempted, so that no thread waits for it.
             state.withLock { $0.failure = $0.failure ?? error }
             state.notify()
             throw error

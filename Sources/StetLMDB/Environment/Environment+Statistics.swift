@@ -1,7 +1,7 @@
 import CLMDB
 import Glibc
 
-// What an environment says about itself.
+// The statistics of an environment.
 
 extension Environment {
     /// The sizes and positions of an open environment.
@@ -67,7 +67,7 @@ extension Environment {
         let operation = LMDBError.Operation.environmentStatistics
         if isForked { throw LMDBError(operation, code: LMDBError.forked, path: path) }
         let thread = pthread_self()
-        // Nobody closes the file or maps it anew inside the monitor.
+        // Inside the monitor the file can be neither closed nor mapped again.
         let number: Swift.Result<Int, LMDBError> = state.wait { state in
             handle(of: state, operation, thread)?.map { handle in
                 var information = MDB_envinfo()
@@ -96,7 +96,7 @@ extension Environment {
             found.remove(at: place)
         }
         return state.withLock { state in
-            // Who began earlier sees no later commit, so both lists have the same order.
+            // A read that began earlier sees no later commit, so both lists have the same order.
             var begun = state.openTransactions.filter(\.isRead).map(\.begun).sorted()[...]
             var sightings: [Reader.Identity: Duration] = [:]
             let readers = found.map { identity in

@@ -1,13 +1,14 @@
 import CLMDB
 import Glibc
 
-// The right to write: a lock of an open file description, taken before LMDB's mutex. It belongs to
-// the process, in which LMDB's mutex lets threads write in turn. Nobody waits at that mutex for
-// another process: there a wait has no end, names nobody, and a waiter of another PID namespace
-// with the thread id of the owner takes the mutex away from it when it is killed.
+// The right to write is a lock of an open file description, taken before LMDB's mutex. It belongs
+// to the process, in which LMDB's mutex lets threads write in turn. No thread waits for another
+// process at that mutex, because such a wait has no end and cannot name the holder; and if a waiter
+// of another PID namespace with the owner's thread id is killed, it takes the mutex from the owner.
 //
-// Nothing wakes who waits; it looks again, at first every 100 microseconds. So that who lets go and
-// comes back does not always win, who waits has the turn, and who writes needs it to begin again.
+// Nothing wakes a waiting process: it polls, at first every 100 microseconds. So that a process
+// that releases the right and returns does not always win, the waiting one takes the turn, and a
+// writer needs the turn to begin again.
 
 extension Environment {
     /// The time to wait for another process before `longWait` is called, and between its calls.
@@ -39,7 +40,7 @@ extension Environment {
                 }
                 throw LMDBError(writing: try locks.holder(of: .writing), for: duration, path: path)
             }
-            // About 20 ms, then a second, of ever longer pauses.
+            // Pauses of 0.1 ms for about 20 ms, then of 1 ms for a second, then of 10 ms.
             state.wait(atMost: .microseconds(pauses < 200 ? 100 : pauses < 1_200 ? 1_000 : 10_000))
             pauses += 1
         }
@@ -134,7 +135,8 @@ extension Environment {
         let result = try body(draft)
         try locks.takeOpening(.seconds(5))
         defer { locks.release(.opening) }
-        // In this order: beside the old file a new lock file would let a second writer in.
+        // The file is replaced first, because a new lock file beside the old file would admit a
+        // second writer.
         try draft.replaceTarget()
         unlink(locks.lockPath)
         try FileSystem.syncDirectory(of: path)

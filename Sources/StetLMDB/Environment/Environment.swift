@@ -228,7 +228,7 @@ package final class Environment: Sendable {
             return .failure(LMDBError(operation, code: LMDBError.closed, path: path))
         }
         if let failure = state.failure { return .failure(failure) }
-        // Who has a transaction open already would wait for itself.
+        // A thread with an open transaction does not wait, because it would wait for itself.
         if state.isReserved, !state.openTransactions.contains(where: { $0.thread == thread }) {
             return nil
         }
@@ -242,7 +242,7 @@ package final class Environment: Sendable {
             let isKept =
                 idle != nil && !state.isClosed && !state.isReserved && state.keepsIdleReads
                 && state.idleReads.count < Self.idleReadLimit
-                // The other half of the table is for reads that are open.
+                // Leaves half of the table to open reads.
                 && locks.readers.usedCount <= locks.readers.capacity / 2
             if let idle, isKept {
                 mdb_txn_reset(idle)
@@ -290,7 +290,7 @@ package final class Environment: Sendable {
             var transaction = use.idleRead
             var code = Self.begin(&transaction, use.handle)
             if code == MDB_READERS_FULL {
-                // Slots of processes that died are freed only when somebody looks.
+                // Slots of dead processes are freed only on request.
                 _ = try? locks.removeStaleReaders()
                 code = Self.begin(&transaction, use.handle)
             }
@@ -309,7 +309,7 @@ package final class Environment: Sendable {
     {
         var code = beginOnce(&transaction, handle)
         var information = MDB_envinfo()
-        // Each turn takes two commits, so that there is a limit only for lock files that lie.
+        // Each round needs two commits in between. The limit guards against damaged lock files.
         for _ in 0..<1_000 {
             guard code == 0, mdb_env_info(handle, &information) == 0,
                 information.me_last_txnid > mdb_txn_id(transaction) + 1
@@ -370,8 +370,8 @@ package final class Environment: Sendable {
             try prepare(transaction)
             return transaction
         } catch {
-            // Without this its thread would end with LMDB's lock, which the next who writes would
-            // take for the death of a writer: LMDB then adopts the abandoned commit.
+            // Aborts explicitly: otherwise the thread would end while it holds LMDB's lock, the
+            // next writer would assume that it died, and LMDB would adopt the abandoned commit.
             mdb_txn_abort(transaction)
             throw error
         }

@@ -48,20 +48,21 @@ final class EnvironmentRegistry: Sendable {
     private static func find(
         _ path: String, _ configuration: Environment.Configuration, _ state: inout State
     ) throws(LMDBError) -> Found {
-        // What was open before this process was forked belongs to the parent.
+        // Registrations from before a fork belong to the parent.
         state.registrations = state.registrations.filter {
             $0.value.forkGeneration == ProcessFork.generation
         }
         if let identity = FileIdentity(path: path), let present = state.registrations[identity] {
             guard let environment = present.environment else { return .nothingYet }
-            // Closed, with a transaction still open: the file must not be opened a second time.
+            // The environment is closed, but has an open transaction, so the file must not be
+            // opened again.
             if environment.isClosed {
                 throw LMDBError(.openEnvironment, code: EBUSY, path: path)
             }
             try environment.locks.checkPlace(.openEnvironment)
             return .environment(environment)
         }
-        // Closing a lock file that is open in this process would take LMDB's locks away.
+        // Closing a second descriptor of the lock file would release LMDB's locks in this process.
         try refuseInUse(lockFileOf: path, state)
         let locks = try FileLocks(
             at: path, readerCount: configuration.slotCount,
@@ -150,7 +151,7 @@ final class EnvironmentRegistry: Sendable {
                 try FileLocks.refuseInUse(lockFileOf: path)
             }
         } catch {
-            // Somebody has made one and opened it since the caller looked.
+            // Another process has created and opened one since the caller's check.
             if error.code == LMDBError.moved, access(path, F_OK) == 0 { return }
             throw error
         }
@@ -169,12 +170,12 @@ final class EnvironmentRegistry: Sendable {
         _ handle: OpaquePointer?, _ environment: Environment, _ tableNames: [UInt32: String]
     ) throws(LMDBError) -> OpaquePointer {
         try open.withLock { (state) throws(LMDBError) -> OpaquePointer in
-            // Whoever opens the file after a failure begins anew.
+            // After a failure the next caller opens the file from scratch.
             let registration = state.registrations.removeValue(forKey: environment.locks.identity)
             var isOpen = false
             defer { if !isOpen { environment.locks.close() } }
             state.unsettled.insert(environment.locks.identity)
-            // LMDB reads the state anew only where nobody else has the file open.
+            // LMDB reads the state again only if no process has the file open.
             try environment.locks.holdOpen(false)
             environment.abandonLog()
             mdb_env_close(handle)
@@ -186,7 +187,7 @@ final class EnvironmentRegistry: Sendable {
             configuration.createsFile = false
             let path = environment.path
             try environment.locks.checkPlace(.openEnvironment)
-            // LMDB would make an empty file there.
+            // LMDB would create an empty file at the path.
             if environment.locks.isUnnamed { throw LMDBError(unnamed: path) }
             try recoverAgain(environment.locks, configuration)
             let handle = try Self.open(path, configuration)
@@ -228,7 +229,7 @@ final class EnvironmentRegistry: Sendable {
     static func open(
         _ path: String, _ configuration: Environment.Configuration
     ) throws(LMDBError) -> OpaquePointer {
-        // A large map costs address space only; sanitizers and resource limits may refuse it.
+        // A large map costs only address space, but sanitizers and resource limits may refuse it.
         let smallestMap = min(configuration.mapByteCount, 1 << 30)
         var mapByteCount = configuration.initialMapByteCount ?? configuration.mapByteCount
         try checkVersion(path)

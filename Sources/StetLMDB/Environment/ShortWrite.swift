@@ -19,7 +19,7 @@ enum ShortWrite {
         guard mdb_env_get_fd(handle, &descriptor) == 0, fstat(descriptor, &status) == 0,
             getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0
         else { return code }
-        // This limit is not asked where the size is kept.
+        // `fallocate` ignores this limit if it keeps the size.
         if limit.rlim_cur < rlim_t(Int(status.st_size) + probeByteCount) { return EFBIG }
         let answer = fallocate(
             descriptor, FALLOC_FL_KEEP_SIZE, status.st_size, probeByteCount)

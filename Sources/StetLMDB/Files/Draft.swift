@@ -20,7 +20,7 @@ package final class Draft {
         while true {
             let path = target + Self.infix + Self.uniqueSuffix()
             let descriptor = try SharedDescriptor(path, O_RDWR | O_CREAT | O_EXCL, naming: target)
-            // Somebody who took it for a leftover may have removed it before it was locked.
+            // Another process may have removed the draft as a leftover before it was locked.
             guard try descriptor.holdDraft(target), descriptor.identity == FileIdentity(path: path)
             else { continue }
             (self.path, self.descriptor) = (path, descriptor)

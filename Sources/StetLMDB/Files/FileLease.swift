@@ -13,10 +13,11 @@ package final class FileLease: Sendable {
     /// - Throws: `LMDBError` if the file cannot be opened for writing.
     package static func migration(ofFileAt path: String) throws(LMDBError) -> FileLease {
         while true {
-            // A lock excludes those of other descriptors only.
+            // Needs its own descriptor, because a lock conflicts only with those of other
+            // descriptors.
             let descriptor = try SharedDescriptor(path, O_RDWR, naming: path)
             try descriptor.wait(FileLocks.migrationLock, path)
-            // Meanwhile another file may have been put in its place.
+            // Another file may have replaced it during the wait.
             if descriptor.identity == FileIdentity(path: path) { return FileLease(descriptor) }
         }
     }

@@ -76,7 +76,7 @@ final class FileLocks: @unchecked Sendable {  // its variables are set before it
         }
         self.identity = identity
         self.lockIdentity = lockIdentity
-        // Its size stays LMDB's affair: it tells every process how many slots there are.
+        // Keeps the size, from which every process derives the number of slots.
         let byteCount = ReaderTable.byteCount(slots: readerCount)
         if fallocate(lock.number, FALLOC_FL_KEEP_SIZE, 0, byteCount) != 0,
             [ENOSPC, EDQUOT].contains(errno)
@@ -93,7 +93,7 @@ final class FileLocks: @unchecked Sendable {  // its variables are set before it
         let lockPath = "\(path)-lock"
         while true {
             do throws(LMDBError) {
-                // Only a file that was just made is given away: another might have any name beside.
+                // Only a new file changes its owner: an existing one might have other names.
                 let new = try SharedDescriptor(lockPath, O_RDWR | O_CREAT | O_EXCL, naming: path)
                 _ = new.adoptRights(of: data)
                 return new
@@ -142,7 +142,7 @@ final class FileLocks: @unchecked Sendable {  // its variables are set before it
     ///
     /// The caller has the right to open.
     func claim() throws(LMDBError) {
-        // Where there is no /proc only the same process id shows that there are two namespaces.
+        // Without /proc, two namespaces are noticed only by equal process ids.
         if let namespace = FileIdentity(path: "/proc/self/ns/pid")?.number,
             try !data.claim(namespace, in: Claim.namespace.base, path)
         {
@@ -252,7 +252,7 @@ final class FileLocks: @unchecked Sendable {  // its variables are set before it
     /// - Returns: The right; nil while another holder has it.
     /// - Throws: `LMDBError`.
     func lease(_ number: Int) throws(LMDBError) -> FileLease? {
-        // A lock excludes those of other descriptors only.
+        // Needs its own descriptor, because a lock conflicts only with those of other descriptors.
         let descriptor =
             isUnnamed
             ? try SharedDescriptor(reopening: data, naming: path)
@@ -340,7 +340,8 @@ final class SharedDescriptor: Sendable {
 
     func close() {
         if forkGeneration != ProcessFork.generation { return }
-        // A process that is just being spawned has a copy of the descriptor.
+        // A process that is being spawned has a copy of the descriptor, so the locks are released
+        // explicitly.
         release(0, 0)
         let number = descriptor.exchange(-1, ordering: .relaxed)
         if number >= 0 { ProcessFork.close(number) }
@@ -358,7 +359,7 @@ final class SharedDescriptor: Sendable {
         var isGiven = own.st_uid == wanted.st_uid && own.st_gid == wanted.st_gid
         if !isGiven {
             isGiven = fchown(number, wanted.st_uid, wanted.st_gid) == 0
-            // The group is of use also where the owner cannot be another.
+            // Tries the group alone, which helps even if the owner cannot change.
             if !isGiven { _ = fchown(number, uid_t.max, wanted.st_gid) }
         }
         return fchmod(number, wanted.st_mode & 0o777) == 0 && isGiven

@@ -57,7 +57,7 @@ extension FileSystem {
     package static func rename(
         _ path: String, toUnused newPath: String
     ) throws(LMDBError) {
-        // RENAME_NOREPLACE, of linux/fs.h.
+        // 1 is RENAME_NOREPLACE of linux/fs.h.
         if renameat2(AT_FDCWD, path, AT_FDCWD, newPath, 1) == 0 { return }
         guard errno == EINVAL || errno == ENOSYS else {
             throw LMDBError(.openEnvironment, code: errno, path: newPath)

@@ -59,7 +59,7 @@ package final class FileWatch: @unchecked Sendable {  // `notification` has one 
     /// Ends the current or the next `wait`.
     package func wake() {
         var byte: UInt8 = 1
-        // A full pipe has enough in it to wake the thread.
+        // Ignores failures: a full pipe also wakes the thread.
         _ = write(pipe.writing, &byte, 1)
     }
 

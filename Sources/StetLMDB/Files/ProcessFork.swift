@@ -17,7 +17,7 @@ package enum ProcessFork {
         pthread_atfork(
             { ProcessFork.descriptors.lock() }, { ProcessFork.descriptors.unlock() },
             {
-                // A lock of an open file description would be held until the child ends, too.
+                // The child would otherwise hold the locks of open file descriptions until it ends.
                 for descriptor in ProcessFork.descriptors.value { Glibc.close(descriptor) }
                 ProcessFork.descriptors.value = []
                 ProcessFork.count.add(1, ordering: .relaxed)

@@ -8,8 +8,8 @@ struct InspectedFile: ~Copyable {
     private let path: String
 
     init(opening path: String) throws(LMDBError) {
-        // Without O_NONBLOCK the opening of a named pipe would wait for its writer; regular files
-        // ignore it.
+        // Without O_NONBLOCK, opening a named pipe would wait for a writer. Regular files ignore
+        // the flag.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw LMDBError(.inspect, code: errno, path: path) }
         self.descriptor = descriptor
@@ -119,7 +119,8 @@ struct MetaPage {
         let first = MetaPage(firstBytes, 0)
         var second: MetaPage?
         var hasOtherVersion = isOfOtherVersion(firstBytes)
-        // Where the second one lies, only the first one tells; without it every place is tried.
+        // Only the first meta page gives the offset of the second. Without it every offset is
+        // tried.
         for offset in first.map({ [$0.pageByteCount] }) ?? Format.pageByteCounts {
             let bytes = try file.read(Format.metaByteCount, at: offset)
             if isOfOtherVersion(bytes) { hasOtherVersion = true }

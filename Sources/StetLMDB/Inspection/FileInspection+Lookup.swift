@@ -22,7 +22,7 @@ extension FileInspection {
                 guard let node = page.node(index) else {
                     throw file.failure(LMDBError.corrupted)
                 }
-                // The first key of a branch stands for everything below the second.
+                // The first key of a branch represents all keys below the second.
                 let isLowest = !page.isLeaf && index == 0
                 if !isLowest, key.lexicographicallyPrecedes(page.key(node)) { break }
                 found = node
@@ -61,7 +61,7 @@ extension FileInspection {
         }
         let first = page.bytes.integer(at: node.value.lowerBound, as: UInt64.self) ?? 0
         guard first <= meta.lastPage,
-            // Before room is made for it.
+            // Checked before memory is allocated.
             node.valueByteCount <= (try file.byteCount())
         else { throw file.failure(LMDBError.corrupted) }
         let value = try file.read(

@@ -41,8 +41,8 @@ struct PageWalk: ~Copyable {
     ) throws(LMDBError) {
         filePageCount = fileByteCount / meta.pageByteCount
         let pageCount = meta.lastPage + 1
-        // Missing pages are tracked if the file has room for a free list that names each of them.
-        // What a hostile meta page claims beyond that is missing for certain, and must not cost
+        // Missing pages are tracked if the file could contain a free list that names them all.
+        // Further pages that a hostile meta page claims are certainly missing, and must not cost
         // memory.
         let canAllBeFree = pageCount - filePageCount <= fileByteCount / 8
         trackedPageCount = canAllBeFree ? pageCount : filePageCount
@@ -77,7 +77,7 @@ struct PageWalk: ~Copyable {
         for word in 0..<PageSet.wordCount(for: trackedPageCount) {
             let (usedBits, freeBits) = (used.word(word), free.word(word))
             report(.pageUsedAndFree, usedBits & freeBits, word)
-            // Below a page that was not followed anything may be in use.
+            // Pages below an unreadable page may be in use.
             if isWhole { report(.pageLeaked, ~(usedBits | freeBits), word) }
             if damages.hasMore { return }
         }
@@ -106,8 +106,8 @@ extension PageWalk {
         if tally.isWhole, tally.counts != record.counts {
             damages.add(.wrongCount, page: recordPage)
         }
-        // The flags of the free list's record are partly the environment's. Others mean another
-        // order of keys, or several values for a key, of which this module makes neither.
+        // Some flags of the free list's record are the environment's. Other flags mean a different
+        // key order, or several values per key, neither of which this module creates.
         if tree != .freeList, record.flags != 0 { damages.add(.wrongNode, page: recordPage) }
         if !tally.isWhole { isWhole = false }
     }
@@ -137,7 +137,7 @@ extension PageWalk {
         guard let nodes = checkedNodes(of: page, tree) else {
             return skip(number, .wrongNode, &tally)
         }
-        // Nodes that overlap would let a small file hold any amount of keys.
+        // With overlapping nodes a small file could contain any number of keys.
         guard nodes.reduce(0, { $0 + $1.paddedByteCount }) == page.nodesByteCount else {
             return skip(number, .wrongBounds, &tally)
         }
@@ -155,7 +155,7 @@ extension PageWalk {
         nodes.reserveCapacity(page.nodeCount)
         for index in 0..<page.nodeCount {
             guard let node = page.node(index) else { return nil }
-            // The first key of a branch stands for everything below the second; LMDB does not read
+            // The first key of a branch represents all keys below the second. LMDB does not read
             // it.
             if page.isLeaf || index > 0 {
                 switch tree {
@@ -219,8 +219,8 @@ extension PageWalk {
         _ tally: inout Tally
     ) throws(LMDBError) {
         tally.counts.branchPages += 1
-        // The free list is rebalanced while it is being written, and may keep a branch with one
-        // child (ITS#8336).
+        // LMDB rebalances the free list while it writes it, and may leave a branch with one child
+        // (ITS#8336).
         if nodes.count < 2, tree != .freeList { damages.add(.wrongBounds, page: number) }
         for (index, node) in nodes.enumerated() {
             let child = Place(
@@ -282,7 +282,7 @@ extension PageWalk {
     ) throws(LMDBError) -> Int? {
         let reference: UInt64 = page.bytes.integer(at: node.value.lowerBound) ?? 0
         let first = Int(clamping: reference)
-        // Before the header is read, which is somewhere in the file only then.
+        // Checked before the header is read, which may be outside the file.
         guard first >= Format.metaPageCount, first < min(filePageCount, trackedPageCount) else {
             skip(first, .pageOutOfRange, &tally)
             return nil
@@ -296,7 +296,7 @@ extension PageWalk {
             skip(first, .wrongPageKind, &tally)
             return nil
         }
-        // More than the value needs when a shorter one has taken the place of the first.
+        // The pages may exceed the need of the value, if it replaced a longer one.
         let needed =
             (Format.pageHeaderByteCount + node.valueByteCount + meta.pageByteCount - 1)
             / meta.pageByteCount
@@ -327,7 +327,7 @@ extension PageWalk {
             source = try file.read(8, at: offset)
             position = 0
         }
-        // There may be room for more, which LMDB reserves before it knows how many there are.
+        // The value may be larger, because LMDB reserves it before it knows the count.
         guard let count: UInt64 = source.integer(at: position), count < node.valueByteCount / 8
         else {
             return skip(number, .wrongNode, &tally)
@@ -355,7 +355,7 @@ extension PageWalk {
         guard page >= Format.metaPageCount, page <= meta.lastPage else {
             return damages.add(.pageOutOfRange, page: page)
         }
-        // Where not every page is tracked the file is damaged anyhow.
+        // If not every page is tracked, other damage has been reported.
         guard page < trackedPageCount else { return }
         if !free.insert(page) { damages.add(.pageFreeTwice, page: page) }
     }

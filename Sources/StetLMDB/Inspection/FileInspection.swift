@@ -74,8 +74,8 @@ package struct FileInspection: Hashable, Sendable {
         if try file.byteCount() == 0 { return FileInspection() }
         var damages = DamageList()
         let meta = try MetaPage.current(of: file, &damages)
-        // After the meta page: a writer may lengthen the file meanwhile, which must not look like a
-        // lack.
+        // Read after the meta page, so that a writer that enlarges the file does not make it look
+        // too short.
         let fileByteCount = try file.byteCount()
         guard walkingPages || fileByteCount / meta.pageByteCount <= meta.lastPage else {
             return FileInspection(fileByteCount, meta, damages)

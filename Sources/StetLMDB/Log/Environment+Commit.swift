@@ -122,7 +122,7 @@ extension Environment {
 
     /// True when LMDB refuses every further transaction.
     private var isPanicking: Bool {
-        // One that writes needs no slot, of which there may be none left.
+        // Begins a write, which needs no reader slot.
         var transaction: OpaquePointer?
         let code = mdb_txn_begin(state.withLock { $0.handle }, nil, 0, &transaction)
         if code == 0 { mdb_txn_abort(transaction) }

@@ -152,7 +152,7 @@ package struct NetChanges: ~Copyable {
 
     /// Sorts the items in the order of the journal and the records: by entity, then by id.
     package mutating func sort() {
-        // Objects inserted one after the other are in order already.
+        // Objects inserted in sequence are sorted already.
         let isSorted = zip(items, items.dropFirst()).allSatisfy { !Self.precedes($1, $0) }
         if !isSorted { items.sort(by: Self.precedes) }
         links = links.sorted { one, other in
@@ -263,7 +263,7 @@ extension NetChanges {
     private borrowing func checkLimits() throws {
         try check("The commit changes", items.count, "objects", limits.changesPerCommit)
         try check("The commit changes", links.count, "links", limits.changesPerCommit)
-        // First: within this limit every offset and count of a record fits its field.
+        // Checked first: within this limit every offset and count of a record fits its field.
         try check(
             "The records of the commit have", bodies.buffer.count, "bytes", limits.commitByteCount)
         for item in items where item.after.count > limits.attributeByteCount {
@@ -378,7 +378,7 @@ extension NetChanges {
             MemberEdit(
                 sources.number, of: link.key.target, link.key.source, link.after.position, action,
                 difference: difference))
-        // The entry of a removed member stands before those that have positions.
+        // The entry of a removed member sorts before those with positions.
         let (old, new) = (link.before.position, link.after.position)
         if targets.isOrdered, old != new, link.previous > .zero || link.before.isPresent {
             edits.append(

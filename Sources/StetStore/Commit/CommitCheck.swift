@@ -121,7 +121,7 @@ struct CommitCheck: ~Copyable {
                 try file.journal.envelope($0, in: transaction).isRedacted
             }
         } catch let error as StoreError where error.code == .historyTrimmed {
-            // Before that it may have been redacted.
+            // A commit that was trimmed may have been redacted.
             return subject
         }
     }
@@ -149,7 +149,7 @@ struct CommitCheck: ~Copyable {
                 lastID = try Projection.lastKey(
                     of: file.projection.records[entity], in: transaction)
             }
-            // What is inserted behind the last record cannot be there already.
+            // An object with an id above the last record's cannot exist already.
             let isNew = lastID.map { $0 < change.id } ?? true
             let header = isNew ? nil : try header(entity, change.id)
             let revision = header?.revision ?? .zero

@@ -31,7 +31,7 @@ struct CommitWriter {
                 "A commit met a failure of the disk; the file was opened again.",
                 metadata: ["code": "\(error.code)"])
             for (submission, result) in zip(batch, results) {
-                // A member that was refused has put nothing, whatever became of the others.
+                // A refused member has written nothing, whatever the outcome of the others.
                 if case .failure = result {
                     submission.decide(result)
                 } else {
@@ -41,7 +41,7 @@ struct CommitWriter {
         } catch let error as LMDBError where error.code == LMDBError.mapFull && canGrow() {
             commit(batch)
         } catch  where batch.count > 1 {
-            // The failure may be one member's own.
+            // A single member may have caused the failure.
             for submission in batch { commit([submission]) }
         } catch {
             batch.first?.decide(.failure(described(error)))
@@ -70,7 +70,7 @@ struct CommitWriter {
     private func settled(
         _ submission: Submission, _ error: LMDBError
     ) -> Result<Submission.Made, any Error> {
-        // A change of a subscription is read back by the one who asked for it.
+        // The caller reads back a change of a subscription.
         guard let id = submission.commitID else { return .failure(StoreError(error)) }
         do {
             let found = try file.decidedCommit(with: id)
@@ -132,7 +132,7 @@ struct CommitWriter {
                 present = try journal.revision(
                     of: id, through: head.revision, in: transaction.reading)
             } catch let error as StoreError {
-                // The id is refused, not those that are in the batch with it.
+                // Only this submission is refused, not the rest of the batch.
                 return .failure(error)
             }
             if let present {
@@ -185,7 +185,7 @@ extension Envelope {
     /// Creates the envelope of a change set's entry after the last one.
     init(of set: EncodedChangeSet, after head: Head, cause: Cause, time: Double) {
         self.cause = cause == .migration ? cause : set.purpose.cause
-        // There is no way back to what the models of before would have to read.
+        // A migration cannot be undone, because the current models could not read the result.
         isUndoable = cause != .migration && set.purpose.isUndoable
         changeCount = set.changes.count
         revision = head.revision.next

@@ -104,7 +104,7 @@ package struct IndexChanges: Sendable {
         let old: Entry? = if let before { try entry(index, id, before) } else { nil }
         let new: Entry? = if let after { try entry(index, id, after) } else { nil }
         if let old, let new, values(of: old) == values(of: new) {
-            // Other bytes, and still the same value: -0 and 0, two forms of an accent.
+            // Different bytes can be the same value: -0 and 0, or two forms of an accent.
             return bytes.removeSubrange(start...)
         }
         if let old { removed.append(old) }
@@ -120,7 +120,7 @@ package struct IndexChanges: Sendable {
         let hasNull = try index.index.append(body, to: &bytes)
         let keyStart = start + IndexKey.numberByteCount
         let count = bytes.count - keyStart
-        // One of just the limit is taken for a truncated one when it is read.
+        // A key of exactly the limit is treated as truncated when it is read.
         let whole = count >= IndexKey.valuesByteLimit ? Array(bytes[keyStart...]) : []
         bytes.removeLast(max(count - IndexKey.valuesByteLimit, 0))
         id.append(to: &bytes)
@@ -168,7 +168,8 @@ package struct IndexChanges: Sendable {
         let isWhole: Bool
 
         init(_ entry: Entry, _ position: UInt32, _ bytes: UnsafeRawBufferPointer) {
-            // The id behind the values has as many bytes as the two numbers: they can be read.
+            // The id after the values has as many bytes as the two numbers, so reading them stays
+            // within the entry.
             let count = entry.byteCount - IndexKey.idByteCount
             func number(at offset: Int) -> UInt64 {
                 let bits = 8 * min(max(count - offset, 0), 8)

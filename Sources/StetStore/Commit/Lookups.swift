@@ -53,7 +53,7 @@ extension CommitCheck {
         if set.lookups.entities.isEmpty { return }
         let reader = StoreReader(transaction, file)
         guard set.lookups.revision >= (try reader.floor()) else {
-            // Nobody knows any more: it is prepared again.
+            // The changes since then were trimmed, so the save is prepared again.
             reasons += set.lookups.entities.sorted().map { .lookupChanged(entity: $0, nil) }
             return
         }

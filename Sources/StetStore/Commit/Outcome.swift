@@ -70,7 +70,7 @@ extension StoreFile {
     /// - Complexity: O(commits since its base).
     package func outcome(of id: CommitID) -> Outcome {
         guard id.store == storeID else { return .notCommitted }
-        // Before the journal is read: what ends meanwhile is found there.
+        // Checked before the journal is read: a save that ends in between is found there.
         if savesUnderWay.contains(id) || writer.isWaiting(id) { return .unknown }
         do {
             return try decidedCommit(with: id).map(Outcome.committed) ?? .notCommitted
@@ -153,7 +153,7 @@ extension Journal {
             let envelope = try envelope(revision, in: transaction)
             if envelope.token == id.token, envelope.base == id.base { return revision }
         }
-        // It may have been among those.
+        // The commit may be among the trimmed ones.
         if id.base < floor { try JournalFloor.refuse(id.base.next, in: transaction) }
         guard try CommitID.mark(of: hash(of: id.base, in: transaction)) == id.mark else {
             throw StoreError.otherHistory(base: id.base, head: head)

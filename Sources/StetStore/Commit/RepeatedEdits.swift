@@ -47,7 +47,7 @@ package final class RepeatedEdits: Sendable {
 
     private func enter(_ waiter: Waiter, _ isRepeated: Bool) {
         let result: Result<Void, any Error>? = state.withLock { state in
-            // Whoever cancels later finds the waiter.
+            // A later cancellation finds the waiter.
             if Task.isCancelled { return .failure(CancellationError()) }
             if !state.isRepeating {
                 state.isRepeating = isRepeated

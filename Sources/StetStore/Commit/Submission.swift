@@ -115,7 +115,7 @@ package final class Submission: Sendable {
     }
 
     private func waitForEnd() throws -> Made {
-        // An outcome that is known is fetched without committing for others.
+        // A known outcome is returned without committing for others.
         if !isDecided { file.writer.commitQueue() }
         return try progress.wait { progress in
             if case .decided(let result) = progress { result } else { nil }

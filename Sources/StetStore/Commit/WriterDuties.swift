@@ -77,7 +77,7 @@ struct WriterDuties {
         checkReaders(of: file)
         if trim(file) { return 0 }
         guard isObserved else { return 30_000 }
-        // Without a watch, often enough for half of the delay that is promised.
+        // Without a watch, polls twice within the promised delay.
         return watch.isWatching || !isShared ? nextLooks.popLast() ?? 1_000 : 25
     }
 }

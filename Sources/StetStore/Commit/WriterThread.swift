@@ -90,7 +90,7 @@ final class WriterThread: Sendable {
 
     /// Wakes the thread to commit the queue; for callers that must not block.
     func wakeForQueue() {
-        // A saver that commits wakes the thread when it leaves something.
+        // A committing saver wakes the thread itself if it leaves submissions.
         if state.withLock({ $0.leader == nil && $0.takeSleep() }) { watch.wake() }
     }
 
@@ -199,7 +199,8 @@ final class WriterThread: Sendable {
             }) {
                 break
             } else {
-                // Held for this statement only: the thread does not keep the store open.
+                // Retained for this statement only, because the thread must not keep the store
+                // open.
                 let timeout = duties.perform(for: state.withLock { $0.file })
                 state.withLock { $0.roundCount += 1 }
                 state.notify()

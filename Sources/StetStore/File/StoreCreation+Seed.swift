@@ -15,7 +15,7 @@ extension StoreCreation {
         do {
             try giveIdentity(draft.path, declared)
         } catch let error as StoreError {
-            // Told of the file that the caller gave.
+            // The error names the seed, not the draft.
             throw StoreError(
                 error.code, path: seed, message: "The seed \(seed) can't be used: \(error.message)",
                 advice: error.advice, systemCode: error.systemCode)

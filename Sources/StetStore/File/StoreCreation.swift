@@ -18,7 +18,7 @@ enum StoreCreation {
         do {
             try make(draft.path, schema, configuration)
         } catch let error as LMDBError {
-            // Told of the name that the caller gave.
+            // The error names the requested path, not the draft.
             throw LMDBError(error.operation, code: error.code, path: path)
         }
         try publishUnlessThere(draft)

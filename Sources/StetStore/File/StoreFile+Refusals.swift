@@ -38,7 +38,7 @@ extension StoreFile {
                 try refuseMismatch(comparison, place.path)
             }
         } catch {
-            // Who has opened the file meanwhile may have changed it under this look.
+            // If another process has opened the file since, it may have changed during this check.
             if access(place.lockPath, F_OK) != 0 { throw error }
         }
     }

@@ -174,7 +174,7 @@ package final class StoreFile: Sendable {
     }
 
     private func endWriting() {
-        // The parent's thread does not exist in a child.
+        // A forked child does not have the parent's thread.
         if environment.isForked { return }
         writer.finish()
         feed.end()
@@ -294,7 +294,7 @@ struct StoreTables {
                 advice: "Open it with the version of Stet that wrote it, or a later one.")
         }
         let identity = try reader.readObjectID()
-        // The id stands nowhere else, so that nothing else could show that it was damaged.
+        // The id is stored only here, so nothing else would show its damage.
         let checked = UnsafeRawBufferPointer(rebasing: value[..<reader.offset])
         guard try reader.read() == Checksum.hash(checked, seed: 0) else {
             throw DecodingFailure("its identity does not match its checksum")

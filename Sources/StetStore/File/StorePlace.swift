@@ -170,7 +170,7 @@ extension StorePlace {
                 "Use a directory that only its owner may write to (chmod o-w), or set "
                     + "allowsUnsafePlace.")
         }
-        // Here, as in /tmp, anybody may have put a file where this process looks for its own.
+        // In a directory such as /tmp, any user may have put a file at this path.
         for entry in [dataFile, lockFile] {
             guard let entry, entry.owner != user, entry.owner != 0 else { continue }
             throw refusal(

@@ -68,7 +68,7 @@ package struct EntryChunks {
         var blocks = BlockBorders()
         for number in 0..<envelope.chunkCount {
             let chunk = number == 0 ? first : try chunk(number)
-            // A chunk in which no change begins goes on with the last that began.
+            // A chunk in which no change begins continues the last change.
             guard chunk.firstChange == (chunk.changeCount == 0 ? max(begun - 1, 0) : begun) else {
                 throw DecodingFailure("chunk \(number) of revision \(revision) is misplaced")
             }
@@ -105,7 +105,7 @@ package struct EntryChunks {
         let schemaRevision = Int(envelope.schemaRevision)
         var lower = 0
         var upper = envelope.chunkCount - 1
-        // The last chunk whose first change is not after the one that is looked for.
+        // Finds the last chunk whose first change is not after the wanted one.
         while lower < upper {
             let middle = (lower + upper + 1) / 2
             let key = try firstKey(ofChunk: middle)

@@ -149,7 +149,8 @@ package struct Journal: Sendable {
             let value = try Self.withKey(revision, number) { key in
                 try transaction.get(key, in: table)
             }
-            // Asked only when there is no entry, which costs those nothing that are there.
+            // Reads the floor only when the entry is missing, so that other reads cost nothing
+            // more.
             if value == nil, number == 0 {
                 try JournalFloor.refuse(revision, in: transaction)
             }

@@ -1,7 +1,7 @@
 import Crypto
 
-// The bytes of a journal entry: an envelope that the writer makes, and a body that the saving task
-// has encoded. docs/FileFormat.md describes every byte.
+// The bytes of a journal entry: an envelope made by the writer, and a body encoded by the saving
+// task. docs/FileFormat.md describes every byte.
 
 /// A SHA-256 digest.
 package struct Digest: Hashable, Sendable {
@@ -67,7 +67,7 @@ package struct Envelope: Hashable, Sendable {
     package var previousHash = Digest.zero
     package var bodyDigest = Digest.zero
 
-    // How the body is laid out is not hashed, so that redaction and compaction may lay it out anew.
+    // The layout of the body is not hashed, so that redaction and compaction may change it.
     package var chunkCount = 0
     package var bodyByteCount = 0
     /// True when values of the changes were redacted; see `Redaction`.

@@ -1,8 +1,8 @@
 import StetLMDB
 
-// The dates of commits. Clocks are wrong at times: those of several processes differ, they are set,
-// and some show a year that is far away. So no date is taken as it comes, and dates may run
-// backwards where a clock that was ahead is right again.
+// The dates of commits. Clocks can be wrong: those of several processes differ, clocks are set, and
+// some show a year that is far away. So a commit's time is not used as its date unchecked, and
+// dates may decrease after a fast clock is corrected.
 
 /// The date of a commit.
 struct CommitDate {

@@ -7,8 +7,7 @@ extension Collection where Index == Int {
     package func longestAscendingRun<Key: Comparable>(
         by key: (Element) -> Key?
     ) -> [Index] {
-        // For each length the end of a run that has the lowest key, and for each index the one
-        // before it in its run.
+        // For each length, the end of the run with the lowest key; for each index, its predecessor.
         var ends: [(key: Key, index: Index)] = []
         var previous = [Index?](repeating: nil, count: count)
         for (offset, index) in indices.enumerated() {

@@ -18,7 +18,7 @@ package enum ListPlacement {
         var placed: [MemberPlace] = []
         var rest = indices[...]
         while let first = rest.first {
-            // A run of neighbours that are placed together.
+            // Neighbours are placed together.
             var end = first
             while rest.first == end {
                 end += 1
@@ -44,7 +44,7 @@ package enum ListPlacement {
                 }
                 return placed
             }
-            // Twice as many, on both sides; the whole list always has room.
+            // Doubles the range on both sides. The whole list always has room.
             let wider = max(range.count / 2, 1)
             range =
                 max(range.lowerBound - wider, 0)..<min(range.upperBound + wider, members.count)

@@ -44,7 +44,7 @@ extension MemberEdit: Comparable {
         if one.end != other.end { return one.end < other.end }
         if one.owner != other.owner { return one.owner < other.owner }
         if one.member != other.member { return one.member < other.member }
-        // An entry goes before it comes to another position.
+        // An erased entry precedes its insertion at another position.
         return one.action == .erase && other.action != .erase
     }
 }

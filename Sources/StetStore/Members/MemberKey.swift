@@ -22,7 +22,7 @@ package enum MemberKey {
         to bytes: inout [UInt8]
     ) {
         if layout.isOrdered {
-            // No position is the beginning of another one with its end behind it.
+            // The terminator keeps a position from being a prefix of another one.
             for byte in position {
                 bytes.append(byte)
                 if byte == 0 { bytes.append(1) }

@@ -68,7 +68,7 @@ package struct MemberTree: Sendable {
         of owner: ObjectID, at end: MemberEnd, in transaction: borrowing ReadTransaction
     ) throws -> MemberEntry? {
         let prefix = MemberKey.prefix(end.number, owner)
-        // No place is after this one.
+        // Greater than every key of the owner's list.
         let key = prefix + [UInt8](repeating: .max, count: ListPosition.byteLimit + 1)
         let cursor = try transaction.cursor(in: table)
         guard let (chunkKey, value) = try cursor.seekBackwards(key), chunkKey.starts(with: prefix)

@@ -123,12 +123,12 @@ struct IndexBuild {
             return false
         }
         let table = try transaction.table(StoreTables.indexesName)
-        // An index of the store may have got the number since.
+        // Spares numbers that an index of the store has received since.
         for number in progress.numbers where migration.from.index(numbered: number) == nil {
             let isEmpty = try transaction.removeEntries(
                 of: table, KeyRange(prefix: IndexKey.numberBytes(number)), limit: Self.batchCount)
             if !isEmpty {
-                // What is left is of no build any more.
+                // The remaining entries belong to no build.
                 var rest = progress
                 rest.digest = ~digest
                 try StoreTables.put(indexBuild: rest, in: transaction)
@@ -183,7 +183,7 @@ extension WriteTransaction {
     func removeEntries(of table: Table, _ range: KeyRange, limit: Int = .max) throws -> Bool {
         var removedCount = 0
         while removedCount < limit {
-            // A few at a time: what is deleted is no place to go on from.
+            // Deletes in batches, because a scan cannot continue from a deleted key.
             var keys: [[UInt8]] = []
             try reading.scan(table, range) { key, _ in
                 keys.append(Array(key))

@@ -221,7 +221,7 @@ struct MigrationWriter {
         guard let indexes else { return }
         try transaction.reading.scan(indexes, KeyRange(prefix: prefix)) { key, _ in
             let entry = try IndexKey(key)
-            // Longer ones begin with these values, too.
+            // Skips longer keys that begin with these values.
             guard entry.values.count + IndexKey.numberByteCount == prefix.count else { return true }
             if entry.isTruncated {
                 let whole = try self.values(of: entry.id, index, in: transaction.reading)

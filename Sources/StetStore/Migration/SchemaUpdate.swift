@@ -1,15 +1,5 @@
 import StetLMDB
 
-/// The models with which a process opens a store.
-struct DeclaredModels {
-    let schema: Schema
-    let origins: SchemaOrigins
-
-    func comparison(with stored: Schema) throws -> SchemaComparison {
-        try SchemaComparison(of: stored, with: schema, origins)
-    }
-}
-
 /// Migrates a store that is being opened to the schema of the declared models.
 struct SchemaUpdate {
     private let environment: Environment
@@ -113,7 +103,7 @@ struct SchemaUpdate {
 
     /// Migrates the store in one commit, unless another process has done so.
     private func migrate(_ history: SchemaHistory, _ migration: Migration) throws {
-        // Most of it is done, unless somebody has saved since.
+        // Repeats only what other commits have made necessary since `prepare`.
         let build = IndexBuild(migration, after: history, journal, nil)
         try build.run(in: environment)
         try environment.writeGrowing { transaction in

@@ -1,7 +1,7 @@
 import Glibc
 import StetLMDB
 
-// A migration with code works on copies; the store then takes over what a copy has become.
+// A migration with code works on copies. The store then adopts the contents of the last copy.
 
 extension StoreFile {
     /// Returns whether there is a file.
@@ -46,7 +46,7 @@ extension StoreFile {
                 try environment.writeGrowing { transaction in
                     let head = try Head.read(in: transaction.reading)
                     guard head == base else { return false }
-                    // Who has trimmed the store meanwhile has not trimmed the copy.
+                    // The store may have been trimmed since the copy was made.
                     let floor = try JournalFloor.read(in: transaction.reading)
                     let sourceFloor = try JournalFloor.read(in: source)
                     guard floor?.revision == sourceFloor?.revision else { return false }

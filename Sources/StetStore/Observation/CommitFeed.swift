@@ -260,7 +260,7 @@ extension StoreFile {
                 feed.advance(to: head)
             }
         } catch {
-            // Where the schema is another the head can still be read, so that they wake.
+            // Wakes observers at the head, which can be read even if the schema has changed.
             let head = try? environment.read { try Head.read(in: $0).revision }
             if let reached = last ?? head { feed.advance(to: reached) }
         }

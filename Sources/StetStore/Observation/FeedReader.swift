@@ -49,7 +49,7 @@ package struct FeedReader: Sendable {
         self.start = start
         self.isNudged = isNudged
         observer = CommitFeed.Observer(file.feed, interests, isNudged: isNudged)
-        // The thread begins to look for the commits of other processes.
+        // Starts the thread that watches for commits of other processes.
         try? file.writer.attend()
     }
 
@@ -87,7 +87,7 @@ package struct FeedReader: Sendable {
                 let found = try read(through: last)
                 seen = found.reached
                 if let commit = found.commit { return .commit(deliver(commit)) }
-                // A long way without a commit of interest is no reason to keep others waiting.
+                // Yields, so that skipping many commits does not block other tasks.
                 await Task.yield()
                 if isNudged { return .nudged }
             }
@@ -218,7 +218,7 @@ package struct FeedReader: Sendable {
         case .beginning: return try file.read { try $0.floor() }
         case .now: return file.feed.head
         case .revision(let revision):
-            // A revision that is known needs no read, which a closed store would refuse.
+            // A known revision needs no read, which would throw for a closed store.
             if revision <= file.feed.head { return revision }
             let head = try file.read { try $0.head().revision }
             guard revision <= head else {

@@ -158,7 +158,7 @@ struct FeedRoutes {
                 try add(concernedBy: change, comparesSlots, to: &found)
             }
         } catch {
-            // They meet the failure themselves.
+            // Wakes all of them; each reports the failure itself.
             return waitingForSome
         }
         return found.filter { observers[$0]?.interests?.includesAuthor(of: commit) ?? true }

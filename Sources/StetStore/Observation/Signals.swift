@@ -16,7 +16,7 @@ public struct Signals: AsyncSequence, Sendable {
     /// the sequence was made.
     public func makeAsyncIterator() -> Iterator {
         let observer = CommitFeed.Observer(file.feed, keepsCommits: false)
-        // The thread begins to look for the commits of other processes.
+        // Starts the thread that watches for commits of other processes.
         try? file.writer.attend()
         return Iterator(file: file, observer: observer, seen: start)
     }

@@ -77,7 +77,8 @@ struct PatternParser {
             let isEscape = next == "\\"
             if let scalar = try literalScalar() {
                 var character = Character(scalar)
-                // A repetition of an escaped mark or line feed is not one of what comes before it.
+                // A repetition applies to an escaped mark or line feed alone, not to the character
+                // it would join.
                 if !(isEscape && repeats), let longer = literal?.joined(with: scalar) {
                     character = longer
                     nodes.removeLast()
@@ -185,7 +186,7 @@ struct PatternParser {
             range = counted
         }
         if take("+") { throw .backtracking("a possessive repetition") }
-        // A lazy one finds the same where a text is matched as a whole.
+        // A lazy quantifier matches the same when the whole text must match.
         _ = take("?")
         return range
     }

@@ -87,7 +87,7 @@ struct TextPattern {
         while start + Block.scalarCount <= end {
             let block = (base + start).loadUnaligned(as: Block.self)
             let behind = (base + start + last).loadUnaligned(as: Block.self)
-            // Zero where both bytes are those of the pattern.
+            // Zero where both bytes match the pattern.
             let difference = (block ^ firsts) | (behind ^ lasts)
             if difference.hasZero {
                 for place in 0..<Block.scalarCount

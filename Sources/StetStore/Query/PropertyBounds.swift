@@ -50,7 +50,7 @@ struct PropertyBounds {
         case .property(.root, let slot):
             self.slot = slot
             type = entity.properties[slot].type
-            // Their keys are equal where they themselves are not.
+            // Different lists and URLs may have equal keys.
             isExact = type != .list && type != .url
         case .id(.root):
             slot = nil
@@ -136,7 +136,7 @@ struct PropertyBounds {
         conjunctCount += other.conjunctCount
         isExact = isExact && other.isExact
         if values != nil || other.values != nil {
-            // The values alone are a path; whether they lie in the range is tested.
+            // The values determine the path. The condition tests whether they are in the range.
             isExact = false
             if values == nil { values = other.values }
             return

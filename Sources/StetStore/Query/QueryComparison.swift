@@ -43,7 +43,7 @@ extension QueryNode.Comparison {
         case (.decimal(let left), .decimal(let right)):
             left.isNaN || right.isNaN ? false : holds(left, right)
         case (.date(let left), .date(let right)):
-            // `Date` says that each one is up to one that is no number.
+            // `Date` returns true for every `<=` with NaN.
             holds(left.timeIntervalSinceReferenceDate, right.timeIntervalSinceReferenceDate)
         case (.string(let left), .string(let right)): holds(left, right)
         case (.uuid, .uuid), (.reference, .reference), (.data, .data), (.url, .url),

@@ -45,7 +45,8 @@ struct QueryCompiler {
             return PropertyOperand(place, slot: slot, type: type(entity, slot))
         case .id(let object): return IDOperand(place(object).place)
         case .folded:
-            // At once: what is folded twice need not be what is folded once.
+            // Combines nested foldings: folding twice can differ from folding once with all
+            // options.
             let (node, folding) = node.unfolded
             return FoldedOperand(operand(node), folding)
         case .coalesced(let first, let second):

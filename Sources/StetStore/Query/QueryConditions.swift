@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-// The parts of a compiled query that are true or false; those that are about one property of the
-// object itself and a constant look at its bytes.
+// The conditions of a compiled query. Comparisons of a property of the object with a constant work
+// on the stored bytes.
 
 final class AllCondition: QueryCondition {
     let conditions: [QueryCondition]

@@ -66,7 +66,7 @@ extension QueryState.Row {
         guard !reader.isDamaged, !type.isSixteenBytes || bytes.count >= 16 else {
             throw DecodingFailure("a value of object \(id) is damaged")
         }
-        // To a query a reference is the object; its position is the relationship's.
+        // Drops the position: to a query a reference is the object's id.
         if type == .reference { return .bytes(UnsafeRawBufferPointer(rebasing: bytes[..<16])) }
         return .bytes(bytes)
     }

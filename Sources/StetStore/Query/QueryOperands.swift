@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-// The parts of a compiled query that have values.
+// The operands of a compiled query.
 
 final class ConstantOperand: QueryOperand {
     let constant: Value

@@ -68,7 +68,7 @@ indirect enum QueryPath {
         }
         try QueryRun(state, query).forEachMatch { member in
             guard let opposite else { return try member.reference(end.slot).map(body) ?? true }
-            // Links that are pending count here: their owner need not have changed.
+            // Includes pending links, whose owner may be unchanged.
             for owner in try state.members(of: member.id, at: opposite) {
                 guard try body(owner.id) else { return false }
             }

@@ -61,7 +61,8 @@ struct QueryPlanner {
         for part in index.index.parts {
             guard let bound = bounds.first(where: { $0.fits(part) }) else { break }
             if let values = bound.values(in: part) {
-                // The values of one property are those of the query; those of several multiply.
+                // The query limits the values of one property, but values of several properties
+                // multiply.
                 let isFew = prefixes.count * values.count <= 1_000
                 guard isFew || prefixes.count == 1 else { break }
                 prefixes = prefixes.flatMap { prefix in values.map { prefix + [$0] } }

@@ -51,7 +51,7 @@ package struct QueryRun {
             for case .index(let path) in paths where path.isExact { return .exactly(path) }
         }
         let ordered = isFarBehind ? nil : try orderedAccess()
-        // Beyond this it is cheaper to look at everything, or to walk in order up to the limit.
+        // Above this count, scanning everything, or walking in order up to the limit, is cheaper.
         let most =
             ordered == nil
             ? max(recordCount / 4, 64) : min(query.end, recordCount) * 4 + 64
@@ -152,7 +152,7 @@ package struct QueryRun {
             }
         case .ordered(let index, let range): try walk(index, range, &page)
         case .scan where query.order.isEmpty:
-            // Objects are stored in the order of their ids.
+            // Records are stored in ascending order of id.
             try forEachMatchOfAll(from: query.after?.id) { row in
                 try page.add(row)
                 return !page.isFull

@@ -119,7 +119,7 @@ struct QueryPage {
 
     private mutating func sort() {
         let isDescending = sorter.isDescendingByID
-        // Entries are large: their places are sorted.
+        // Sorts indexes instead of entries, which are large.
         var places = entries.indices.map { (start: entries[$0].start, place: $0) }
         keys.withUnsafeBytes { keys in
             places.sort { one, other in
@@ -143,7 +143,7 @@ struct QueryPage {
     /// Returns the position at which a walk through an index continues after the previous page.
     func position(in index: EntityIndex, of entity: Entity) throws -> IndexPosition? {
         guard let after else { return nil }
-        // Without one of them the walk begins with the first entry.
+        // Without a value for each part, the walk starts at the first entry.
         let parts = index.parts.map(\.slot)
         if let slots = query.after?.slots, !slots.isSuperset(of: parts) { return nil }
         let body = try RecordBody(after.row.body, of: entity)

@@ -197,13 +197,13 @@ package final class QueryState {
         ofEntity entity: EntityNumber, from first: ObjectID? = nil, where condition: QueryCondition,
         verifies: Bool, _ body: (Row) throws -> Bool
     ) throws {
-        // Every record tells whether it has changed since: only what is pending is looked for.
+        // Each record contains its revision, so only pending objects need a lookup.
         let pending = try pending(entity)
         var waiting = pending.rows.values.sorted { $0.id < $1.id }[...]
         if let first { waiting = waiting.drop { $0.id < first } }
         var frame = QueryFrame(self)
         let layout = Layout(self, entity)
-        // A loop of its own: what a closure captures is looked after at each access.
+        // Not a closure, because each access to a capture costs a check.
         let cursor = try reader.transaction.cursor(in: reader.file.projection.records[entity])
         var entry = try first.map { try seek($0, cursor) } ?? cursor.first()
         while let present = entry {

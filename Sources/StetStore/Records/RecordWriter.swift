@@ -156,7 +156,7 @@ public struct RecordReader {
         guard body.count >= RecordLayout.fixedByteCount(propertyCount) else {
             throw DecodingFailure(tooShortBody: body.count, propertyCount)
         }
-        // An empty buffer may have no address; a record without properties is never read from.
+        // An empty buffer may have no base address. A record without properties is never read.
         base = body.baseAddress ?? UnsafeRawPointer(bitPattern: 8)!
         byteCount = body.count
         slots = RecordLayout.bitmapByteCount(propertyCount)

@@ -49,7 +49,7 @@ extension StoreCopier {
     private func rewrite(to path: String) throws {
         var sizes = StoreFile.Configuration().ofEnvironment(
             entityCount: file.projection.records.count)
-        // What is copied of it is synced.
+        // Skips syncs here, because the copy made from this file is synced.
         sizes.skipsSync = true
         let target = try Environment.open(at: path, sizes)
         defer { target.close() }
@@ -76,7 +76,7 @@ extension StoreCopier {
                 }
             }
             if let indexes = file.projection.indexes {
-                // Entries of an interrupted build are left out: the build starts over in the copy.
+                // Omits the entries of an interrupted build, which starts over in the copy.
                 let numbers = Set(file.schema.indexes.map(\.number))
                 try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target) {
                     key, _ in

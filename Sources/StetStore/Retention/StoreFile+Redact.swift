@@ -42,7 +42,7 @@ extension StoreFile {
     /// - Complexity: O(bytes of the entries that change the object), in time and on the disk.
     @discardableResult
     package func redact(_ request: RedactionRequest) throws -> RedactionPlan {
-        // Whatever comes of it, observers get what the journal has.
+        // Clears the ring even after a failure, so that observers read the journal.
         defer { feed.forgetRing() }
         return try StoreError.wrapping(path: path) {
             // The log has the values, too.
@@ -135,7 +135,7 @@ private struct RedactionWork: ~Copyable {
             }
             revision = rest.previous
         }
-        // Where the journal begins later there may have been other values.
+        // A trimmed journal may have contained other values.
         if revision == .zero { try refuseUntouched() }
     }
 
@@ -179,7 +179,7 @@ private struct RedactionWork: ~Copyable {
         let schemaRevision = commit.schema.revision
         let upcast = try file.history.upcast(ofEntity: change.entity, from: schemaRevision)
         let entity = commit.schema.entities[change.entity]
-        // Where the values stand in the schema that the change was written with.
+        // The slots of the values in the schema with which the change was written.
         var targets: [Slot: Slot] = [:]
         for slot in request.slots {
             if let source = upcast.map({ $0.slots[slot] }) ?? slot { targets[source] = slot }

@@ -2,8 +2,8 @@ import Logging
 import StetLMDB
 import Synchronization
 
-// Trimming: the oldest commits go, a few in each transaction, each of which leaves a valid store
-// that begins a little later. So nothing has to be remembered of a trim that is interrupted.
+// Trimming removes the oldest commits, a few in each transaction. Each transaction leaves a valid
+// store that begins a little later, so an interrupted trim needs no recovery.
 
 extension StoreFile {
     /// The greatest numbers of commits and of bytes that one transaction trims: it occupies the
@@ -108,7 +108,7 @@ private struct JournalTrimmer {
     ) throws -> Int {
         let revision = floor.revision.next
         let (envelope, body) = try journal.entry(revision, in: transaction.reading)
-        // Once it is gone nothing could show any more that it was damaged.
+        // Checked now, because damage cannot be found after the entry is removed.
         guard envelope.previousHash == floor.hash else {
             throw DecodingFailure(
                 "the entry of revision \(revision) does not follow the one before it")

@@ -69,7 +69,7 @@ package enum DeleteRules {
             switch relationship?.deleteRule ?? .nullify {
             case .nullify: try graph.remove(MembershipKey(end, owner.id, member), path: path)
             case .cascade:
-                // A link goes with the object at its other end.
+                // A cascade also removes the link to the deleted object.
                 try delete(ObjectKey(end.member, member), path ?? "", &queue, in: &graph)
                 if !end.isReference {
                     try graph.remove(MembershipKey(end, owner.id, member), path: path)

@@ -33,7 +33,7 @@ package enum ThreeWay: Hashable, Sendable {
         let targets = decide(
             base: base?.target, mine: mine?.target, theirs: theirs?.target, ==)
         guard targets == .theirs else { return targets }
-        // Another owner's list has positions of its own.
+        // Positions in lists of different owners cannot be compared.
         guard mine?.target == theirs?.target, base?.target == theirs?.target else {
             return .theirs
         }

@@ -72,7 +72,7 @@ enum SubscriptionTable {
         var limit: (last: Revision, names: [String])?
         for record in try all(in: transaction) where record.holdsHistory {
             var last = record.position
-            // The first key is that of the lowest revision.
+            // Keys are ordered by revision, so the first one has the lowest.
             try transaction.scan(.unnamed, KeyRange(prefix: parkedKey(record.name))) { key, _ in
                 last = min(last, try revision(of: key).previous ?? .zero)
                 return false

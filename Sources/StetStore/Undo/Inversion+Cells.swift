@@ -1,4 +1,4 @@
-// The three-way rule for each cell of a commit that is taken back.
+// The three-way rule for each cell of a commit that is undone.
 
 extension Inversion {
     /// Inverts a commit, cell by cell.
@@ -56,7 +56,7 @@ extension Inversion {
         of key: ObjectKey, _ change: JournalChange, _ commit: Commit
     ) throws {
         guard let body = try state.object(key).body else {
-            // Only the position of an object that is gone has changed: nothing is to be done.
+            // A change of position alone needs no action for a deleted object.
             if try !isMove(change, commit) {
                 _ = try decide(.gone, of: key, allows: [.keep], subject: commit.revision)
             }
@@ -155,7 +155,7 @@ extension Inversion {
             try state.set(restored, of: key)
             return
         }
-        // Somebody has brought it back already.
+        // The object was restored by another commit.
         let wanted = try restored.values(of: entity)
         for (slot, current) in try present.values(of: entity).slotted
         where current != wanted[slot] && !isStamped(slot, of: entity) {

@@ -1,5 +1,5 @@
-// What depends on objects as a whole: the members of what is deleted, what restored references and
-// links point to, and whose unique values others have taken.
+// Consequences for whole objects: the members of deleted objects, the targets of restored
+// references and links, and unique values that other objects have now.
 
 extension Inversion {
     /// The greatest number of objects that a conflict names.
@@ -12,7 +12,7 @@ extension Inversion {
             try settleDeletions()
             try settleReferences()
             try settleLinks()
-            // Unique values are compared when the objects are known.
+            // Unique values are compared once the set of objects is final.
             if !state.hasMoved { try settleUniqueValues() }
         } while state.hasMoved
         if conflicts.failed.isEmpty { try settleDenials() }
@@ -114,7 +114,7 @@ extension Inversion {
         let entity = entity(key)
         let property = entity.properties[slot]
         let stored = try state.storedBody(key)
-        // What was deleted with the missing object stays deleted with it; others may need it.
+        // An object that was deleted with the missing one stays deleted, unless others need it.
         let goesAlong =
             schema.end(ofEntity: key.entity, slot: slot).flatMap { schema.relationship(at: $0) }?
             .deleteRule == .cascade
@@ -153,13 +153,13 @@ extension Inversion {
             let source = ObjectKey(ends.targets.owner, key.source)
             let target = ObjectKey(ends.sources.owner, key.target)
             if link.stored.isPresent {
-                // What is kept keeps what it was inserted with.
+                // An object that is kept keeps the links with which it was inserted.
                 if kept.contains(source) || kept.contains(target) {
                     try state.set(link.stored, of: key)
                 }
                 continue
             }
-            // A link of an object that is not restored goes with it.
+            // A link is restored only with its source.
             guard try state.exists(source), try !state.exists(target) else {
                 if try !state.exists(source) { try state.set(link.stored, of: key) }
                 continue
@@ -213,7 +213,7 @@ extension Inversion {
             let hadMoved = state.hasMoved
             state.hasMoved = false
             for (slot, value) in others { try state.set(value, slot, of: key) }
-            // The value of the answer is taken, too.
+            // Fails if the value in the answer is also in use.
             if !state.hasMoved { conflicts.fail(conflict) }
             state.hasMoved = state.hasMoved || hadMoved
         case .failed, .restore: break

@@ -1,4 +1,4 @@
-// The order of members whose membership is restored, where it has changed since.
+// The order of restored members, if the list has changed since.
 
 extension Inversion {
     /// An ordered list of members.
@@ -35,7 +35,7 @@ extension Inversion {
         var former: [MemberPlace] = []
         var restored: Set<ObjectID> = []
         var isReordered = false
-        // What others have added may have the position of a restored member.
+        // A member that was added since may have the position of a restored one.
         var taken: Set<ListPosition> = []
         for member in try state.members.members(of: list.owner, at: list.end, reader) {
             guard let position = member.position else { continue }
@@ -56,13 +56,13 @@ extension Inversion {
         let collides = former.contains { member in
             restored.contains(member.id) && member.position.map(taken.contains) ?? false
         }
-        // An order that nobody has changed comes back as it was, position by position.
+        // An unchanged order is restored exactly, position by position.
         guard isReordered || collides else { return }
         former.sort()
         for (index, member) in former.enumerated() where restored.contains(member.id) {
             let left = former[..<index].reversed().lazy
                 .compactMap { left in present.firstIndex { $0.id == left.id } }.first
-            // Members that were appended at the same time share a position: nothing fits between.
+            // Members appended concurrently share a position, and nothing fits between them.
             let place =
                 left.map { left in
                     present[left...].prefix { $0.position == present[left].position }.endIndex

@@ -67,7 +67,7 @@ struct UndoConflicts {
         guard let entity = schema.entity(named: name) else { return nil }
         var slots: [Slot: Value] = [:]
         for (name, value) in values {
-            // An answer names an owner, and need not name a position.
+            // An answer names the owner; a position is optional.
             guard let slot = entity.slot(of: name),
                 entity.properties[slot].accepts(value)
                     || entity.properties[slot].withPosition(false).accepts(value),

@@ -1,6 +1,6 @@
 import StetLMDB
 
-// What stands on a stack: read from the top down, along the entries' own pointers.
+// The steps of a stack, read from the top down along the pointers in the entries.
 
 /// One step of a stack: commits that are undone or redone together.
 package struct UndoStep: Sendable, Hashable {

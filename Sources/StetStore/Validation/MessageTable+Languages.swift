@@ -1,5 +1,5 @@
 extension Sentence {
-    // What rules say. The forms of plurals stand in the tables.
+    // The messages of rules. The tables contain the plural forms.
 
     static let required = Sentence("{property} is required")
     static let empty = Sentence("{property} can't be empty")

@@ -116,7 +116,7 @@ struct PropertyRules: Sendable {
             else { return .range(minimum: minimum, maximum: maximum) }
             let lower = minimum?.inlineWord.map { Int(truncatingIfNeeded: $0) } ?? .min
             let upper = maximum?.inlineWord.map { Int(truncatingIfNeeded: $0) } ?? .max
-            // Bounds in the wrong order let nothing through.
+            // Bounds in the wrong order allow no value.
             return lower <= upper
                 ? .words(lower...upper) : .range(minimum: minimum, maximum: maximum)
         case .matches(let pattern): return .matches(Pattern(pattern))
@@ -160,7 +160,7 @@ struct PropertyRules: Sendable {
         case (.required, _): return false
         case (.notEmpty, _): return cell.byteCount == 0
         case (.length(let minimum, let maximum), .bytes(let bytes)):
-            // A character has one byte at least.
+            // A character has at least one byte.
             if bytes.count <= maximum, minimum <= min(bytes.count, 1) { return false }
             let count = length(bytes)
             return count < minimum || count > maximum
@@ -231,7 +231,7 @@ struct PropertyRules: Sendable {
     private static func characterCount(_ bytes: UnsafeRawBufferPointer) -> Int {
         let isPlain = bytes.allSatisfy { $0 < 0x80 && $0 != 0x0d }
         if isPlain { return bytes.count }
-        // A string of its own would be allocated.
+        // A `UTF8Span` avoids allocating a string.
         guard let text = try? UTF8Span(validating: bytes.bindMemory(to: UInt8.self).span) else {
             return String(decoding: bytes, as: UTF8.self).count
         }
@@ -254,7 +254,7 @@ extension Value {
         case (.decimal(let one), .decimal(let other)):
             !one.isNaN && !other.isNaN && one <= other
         case (.date(let one), .date(let other)):
-            // `Date` itself answers true for NaN.
+            // `Date` returns true for NaN.
             one.timeIntervalSinceReferenceDate <= other.timeIntervalSinceReferenceDate
         default: false
         }

@@ -167,7 +167,7 @@ final class ObjectIDGenerator: Sendable {
             if state.forkGeneration != ProcessFork.generation { state = State() }
             if milliseconds > state.milliseconds {
                 state.milliseconds = milliseconds
-                // Half of the range is left for growth within the millisecond.
+                // Leaves half of the range for increments within the millisecond.
                 state.upper = state.entropy.next() & 0x7ff
                 state.lower = state.entropy.next() >> 2
             } else {
@@ -230,7 +230,7 @@ package struct EntropyBlock: Sendable {
 package func fillWithEntropy(_ buffer: UnsafeMutableRawBufferPointer) {
     var filled = 0
     while filled < buffer.count {
-        // getentropy gives at most 256 bytes at a time.
+        // `getentropy` returns at most 256 bytes at a time.
         let count = min(256, buffer.count - filled)
         let result = getentropy(buffer.baseAddress! + filled, count)
         trap(unless: result == 0, "The system has no source of random numbers (errno \(errno))")

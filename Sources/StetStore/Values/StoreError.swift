@@ -209,15 +209,6 @@ extension StoreError {
             advice: "Use ids of makeCommitID() with the store that made them.")
     }
 
-    /// Returns the error for a commit id that another operation has used.
-    static func commitIDInUse(by commit: Commit, path: String) -> StoreError {
-        StoreError(
-            .commitIDInUse, path: path,
-            message: "The commit id belongs to commit \(commit.revision), which does something "
-                + "else.",
-            advice: "Make an id with makeCommitID() for each save, undo, redo and revert.")
-    }
-
     /// Returns the error for a commit that was prepared on a history that this journal does not
     /// have.
     static func otherHistory(

@@ -20,7 +20,8 @@ package func timeText(_ seconds: Double, withMilliseconds: Bool = false) -> Stri
 
 /// Returns the date of a day, counted from 2001-01-01, in the Gregorian calendar, however early.
 private func civilDate(_ day: Int) -> (year: Int, month: Int, day: Int) {
-    // Years begin in March, so that the leap day is the last; 2000-03-01 begins a cycle of 400.
+    // Years start in March, so that the leap day comes last. A cycle of 400 years starts on
+    // 2000-03-01.
     let (cycle, dayOfCycle) = (day + 306).flooredDivision(by: 146_097)
     let yearOfCycle =
         (dayOfCycle - dayOfCycle / 1_460 + dayOfCycle / 36_524 - dayOfCycle / 146_096) / 365

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-// Values in JSON and in whatever else is Codable. Unlike the plain encoder this one has a form for
-// every value: numbers that are not finite are written by their bits, decimals by their digits.
+// The Codable form of values. Unlike a plain encoder it represents every value: numbers that are
+// not finite by their bits, decimals by their digits.
 
 extension Value: Codable {
     /// Decodes a value.

@@ -1,6 +1,6 @@
 import StetLMDB
 
-// The entries of indexes as the values of the objects make them, and those that are stored.
+// The index entries that follow from the values of objects, compared with the stored ones.
 
 extension Verification {
     mutating func compareIndexes() throws {
@@ -27,7 +27,7 @@ extension Verification {
         }
         report.indexEntryCount = expected.count
         guard let table = file.projection.indexes else { return }
-        // Those that a migration has begun to build are nobody's yet.
+        // Ignores the indexes of an unfinished migration, which nothing reads yet.
         let building =
             try StoreTables.indexBuild(in: transaction)?.numbers
             .filter { file.schema.index(numbered: $0) == nil } ?? []

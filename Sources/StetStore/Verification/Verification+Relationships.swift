@@ -1,4 +1,4 @@
-// What relationships promise beyond references that are not broken.
+// The guarantees of relationships beyond intact references.
 
 extension Verification {
     /// Checks that the numbers of members are within their bounds.

@@ -35,7 +35,7 @@ extension VerificationReport: CustomStringConvertible {
             (objectCount, "object", "objects"), (referenceCount, "reference", "references"),
             (linkCount, "link", "links"), (indexEntryCount, "index entry", "index entries"),
         ]
-        // What not every store can have is named where there is some.
+        // Parts that many stores do not have are reported only if present.
         let extent = counts.enumerated().filter { $0.offset < 4 || $0.element.0 > 0 }.map(\.element)
             .map { "\($0) \($0 == 1 ? $1 : $2)" }.joined(separator: ", ")
         guard !isClean else { return "verified: state equals journal (\(extent))" }
@@ -52,7 +52,7 @@ extension StoreFile {
     package func verify() throws -> VerificationReport {
         try StoreError.wrapping(path: path) {
             try environment.read { transaction in
-                // A head that was damaged is another matter.
+                // Compares with the stored schema: a damaged head is reported as damage.
                 guard try StoreTables.schema(in: transaction).revision == schema.revision else {
                     throw StoreError.migratedElsewhere(path: path)
                 }
@@ -194,7 +194,8 @@ struct Verification: ~Copyable {
                 note("The changes of revision \(commit.revision) are out of order.")
             }
             last = (change.entity, change.id)
-            // Where the journal begins later the states are not known: they are walked back to.
+            // In a trimmed journal the earlier states are unknown, and are followed back from the
+            // present.
             if floor == nil {
                 try foldLinks(of: change, commit.revision)
                 return try fold(change, commit.revision)

@@ -61,7 +61,7 @@ struct ExactTextTests {
         var generator = SeededGenerator(seed: 10)
         for _ in 0..<20_000 {
             let bits = UInt64.random(in: .min ... .max, using: &generator)
-            // A signalling NaN may become quiet on its way through a register.
+            // A signalling NaN may become quiet in a register.
             let seconds = Double.random(in: -63_113_904_000..<252_423_993_600, using: &generator)
             let values: [(ValueType, Value)] = [
                 (.double, .double(Double(bitPattern: bits))),

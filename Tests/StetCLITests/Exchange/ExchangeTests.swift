@@ -142,7 +142,7 @@ struct ExchangeTests {
         let commit = try library.file.read { try $0.commit(1) }
         #expect(commit.cause == .import && commit.author == "me" && commit.label == "books")
         #expect(!commit.isUndoable && commit.metadata == ["stet.withoutValidators": "true"])
-        // The stamp is the time of the import.
+        // The stamp contains the time of the import.
         #expect(commit.changeSet.changes.map { $0["made"]?.new } == [.date(commit.time)])
         #expect(commit.changeSet.changes.map { $0["title"]?.new } == [.string("two\nlines")])
         let revert = try Tool.run("revert", library.path, "1", "--without-validators")
@@ -241,7 +241,7 @@ struct ExchangeTests {
         let path = try library.write((["name"] + rows).joined(separator: "\n"), to: "tags.csv")
         #expect(try importing("Tag", path).output == "revision 1: 2500 inserted\n")
         #expect(try library.bodies().count == 2_500)
-        // What is rejected a thousand times is not looked at to its end.
+        // An import that cannot succeed skips the rest of the file after 1,000 rejections.
         let again = try importing("Tag", path)
         #expect(
             again.status == 1 && again.output.hasSuffix("2500 rejected. Nothing was imported.\n"))

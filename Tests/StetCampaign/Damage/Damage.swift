@@ -103,8 +103,8 @@ struct SoundStore {
             return .finding("objects were read with other values before \(problem)")
         }
         if answer == sound { return .harmless("clean: unused bytes") }
-        // A meta page that is gone takes its commit with it, as a power cut before it was written
-        // would have; only somebody who knows of that commit can tell.
+        // A lost meta page loses its commit, as a power cut before its write would. Only a reader
+        // that knows the commit can report the loss.
         if history.contains(answer) { return .harmless("clean: an earlier commit") }
         return .finding("silent damage: \(answer.contents) instead of \(sound.contents)")
     }

@@ -57,7 +57,7 @@ struct DamagedBytes {
         func number(at offset: Int) -> UInt64 {
             bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: UInt64.self) }
         }
-        // Of `MDB_meta` behind the header of a page: the root at 112, the transaction at 128.
+        // Offsets in a meta page, after its header: the root at 112, the transaction at 128.
         let meta = number(at: 144) > number(at: Self.pageByteCount + 144) ? 0 : Self.pageByteCount
         let root = range(Int(number(at: meta + 128)))
         // LMDB fills a page from its end.

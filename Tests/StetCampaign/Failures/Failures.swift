@@ -11,7 +11,7 @@ struct Failures: Campaign {
     @OptionGroup var options: CampaignOptions
 
     func run(_ report: Report) throws {
-        // A run without a failure tells how many calls there are.
+        // A run without failures counts the calls.
         let all = try FailureCase.all { isHeld in
             let clean = try FailureRun(nil, isHeld: isHeld, seed: options.seed)
             if let problem = try clean.problem() {
@@ -21,9 +21,9 @@ struct Failures: Campaign {
         }
         report.count("possible cases", all.count)
         let count = options.size == 0 ? all.count : min(options.size, all.count)
-        // With `only`, the index is that of the case, whatever the size.
+        // With `only`, the index selects a case, whatever the size.
         let size = options.only == nil ? count : all.count
-        // Where the first begins depends on the seed, so that other seeds try other cases.
+        // The seed determines the first case, so that different seeds try different cases.
         let start = Int(options.seed % UInt64(all.count / size))
         try forEachCase(of: size, report) { index in
             let position = index * all.count / size + start

@@ -20,14 +20,14 @@ struct Full: Campaign {
             let seed = UInt64.random(in: 0...(.max), using: &random)
             let arguments = [
                 "--seed", "\(seed)", "--obstacle", obstacle.rawValue,
-                // What an open read keeps from being used again are the pages of small commits.
+                // Small commits, because an open read keeps their pages in use.
                 "--changes",
                 obstacle == .reader ? "2" : "\([2, 20, 80].randomElement(using: &random) ?? 2)",
             ]
             let problem: String?
             if obstacle == .disk {
                 let disk = try SmallDisk(byteCount: 8 << 20)
-                // In one case of three nothing at all fits, in another perhaps an empty store.
+                // In a third of the cases nothing fits, in another third perhaps an empty store.
                 let room = Int.random(in: 0...4_000_000, using: &random)
                 let rooms = [0, room / 100, room]
                 try disk.fill(leaving: rooms[index / 4 % 3] & ~4_095)

@@ -58,7 +58,7 @@ struct ReportingSession {
         sizes.mapByteCount = mapByteCount
         sizes.initialMapByteCount = initialMapByteCount
         sizes.createsFile = false
-        // The store shares the environment that is open for its file.
+        // The store shares the environment that is already open for its file.
         let environment: Environment
         do { environment = try Environment.open(at: path, sizes) } catch { throw StoreError(error) }
         do {

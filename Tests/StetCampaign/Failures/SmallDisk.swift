@@ -30,7 +30,7 @@ final class SmallDisk {
 
     /// Occupies all space except `byteCount` bytes.
     func fill(leaving byteCount: Int) throws {
-        // Not inherited by the children of other cases, which would keep its room taken.
+        // Children of other cases must not inherit it, because they would keep the space in use.
         let descriptor = open(filler, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw CampaignFailure("the disk cannot be filled") }
         defer { close(descriptor) }

@@ -20,7 +20,7 @@ struct SystemCalls: Campaign {
         let calls = try sessionCalls()
         report.count("calls in the session", calls.count)
         let count = options.size == 0 ? calls.count : min(options.size, calls.count)
-        // With `only`, the index is that of the call, whatever the size.
+        // With `only`, the index selects a call, whatever the size.
         let stride = options.only == nil ? Double(calls.count) / Double(count) : 1
         try forEachCase(of: options.only == nil ? count : calls.count, report) { index in
             let position = Int(Double(index) * stride)
@@ -56,7 +56,7 @@ struct SystemCalls: Campaign {
             // The process, padded with spaces, and the call.
             let words = line.split(separator: " ", maxSplits: 1)
             let call = words.last?.drop { $0 == " " } ?? ""
-            // Neither signals and exits, nor the ends of calls that were interrupted.
+            // Skips signals, exits and the second halves of interrupted calls.
             guard words.count == 2, let name = call.firstIndex(of: "(").map({ call[..<$0] }),
                 !name.isEmpty, name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
             else { continue }
@@ -90,8 +90,8 @@ struct SystemCalls: Campaign {
             ["-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call.name)", "-e", injection]
                 + session(path))
         let ending = child.end(within: .seconds(60))
-        // strace ends as the session did. Threads make the order of calls vary a little, so that
-        // now and then the call does not come.
+        // strace ends as the session did. Threads vary the order of calls a little, so that
+        // sometimes the call does not occur.
         guard ending == .killed(SIGKILL) || ending == .exited(0) else {
             return "the session ended otherwise: \(child.lines.last ?? "without a word")"
         }

@@ -26,7 +26,7 @@ struct Toil: ParsableCommand {
             do {
                 for _ in 0..<steps { try toil.step() }
             } catch is StoreError {
-                // Nothing works any more.
+                // The injected failure is permanent.
             }
             toil.close()
         } catch {
@@ -93,7 +93,7 @@ private struct Toiler {
             default: try compact()
             }
         } catch is StoreError {
-            // Whatever has failed, the store can be opened again, and goes on.
+            // After any failure the store can be opened again and used.
             disarm()
             try reopen()
         }
@@ -105,7 +105,7 @@ private struct Toiler {
         #if STET_FAULTS
             let operations: [LMDBError.Operation] = [.commit, .reportOfCommit, .put, .begin]
             let operation = operations[Int.random(in: chance(operations.count), using: &random)]
-            // What fails after it was carried out is an error of the disk.
+            // A failure after the operation was carried out is an error of the disk.
             let isFull = operation != .reportOfCommit && Bool.random(using: &random)
             file.environment.faults.failNext(
                 operation, after: Int.random(in: 1...4, using: &random),
@@ -130,7 +130,7 @@ private struct Toiler {
             acknowledge(commit.revision, token)
             workload.adopt(edits, commit.revision)
         } catch is CommitRefusal {
-            // Another process has changed the same objects.
+            // A commit of another process has changed the same objects.
             try workload.load(file)
         } catch is UnknownOutcomeError {
             disarm()
@@ -255,7 +255,7 @@ private enum Notebooks {
         var random = SeededGenerator(seed: seed, stream: 1)
         if Bool.random(using: &random) {
             try? interrupt(path)
-            // What others save meanwhile makes the build begin anew.
+            // Commits of others restart the build.
             if Bool.random(using: &random) { try commit(path, .campaign, seed, stream: 1) }
         }
         try open(path).close()

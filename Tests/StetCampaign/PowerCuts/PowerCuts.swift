@@ -13,8 +13,8 @@ struct PowerCuts: Campaign {
     private static let batchCount = 50
 
     func run(_ report: Report) throws {
-        // Image n is of session n modulo the number of sessions, so that every prefix has all
-        // kinds.
+        // Image n belongs to session n modulo the number of sessions, so that every prefix contains
+        // all kinds.
         let sessionCount = max(2 * SessionKind.all.count, options.size / 1_000)
         if let only = options.only {
             let images = [only / sessionCount]

@@ -68,7 +68,7 @@ private struct Session {
         for writer in writers {
             writer.kill()
             _ = writer.end(within: .seconds(20))
-            // Those who could still speak after the cut may say that the disk is gone.
+            // Writers that outlive the cut may report that the disk is gone.
             try log.append(writer.lines.filter { !$0.hasPrefix("error:") })
         }
         try volume.mountAgain()

@@ -69,7 +69,7 @@ private final class ClockSession {
             pass(Double.random(in: 0...5, using: &random) * Self.day)
             if Int.random(in: 0..<6, using: &random) == 0 { jump() }
             if let problem = try commit() ?? trim() { return problem }
-            // The wrong time does not last.
+            // The clock is corrected after a while.
             if error != 0, Int.random(in: 0..<2, using: &random) == 0 { set(error: 0) }
         }
         set(error: 0)

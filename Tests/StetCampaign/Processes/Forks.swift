@@ -30,14 +30,14 @@ struct Forks: Campaign {
                 "--stream", "1", "--savers", "\(Int.random(in: 1...4, using: &random))",
                 "--forks", "\(Int.random(in: 1...10, using: &random))",
             ])
-            // It has forked at least once.
+            // Waits until it has forked at least once.
             var children: [pid_t] = []
             while children.isEmpty, let line = writer.nextLine(within: .seconds(20)) {
                 children = ForkedChild.processes([line])
             }
             Child.read(
                 [writer], until: .now + .microseconds(Int.random(in: 0...50_000, using: &random)))
-            // Forks nothing more.
+            // Stops it from forking again.
             writer.send(SIGSTOP)
             writer.kill()
             _ = writer.end(within: .seconds(20))

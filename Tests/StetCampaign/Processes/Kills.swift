@@ -59,7 +59,7 @@ private final class KilledStore {
         let writers = try (0..<Int.random(in: 1...min(4, limit), using: &random)).map { _ in
             try writer("--savers", "\([1, 1, 1, 4].randomElement(using: &random) ?? 1)")
         }
-        // Every other round begins with the processes, the others when the writers are at work.
+        // Half of the rounds kill while the processes start, the others while the writers work.
         var latest = 150_000
         if Bool.random(using: &random) {
             for writer in writers where writer.nextLine(within: .seconds(20)) == nil {

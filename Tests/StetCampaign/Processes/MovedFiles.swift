@@ -116,7 +116,7 @@ private final class MovedStore {
             if let problem = next.problem { return problem }
             try log.append(next.lines)
         } else {
-            // A store has one name only.
+            // A store must have one hard link only.
             try? FileManager.default.removeItem(atPath: path)
             try? FileManager.default.removeItem(atPath: directory.file("there"))
         }

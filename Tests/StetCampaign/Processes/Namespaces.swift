@@ -45,11 +45,12 @@ private final class Meeting {
 
     /// Runs the case, and returns a description of a problem; nil if there is none.
     func run(_ report: Report) throws -> String? {
-        // Of two namespaces that are not the campaign's both may have a process 1.
+        // Only one of the two is in another namespace, because two namespaces may each have a
+        // process 1.
         let isFirstContained = Bool.random(using: &random)
         let first = try writer(isContained: isFirstContained)
         guard first.nextLine(within: .seconds(20)) != nil else { return "the first cannot write" }
-        // Also while the first is anywhere in its work, and does not move.
+        // Sometimes the first is stopped in the middle of its work.
         let isStopped = Bool.random(using: &random)
         if isStopped {
             Child.read(
@@ -66,7 +67,7 @@ private final class Meeting {
         first.kill()
         _ = first.end(within: .seconds(20))
         try log.append(first.lines)
-        // Now the other one is first, and who comes again is not.
+        // Now the other one is first, and a later writer is refused.
         let second = try writer(isContained: !isFirstContained)
         guard second.nextLine(within: .seconds(20)) != nil else {
             return "the second cannot write after the first has died: \(second.lines)"

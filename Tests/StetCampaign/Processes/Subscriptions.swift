@@ -58,7 +58,7 @@ private struct SubscribedStore {
     /// a problem.
     mutating func round(limit: Int) throws -> String? {
         let roles = [["post"], ["consume", "effects"], ["consume", "messages"]]
-        // Each role at least once; a second consumer waits to take over.
+        // Every role occurs at least once. A second consumer waits to take over.
         let count = min(limit, 3 + Int.random(in: 0...2, using: &random))
         let children = try (0..<count).map { number in
             let role = number < 3 ? roles[number] : roles[Int.random(in: 0..<3, using: &random)]

@@ -42,7 +42,7 @@ extension QueryTerm: AnyQueryTerm {
         case 1, 2: return isIn(&maker)
         default: break
         }
-        // What can be compared with it is of the same type.
+        // Only terms of the same type can be compared.
         if maker.random.chance(8), let other = maker.term() as? Self {
             return comparison(other, &maker)
         }
@@ -175,7 +175,7 @@ extension QueryMaker {
                 case .multiply: left * right
                 default: right == 0 ? nil : left / right
                 }
-            // What does not fit is no value.
+            // An overflow gives no value.
             return result.flatMap { $0.isNaN ? nil : $0 }
         }
     }
@@ -184,7 +184,7 @@ extension QueryMaker {
         _ operation: QueryNode.Arithmetic
     ) -> (Number, Number) -> Number? {
         { left, right in
-            // What is exact with twice the bits either fits or does not.
+            // Computes exactly with twice the bits, then checks the range.
             let (one, other) = (Int128(left), Int128(right))
             if other == 0, operation == .divide || operation == .remainder { return nil }
             let (exact, overflows): (Int128, Bool) =

@@ -24,7 +24,7 @@ struct QueryMaker {
         self.random = random
         let count = world.sampleIDs.count
         deepest = count > 1_000 ? 1 : count > 100 ? 2 : 3
-        // Some that are not there.
+        // Ids of missing objects.
         let none = ObjectID(high: 7, low: 7)
         sampleIDs = .reference(world.sampleIDs.suffix(12) + world.sampleIDs.prefix(12) + [none])
         boxIDs = .reference(world.boxIDs + [none])
@@ -54,7 +54,7 @@ struct QueryMaker {
         case 0: random.chance(2) ? .all([]) : .any([])
         case 1...3 where sampleCount + boxCount <= deepest: members()
         default:
-            // Several conditions of one value are put together by the planner.
+            // The planner combines several conditions on one value.
             term().clauses(random.chance(4) ? 2 : 1, &self)
         }
     }

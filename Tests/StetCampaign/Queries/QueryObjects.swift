@@ -83,7 +83,7 @@ struct QueryWorld {
         entity == QuerySchema.box ? boxes.mapValues(\.values) : samples.mapValues(\.values)
     }
 
-    // In ascending order: that of a dictionary is another one in every run.
+    // Sorted, because the order of a dictionary changes with each run.
     private(set) var boxIDs: [ObjectID] = []
     private(set) var sampleIDs: [ObjectID] = []
 

@@ -30,7 +30,7 @@ struct QueryQuestion {
         order = (0..<maker.random.pick([0, 1, 1, 2])).map { _ in
             Key(term: maker.term(), isDescending: maker.random.chance(2))
         }
-        // What an index can have the order of.
+        // An index can provide this order: all keys in one direction.
         if maker.random.chance(2), let first = order.first {
             order = order.map { Key(term: $0.term, isDescending: first.isDescending) }
         }

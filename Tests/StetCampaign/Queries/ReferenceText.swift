@@ -9,7 +9,7 @@ enum ReferenceText {
         var tables: [UInt8: [String: String]] = [:]
         for folding in 1...3 as ClosedRange<UInt8> {
             let pairs = ValuePools.texts.map { ($0, made($0, TextFolding(rawValue: folding))) }
-            // Texts that are equal become texts that are equal.
+            // Equal texts have equal foldings.
             tables[folding] = Dictionary(pairs) { one, _ in one }
         }
         return tables

@@ -62,7 +62,7 @@ enum Marker {
         _ slot: Slot, _ random: inout SeededGenerator
     ) -> (value: Value, marker: [UInt8]) {
         let text = text(&random)
-        // Now and then on pages of its own.
+        // Some values are so long that they take pages of their own.
         let isLong = Int.random(in: 0..<10, using: &random) == 0
         let long = text + String(repeating: "x", count: isLong ? 9_000 : 0)
         let bytes = bytes(&random)

@@ -303,7 +303,7 @@ private final class MarkedStore {
             person.properties, person.indexes + [EntityIndex([.init(slot: 1)])])
         do {
             let built = try Self.open(path, indexed) { _, _, _ in throw Interruption() }
-            // Too few objects to be interrupted: it was built at once.
+            // With so few objects the index was built before it could be interrupted.
             built.close()
             schema = indexed
         } catch is Interruption {}

@@ -77,9 +77,9 @@ struct ReferenceInversion {
         if present == after {
             present = before
         } else if areSame(before, after) {
-            // A place: it comes back where nobody has given the object another one.
+            // Only the position differs: it is restored unless the object has moved since.
         } else if areSame(present, after) {
-            // The object was moved among the members of the owner that it is taken from.
+            // The object was moved within the list from which the undo takes it.
             present = before
         } else if !areSame(present, before), !isStamp,
             conflict(mayKeep: true, mayRestore: true) == .restore
@@ -113,7 +113,7 @@ struct ReferenceInversion {
     private mutating func settleDeletions() {
         for key in now.objects.keys.sorted() where state[key] == nil {
             if state.referrers(to: key).isEmpty, links(of: key).isEmpty {
-                // Links with what is deleted, too.
+                // Removes links to deleted objects as well.
                 state.links = state.links.filter {
                     ![$0.key.source, $0.key.target].contains(key.id)
                 }
@@ -188,7 +188,7 @@ struct ReferenceInversion {
             if now.links[link] != nil {
                 if ends.contains(where: kept.contains) { state.links[link] = now.links[link] }
             } else if state[ends[0]] == nil {
-                // It goes with its source.
+                // The link goes with its source.
                 state.links[link] = nil
             } else if state[ends[1]] == nil {
                 guard conflict(mayKeep: true, mayRestore: false) == .keep else { return }
@@ -251,7 +251,7 @@ struct ReferenceInversion {
         var present = places.filter(stored.contains)
         let ids = Set(present.map(\.id))
         let earlier = before.filter { ids.contains($0.id) }
-        // What others have added may have the place of a member that came back.
+        // A member that was added since may have the place of a restored one.
         let known = Set(earlier.map(\.id))
         let taken = Set(present.filter { !known.contains($0.id) }.map(\.position))
         if earlier.allSatisfy(present.contains),
@@ -266,7 +266,7 @@ struct ReferenceInversion {
         for (index, place) in former.enumerated() where restored.contains(place) {
             let left = former[..<index].reversed().lazy
                 .compactMap { left in present.firstIndex { $0.id == left.id } }.first
-            // After all that share a place with the neighbour.
+            // After all members that share the neighbour's place.
             let next = left.map { left in
                 present[left...].firstIndex { $0.position != present[left].position }
                     ?? present.count

@@ -128,7 +128,7 @@ private final class RetentionSimulation {
                 file, .undo(owner), .skip, time: { 0 },
                 violations: { [file] net, _ in try file.violationsOfSchema(&net) })
             guard let commit = try file.commit(&work) else { return }
-            // A step with nothing left is discarded, by a commit without changes.
+            // A step without remaining effects is discarded by a commit without changes.
             var state = states[head]
             for change in commit.changeSet.changes { apply(change, to: &state) }
             states.append(state)
@@ -170,7 +170,7 @@ private final class RetentionSimulation {
     }
 
     private func redact() throws {
-        // Half of the time an object that is gone.
+        // Selects a deleted object half of the time.
         let keys = Set(states[number(head + 1)].objects.keys).filter { $0.entity != 2 }.sorted()
         guard let key = keys.randomElement(using: &random) else { return }
         let entity = file.schema.entities[key.entity]

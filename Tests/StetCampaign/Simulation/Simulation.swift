@@ -70,7 +70,7 @@ final class Simulation {
         let before = model
         let outcome = model.carryOut(operation)
         let after = model
-        // Until it is written the store is what it was.
+        // The store keeps its state until the commit is written.
         model = before
         let found = try failing {
             try store.carryOut(
@@ -96,7 +96,8 @@ final class Simulation {
         let before = model
         _ = model.carryOut(operation)
         let text = String(decoding: try JSONEncoder().encode(operation), as: UTF8.self)
-        // In every other case nobody else has the store open, and the next resets its lock file.
+        // Half of the time no other process has the store open, and the next one resets its lock
+        // file.
         let isAlone = before.revision % 2 == 0
         if isAlone { store.file.close() }
         let child = try Child([
@@ -199,7 +200,7 @@ final class Simulation {
     private func compareEverything() throws {
         for (revision, state) in model.states.enumerated() {
             try compare(state, asOf: revision)
-            // At every revision it would take most of the time.
+            // Checks every fifth revision, because all would take most of the time.
             guard revision % 5 == model.revision % 5 else { continue }
             if let difference = try store.differentList(from: state, asOf: revision) {
                 throw Difference(description: "revision \(revision): \(difference)")

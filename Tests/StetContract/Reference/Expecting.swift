@@ -37,10 +37,11 @@ extension Scene {
         let expected = scene.expectedSaveOfAll(run, moved: moved)
         if revision == run.head { return expected }
         if case .refused = expected { return expected }
-        // Only once the writer has refused it, all that is pending is merged.
+        // The pending changes are merged only after the writer has refused them.
         let vain = scene.withoutVainEdits(
             scene.now.prepared(since: base).world, run.states[run.head])
-        // What others have deleted counts as edited, though the edit is normalised away.
+        // An object that others have deleted counts as edited, even if normalisation removes the
+        // edit.
         return .either(
             vain.expectedSaveOfAll(run, moved: moved),
             .either(expected, expectedSaveOfAll(run, moved: moved)))

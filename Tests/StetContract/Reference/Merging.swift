@@ -65,7 +65,7 @@ extension Scene {
     private func combine(
         _ before: World.Object?, _ mine: World.Object, _ theirs: World.Object
     ) -> World.Object {
-        // Where both sides have inserted it every difference is contested.
+        // If both sides have inserted the object, every difference is a conflict.
         guard let base = before else { return policy == .contextWins ? mine : theirs }
         func choose<V: Equatable>(_ path: KeyPath<World.Object, V>) -> V {
             let (before, here, there) = (
@@ -92,7 +92,7 @@ extension Scene {
         for relation in Relation.links {
             let (before, here) = (base.links[relation] ?? [], now.links[relation] ?? [])
             for pair in here.subtracting(before) {
-                // What goes with an object that both sides have deleted.
+                // The links of an object that both sides have deleted.
                 let isVain = now.dead.contains(pair.source) || now.dead.contains(pair.target)
                 let isThere = [pair.source, pair.target].allSatisfy { merged.objects[$0] != nil }
                 if isThere || !isVain { merged.setLink(relation, pair, true) }

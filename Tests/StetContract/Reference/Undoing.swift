@@ -81,7 +81,7 @@ struct Inverse {
         }
         for label in now.objects.keys where world.objects[label] == nil {
             for relation in Relation.links {
-                // Links that others have made between what is deleted and what stays.
+                // Links, made by others, between deleted and remaining objects.
                 if (now.links[relation] ?? []).contains(where: { pair in
                     (pair.source == label || pair.target == label)
                         && (world.objects[pair.source] != nil || world.objects[pair.target] != nil)
@@ -131,7 +131,7 @@ struct Inverse {
         for relation in Relation.links {
             let (old, new) = (before.links[relation] ?? [], after.links[relation] ?? [])
             for pair in new.subtracting(old) { world.setLink(relation, pair, false) }
-            // A link goes with its source.
+            // A link is deleted with its source.
             for pair in old.subtracting(new) where world.objects[pair.source] != nil {
                 world.setLink(relation, pair, true)
             }

@@ -83,8 +83,8 @@ extension ContractRun {
         try compare(index)
         isFlying = true
         defer { isFlying = false }
-        // An object that others have changed shows what it was while it has later edits, and is
-        // merged with the next save: that state of two revisions is not modelled.
+        // An overtaken object with later edits shows its old values, and is merged with the next
+        // save. That state of two revisions is not modelled.
         let overtaken = reference.touched(since: before.revision)
         for step in later where step.isMadeInFlight && overtaken.isDisjoint(with: step.labels) {
             try performNow(step, in: index, isInEdit: false)
@@ -93,7 +93,7 @@ extension ContractRun {
         let hasLater = context.hasChanges
         let second = end.hasSecond ? await Flight(self, context, false) : nil
         if end == .secondCancelled { second?.cancel() }
-        // A cancelled save withdraws what was pending when it was called.
+        // A cancelled save withdraws the changes that were pending when it was called.
         let laterPositions = second == nil ? [] : moved(index)
         let ended = try await land(flight, end, hold, index)
         stages[index].snapshots = [:]
@@ -138,7 +138,7 @@ extension ContractRun {
             await Task.yield()
         }
         hold.release()
-        // It needs the outcome, and brings the save to its end.
+        // An edit needs the outcome, and so completes the save.
         if end == .edit { _ = try? stages[index].context.edit { throw Thrown() } }
         return await flight.value()
     }
@@ -180,7 +180,7 @@ extension ContractRun {
             count("flight failed: \(landing.end)")
         default: throw Difference("the asynchronous save ended as \(ended), not as \(expected)")
         }
-        // A second save that was cancelled may have withdrawn them before.
+        // A cancelled second save may have withdrawn the later edits before.
         if landing.hasLater, !landing.hasLostLater, landing.end != .secondCancelled {
             throw Difference("later edits went, and the save did not say so")
         }
@@ -196,7 +196,7 @@ extension ContractRun {
         _ second: Flight, _ index: Int, _ end: FlightEnd, _ first: Ended, _ hasLater: Bool,
         _ positions: Set<Label>, left: Set<Label>
     ) async throws {
-        // Without edits of its own it saves what the first one has left, if anything.
+        // Without edits of its own the second save takes the edits that the first one left.
         var positions = positions
         switch first {
         case .committed, .nothing: break
@@ -271,7 +271,7 @@ extension Scene {
         mine.policy = .contextWins
         let labels = Set(sent.objects.keys).union(base.objects.keys)
         let touched = labels.filter { sent.objects[$0] != base.objects[$0] }
-        // What has gone with the changes of the save is not inserted again.
+        // An object that was removed with the save's changes is not inserted again.
         for label in sent.objects.keys where base.objects[label] == nil { mine.now.forget(label) }
         for label in sent.objects.keys where base.objects[label] == nil { mine.base.forget(label) }
         guard

@@ -27,7 +27,7 @@ extension RunReference {
             let before = states[revision - 1].objects[label]
             let after = states[revision].objects[label]
             let (old, new) = (before?.value(attribute), after?.value(attribute))
-            // Insertions and deletions name all values.
+            // Insertions and deletions contain all values.
             let isNamed = old != new || (before == nil) != (after == nil)
             return [(old, false), (new, true)].compactMap { value, isAfter in
                 guard isNamed, let value else { return nil }
@@ -61,7 +61,7 @@ extension ContractRun {
         do {
             try request(kind.model, id, attribute).confirm()
         } catch let error as StoreError where error.code == .valueInUse {
-            // Who asks for what is only in use is refused, too.
+            // A request for values that are all in use is refused, too.
             guard isInUse || lost.isEmpty else { throw error }
             return count("redaction refused")
         }

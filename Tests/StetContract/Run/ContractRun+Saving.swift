@@ -61,7 +61,7 @@ extension ContractRun {
         _ index: Int, _ expected: Expected, _ ended: Ended, _ failure: Failure?
     ) throws -> Bool {
         switch (expected.agreeing(with: ended), ended) {
-        // A writer that has refused a save once has met the failure already.
+        // A writer that has refused the save once has already used up the failure.
         case (.committed, .committed(let commit))
         where failure == nil || scenes[index].revision < reference.head:
             try adopt(commit, expected.commits, by: index)
@@ -178,7 +178,7 @@ extension ContractRun {
         switch ended {
         case .nothing where breaches.isEmpty: count("valid")
         case .refused(let found) where found == breaches: count("invalid")
-        // Uniqueness and counts are looked up where the store is now.
+        // Unique values and counts are compared with the last commit.
         case .nothing, .refused:
             if scenes[index].revision == reference.head {
                 throw Difference("validate ended as \(ended), not with \(breaches)")

@@ -27,7 +27,7 @@ import StetTestSupport
         configuration.clock = {
             Date(timeIntervalSinceReferenceDate: clock.withLock { $0 })
         }
-        // Failures are injected all the time.
+        // Injected failures would fill the log.
         configuration.logger.logLevel = .critical
         let store = try Store.open(
             at: directory.file(), for: Box.self, Item.self, Tag.self, Leaf.self,
@@ -194,7 +194,7 @@ import StetTestSupport
 
     private func compareFresh(_ world: World, _ commit: Commit) throws {
         let fresh = Stage(store, registry, author: "nobody")
-        // A save that has waited may be there already.
+        // A waiting save may have been committed since.
         if fresh.context.revision != commit.revision { return }
         if let text = try fresh.shown().difference(from: world.visible) {
             throw Difference("a fresh context shows\n  \(text)")

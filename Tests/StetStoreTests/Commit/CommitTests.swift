@@ -90,7 +90,7 @@ struct CommitTests {
                 try refusal(library, [Edit(never, from: mark(1), to: mark(2), base: base)])
                     == [.objectChanged(entity: Number.tag, never.id, base: base, now: nil)])
         }
-        // Also of an id that is below the last one.
+        // This also holds for an id below the last one.
         let lower = ObjectKey(Number.tag, 1)
         #expect(
             try refusal(library, [Edit(lower, from: mark(1), to: nil)])
@@ -155,11 +155,11 @@ struct CommitTests {
         #expect(
             try refusal(library, [library.edit(other, values("two", notebook: missing))])
                 == [.ownerMissing(key(missing, 2, other))])
-        // An object of another entity is not it either.
+        // An object of another entity does not count.
         #expect(
             try refusal(library, [library.edit(other, values("two", notebook: tag.id))])
                 == [.ownerMissing(key(tag.id, 2, other))])
-        // Nor one that the same commit deletes, or that was deleted.
+        // An object that was deleted, or that the same commit deletes, does not count.
         let lone = ObjectKey(Number.tag, 302)
         try library.commit([library.edit(lone, mark())])
         let edits = [
@@ -208,10 +208,10 @@ struct CommitTests {
         let library = try library()
         let still = CommitRefusal.Reason.stillReferenced(key(notebook.id, 2, article))
         #expect(try refusal(library, [library.edit(notebook, nil)]) == [still])
-        // A change of the referrer that keeps the reference does not help.
+        // A change of the referrer that keeps the reference is not enough.
         let kept = library.edit(article, values("new", notebook: notebook.id, tag: tag.id))
         #expect(try refusal(library, [library.edit(notebook, nil), kept]) == [still])
-        // One that takes it away does.
+        // A change that removes the reference is enough.
         let nullified = library.edit(article, values("new", tag: tag.id))
         try library.commit([library.edit(notebook, nil), nullified])
         #expect(try library.file.verify().problems == [])

@@ -34,7 +34,7 @@ struct GrowthTests {
                 }
                 while !isDone.load(ordering: .relaxed) {
                     try file.read { reader in
-                        // Nested reads are not kept waiting by the one who wants the map alone.
+                        // Nested reads do not wait for the writer that wants to grow the map.
                         let inner = try file.read { try $0.recordCount(ofEntity: Number.tag) }
                         let count = try reader.recordCount(ofEntity: Number.tag)
                         guard UInt64(count) == (try reader.head().revision.number), inner >= count
@@ -47,7 +47,7 @@ struct GrowthTests {
             }
         }
         #expect(problems.withLock { $0 } == [])
-        // 20 MB in the journal and the records.
+        // The journal and the records contain 20 MB.
         #expect(try file.environment.statistics().mapByteCount == 32 << 20)
         #expect(try file.verify().problems == [])
         #expect(try file.verify().commitCount == 100)
@@ -79,9 +79,9 @@ struct GrowthTests {
         #expect(try file.environment.statistics().mapByteCount == 4 << 20)
         #expect(try file.verify().problems == [])
         #expect(try file.verify().commitCount == count)
-        // What is smaller still fits.
+        // A smaller commit still fits.
         _ = try file.commit([.insertTag(10_000)])
-        // A larger map in the configuration, and work goes on.
+        // With a larger map the store accepts the large commit.
         file.close()
         let larger = try open(initial: 4 << 20, largest: 8 << 20)
         _ = try larger.commit([large(10_001)])
@@ -143,7 +143,7 @@ struct GrowthTests {
         }
         let statistics = try file.statistics()
         #expect(statistics.readers == [] && statistics.heldBackPageCount == 0)
-        // Its end makes the pages usable: work goes on.
+        // The end of the read frees the pages, so further commits fit.
         for number in 2...40 { _ = try file.commit([.insertTag(number, 1, byteCount: 2_000)]) }
         #expect(try file.verify().problems == [])
     }

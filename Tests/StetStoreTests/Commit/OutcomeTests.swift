@@ -30,7 +30,7 @@
             #expect(error?.code == .inputOutput && error?.systemCode == EIO)
             #expect(file.outcome(of: id(2)) == .notCommitted)
             #expect(try file.read { try $0.head().revision } == 1)
-            // The store has opened its file again, and goes on.
+            // The store has reopened its file and works again.
             let commit = try file.submitInserts([3])[0].wait()
             #expect(commit.revision == 2 && file.outcome(of: id(3)) == .committed(commit))
             #expect(try file.verify().problems == [])
@@ -69,7 +69,8 @@
         func everyMemberOfABatchIsToldTheTruth(_ failing: LMDBError.Operation, at number: Int)
             throws
         {
-            // The first transaction is that of the lock, the second has one member, the third 8.
+            // The first transaction belongs to the lock. The second has one member, the third has
+            // eight.
             file.environment.faults.failNext(failing, after: number, code: LMDBError.inputOutput)
             let writer = HeldWriter(file.environment)
             let first = try file.submitInserts([12])
@@ -98,7 +99,7 @@
             #expect(error?.commit == id(2) && error?.cause.code == .inputOutput)
             #expect(error?.cause.path == path)
             #expect(file.outcome(of: id(2)) == .unknown)
-            // Everything else throws what failed.
+            // All other calls throw the failure.
             let failure = thrown(StoreError.self) { try file.read { _ in } }
             #expect(failure?.code == .inputOutput && failure?.message.contains("opened") == true)
             #expect(
@@ -131,7 +132,7 @@
                         var last = Revision.zero
                         while !isDone.load(ordering: .relaxed) {
                             let (head, count) = try file.read { reader in
-                                // Another read inside, as accessors of objects do.
+                                // A nested read, as in accessors of objects.
                                 let inner = try file.read { try $0.head().revision }
                                 let head = try reader.head().revision
                                 guard inner >= head else {
@@ -173,7 +174,7 @@
             for number in 10...14 { _ = try file.commit([.insertTag(number)]) }
             #expect(try file.submit(set, isRetry: true).wait() == commit)
             #expect(try file.verify().commitCount == 7)
-            // Without the question it is a change set that does not fit any more.
+            // Unless it is marked as a retry, the change set no longer fits.
             #expect(throws: CommitRefusal.self) { try file.commit(set) }
         }
 

@@ -29,7 +29,7 @@ struct WaitingTests {
         await #expect(throws: CancellationError.self) { try await task.value }
         #expect(try file.statistics().waitingSaveCount == 2)
         #expect(submissions[1...].allSatisfy { !$0.isDecided })
-        // Reads go on.
+        // Reads still work.
         #expect(try file.read { try $0.head().revision } == .zero)
         other.release()
         #expect(try submissions[1...].map { try $0.wait().revision } == [1, 2])
@@ -69,7 +69,7 @@ struct WaitingTests {
                 + "that began before, then open it again; to put another file in its place, close "
                 + "it everywhere first.")
         #expect(try file.read { try $0.head().revision } == 1)
-        // No other store is made beside the lock file of this one.
+        // No other store is created beside the lock file of this one.
         #expect(thrown(StoreError.self) { try directory.open() }?.code == .storeMoved)
         #expect(directory.names == ["test.stet-lock"])
         file.close()
@@ -106,7 +106,7 @@ struct WaitingTests {
             let directory = try StoreDirectory()
             let file = try directory.open()
             chmod(directory.path, 0o777)
-            // Of root no limit is asked.
+            // Limits do not apply to root.
             guard geteuid() != 0 || setuid(65_534) == 0 else { exit(1) }
             var limit = rlimit()
             let resource = __rlimit_resource_t(6)  // RLIMIT_NPROC
@@ -134,7 +134,7 @@ struct WaitingTests {
         let library = try Library()
         let observer = Commits(file: library.file, after: 0).makeAsyncIterator()
         for number in 1...100 { try library.commit([.insertTag(number)]) }
-        // A commit takes about 900 bytes besides those of the journal.
+        // A commit takes about 900 bytes in addition to the journal's.
         #expect(library.file.feed.byteCount > 100 * 1_000)
         withExtendedLifetime(observer) {}
     }

@@ -24,7 +24,7 @@ struct WriterTests {
         _ body: () throws -> Result, whenHeld: () throws -> Void = {}
     ) throws -> Result {
         let writer = HeldWriter(file.environment)
-        // The first one is taken, and waits for the lock.
+        // The writer has taken the first one, and waits for the lock.
         let first = try file.submitInserts([0])
         file.untilWaiting(0)
         defer { _ = try? first[0].wait() }
@@ -49,7 +49,7 @@ struct WriterTests {
         #expect(commits.map(\.revision.number) == Array(2...51))
         #expect(commits.map(\.id.token) == Array(1...50))
         #expect(try journal().dropFirst() == commits[...])
-        // The one that was held back by, the first, and all others.
+        // Three transactions at most: the holder's, the first save, and all others.
         #expect(try file.environment.lastTransaction() - before <= 3)
         #expect(try file.verify().problems == [])
     }
@@ -71,13 +71,14 @@ struct WriterTests {
         values[10] = .reference(tag.id)
         let edits: [[Edit]] = [
             [.insertTag(1, 1)],
-            // The same object again.
+            // Inserts the same object again.
             [.insertTag(1, 2), .insertTag(3)],
-            // A reference to what an earlier member inserts.
+            // Refers to an object that an earlier member inserts.
             [Edit(article, from: nil, to: values)],
-            // A change of what an earlier member inserted, by one who cannot know its revision.
+            // Changes an object that an earlier member inserts, whose revision the saver cannot
+            // know.
             [Edit(tag, from: [.data(Data([1]))], to: [.data(Data([9]))]), .insertTag(4)],
-            // Deleted while an earlier member refers to it.
+            // Deletes an object to which an earlier member refers.
             [Edit(tag, from: [.data(Data([1]))], to: nil, base: 2)],
         ]
         let submissions = try held { try edits.map { try file.submit(try file.encode($0)) } }
@@ -156,7 +157,7 @@ struct WriterTests {
         let threads = Monitor<Set<pthread_t>>([])
         let file = try open(noting: threads)
         try untilCommittedHere(file, threads)
-        // The writer's thread has nothing to do with the next one.
+        // The writer's thread does not take part in the next commit.
         let set = try file.encode([.insertTag(1), .insertTag(2)])
         threads.withLock { $0 = [] }
         let commit = try file.commit(set)
@@ -323,7 +324,7 @@ struct WriterTests {
             dropped = file
             environment = file.environment
         }
-        // The thread holds the store for moments only.
+        // The thread keeps the store alive for moments only.
         while dropped != nil || environment != nil { sched_yield() }
         #expect(try directory.open().verify().commitCount == 20)
     }

@@ -101,7 +101,7 @@ struct GoldenStoreTests {
     }
 
     @Test func aTwinWithADamagedRecordIsDirty() throws {
-        // The bytes of a value: once in its record, once in the journal.
+        // A value has its bytes in its record and in the journal.
         let pattern = Data("Swift".utf8)
         var search = golden.startIndex..<golden.endIndex
         var count = 0
@@ -109,7 +109,7 @@ struct GoldenStoreTests {
             var twin = golden
             twin[found.lowerBound] ^= 0x20
             let said = try verdict(twin, "twin-\(count).stet")
-            // A page that is no longer in use may hold the bytes too.
+            // A free page may contain the bytes, too.
             if said != nil { count += 1 }
             search = found.upperBound..<golden.endIndex
         }
@@ -146,7 +146,7 @@ struct GoldenStoreTests {
         let seed: UInt64 = 0x57e7_4000
         var random = SeededGenerator(seed: seed)
         let long = Data((0..<40_000).map { UInt8(truncatingIfNeeded: $0 * 7) })
-        // The record lies in one piece; the journal's copy is cut into chunks.
+        // The record is stored in one piece; the journal divides its copy into chunks.
         let range = try #require(golden.range(of: long))
         for round in 0..<20 {
             var twin = golden

@@ -146,7 +146,7 @@ struct OpenErrorTests {
                 continue
             case ..<metaEnd: sentences = ["page 1: the meta page is damaged"]
             default:
-                // The first page that is missing without being free, or the free list's own.
+                // The first missing page that is not free, or the page of the free list.
                 sentences = (size / 4_096..<whole.count / 4_096).flatMap { page in
                     [
                         "page \(page): the file ends before this page, which is not free",
@@ -181,7 +181,8 @@ struct OpenErrorTests {
     }
 
     @Test func aNameThatIsTooLongIsRefused() throws {
-        // A new store has a longer name until it is whole; its lock file has one of 5 bytes more.
+        // Until it is complete, a new store has a longer name; the name of its lock file has 5 more
+        // bytes.
         func name(_ byteCount: Int) -> String { String(repeating: "n", count: byteCount) }
         func tooLong(_ path: String) -> StoreError {
             error(
@@ -281,7 +282,7 @@ struct OpenErrorTests {
         let file = try directory.open()
         let key = Array("schema".utf8)
         let stored = try #require(try file.dump()[""]?[key])
-        // A reference to an entity that is not there.
+        // A reference to an unknown entity.
         let found = try #require(
             Data(stored).range(of: Data("Notebook".utf8), in: stored.indices))
         var bytes = stored
@@ -322,17 +323,17 @@ struct OpenErrorTests {
             #expect(try DirectoryContents(directory.path) == before)
             return error
         }
-        // A directory in which nobody can make a file.
+        // A directory in which no file can be created.
         try #require(chmod(directory.path, 0o555) == 0)
         #expect(try attempt() == refusal)
         try #require(chmod(directory.path, 0o755) == 0)
         try makeStore()
-        // A file that can be read only, and one that cannot be read.
+        // A read-only file, and an unreadable one.
         for permissions in [0o444, 0o000] as [mode_t] {
             try #require(chmod(path, permissions) == 0)
             #expect(try attempt() == refusal)
         }
-        // A file that may be written, in a directory where its lock file cannot be made.
+        // A writable file in a directory in which its lock file cannot be created.
         try #require(chmod(path, 0o666) == 0 && chmod(directory.path, 0o555) == 0)
         #expect(try attempt() == refusal)
         // A directory that cannot be entered.
@@ -351,7 +352,7 @@ struct OpenErrorTests {
         var place = StorePlace(path: path)
         place.accessCode = EROFS
         #expect(thrown { try place.check(allowsUnsafe: false) } == refusal)
-        // For real where this process may mount: a new store, and one that is there.
+        // With a real read-only mount, where permitted: a new store and an existing one.
         for hasStore in [false, true] {
             if hasStore { try makeStore() }
             let before = try DirectoryContents(directory.path)

@@ -131,7 +131,7 @@ struct PlaceTests {
                         + "allowsUnsafePlace."))
         #expect(directory.names == [])
         #expect(try refused(allowsUnsafePlace: true) == nil)
-        // An existing store as well.
+        // An existing store is refused as well.
         #expect(try refused()?.code == .unsafePlace)
         try #require(chmod(directory.path, 0o770) == 0)
         #expect(try refused() == nil)
@@ -165,7 +165,7 @@ struct PlaceTests {
             #expect(error(allowsUnsafe: true) == nil)
             place[keyPath: file] = nil
         }
-        // Elsewhere the directory's owner answers for what is in it.
+        // Elsewhere the owner of the directory is responsible for its contents.
         place.isWritableByAll = false
         place.dataFile = entry
         #expect(error() == nil)

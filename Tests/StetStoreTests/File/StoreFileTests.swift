@@ -122,7 +122,7 @@ struct StoreFileTests {
                 + "store and int in the model. Open it with the models it was made for, or with a "
                 + "plan that migrates it.")
         #expect(try directory.bytes() == before)
-        // Also while it is open, and it stays open.
+        // Opening is also refused while the store is open, which stays open.
         let file = try directory.open()
         let refusal = self.error { try directory.open(schema: Schema(entities: [.tag])) }
         #expect(refusal?.code == .modelMismatch)

@@ -132,7 +132,7 @@ struct JournalDecoderTests {
         var readable = 0
         for round in 0..<10_000 {
             var damaged = changes[round % changes.count]
-            // Half of the time the length at the front is kept, to reach what is behind it.
+            // Half of the time the leading length is kept, to reach the fields after it.
             let first = round % 2 == 0 ? 4 : 0
             for _ in 0..<Int.random(in: 1...3, using: &random) {
                 let index = Int.random(in: first..<damaged.count, using: &random)
@@ -182,7 +182,7 @@ struct JournalDecoderTests {
             if round % 5 == 0 {
                 damaged = Array(value.prefix(Int.random(in: 0..<value.count, using: &random)))
             } else {
-                // Mostly in what no hash covers, or behind the envelope.
+                // At least half of the changes are in the part that no hash covers.
                 let range = round % 2 == 0 ? Self.hashedByteCount..<value.count : 0..<value.count
                 let index = Int.random(in: range, using: &random)
                 damaged[index] ^= UInt8.random(in: 1...255, using: &random)

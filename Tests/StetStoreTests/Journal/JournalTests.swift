@@ -6,12 +6,12 @@ import Testing
 
 /// Entries of all sizes, and single changes found in them.
 struct JournalTests {
-    // The sizes of format 1, told here once more.
+    // The sizes of format 1, repeated here on purpose.
     private static let chunkRoom = 8 * 4_096 - 16 - 8
     private static let envelopeByteCount = 176
     /// Length, salt, flags and the count of what later formats add.
     private static let attributesByteCount = 4 + 16 + 1 + 2
-    // Of a change: length, salt, kind, flags, entity, id, revision. Of a tag: bitmap and slot.
+    // A change has length, salt, kind, flags, entity, id and revision; a tag has bitmap and slot.
     private static let insertOverhead = 48 + 16
 
     private static let pattern = Data((0..<110_000).map { UInt8(truncatingIfNeeded: $0 * 31) })
@@ -95,7 +95,7 @@ struct JournalTests {
     func aChangeAtTheBorderOfChunksIsFound(chunkCount: Int, difference: Int) throws {
         let library = try Library()
         let byteCount = chunkCount * Self.chunkRoom - Self.insertOverhead + difference
-        // One change before it and two behind it.
+        // One change precedes it, two follow it.
         let edits = [(1, 10), (3, byteCount), (5, 20), (7, 30)].map { number, count in
             library.edit(tag(number), mark(count))
         }

@@ -64,7 +64,7 @@ struct LinkPairTests {
             let note: Comment = "seed \(seed), round \(round)"
             try verified(shelf, note)
             let first = try shelf.file.read { try $0.floor() }
-            // Removed links that nobody can read any more are forgotten, with their revisions.
+            // Removed links that no revision can show are forgotten, with their revisions.
             shelf.forgetLinks(through: first)
             for number in first.number...shelf.revision.number {
                 try compare(shelf, asOf: Revision(number), "\(note), as of \(number)")
@@ -295,7 +295,7 @@ struct LinkPairTests {
                 damaged[index] ^= 1 << UInt8(index % 8)
                 try shelf.file.tamper("members", key, damaged)
                 if try shelf.file.verify().isClean { missed.append("\(key) \(index)") }
-                // The same with a checksum that is right.
+                // Repeats it with a correct checksum.
                 guard index >= MemberChunk.headerByteCount else { continue }
                 try shelf.file.tamper("members", key, resealed(damaged, at: key))
                 if try shelf.file.verify().isClean { missed.append("sealed \(key) \(index)") }

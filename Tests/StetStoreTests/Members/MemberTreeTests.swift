@@ -77,7 +77,7 @@ struct MemberTreeTests {
             var edits: [EndNumber: [ObjectID: [ObjectID: Bool]]] = [:]
             let count = Int.random(in: 1...(round % 7 == 0 ? 400 : 20), using: &random)
             let range = Int.random(in: 1...500, using: &random)
-            // Lists grow, then shrink until chunks are merged and go.
+            // Lists grow, then shrink until chunks are merged and removed.
             let share = round < 30 ? 0.8 : 0.15
             for _ in 0..<count {
                 let end = ends[Int.random(in: 0...1, using: &random)].number

@@ -54,7 +54,7 @@
                 environment = try Environment.open(at: directory.file(), .init())
                 environment?.faults.failNext(operation, after: count, code: ENOSPC)
                 let error = thrown(StoreError.self) { try open(new) }
-                // Without a call left to fail the migration has succeeded.
+                // When no call is left to fail, the migration has succeeded.
                 if error == nil { break }
                 #expect(error?.code == .diskFull, "\(operation) \(count)")
                 environment?.close()

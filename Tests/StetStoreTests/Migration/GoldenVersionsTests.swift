@@ -146,14 +146,14 @@ struct GoldenVersionsTests {
         try GoldenFile.copy("version-\(version)", to: directory.file()) { path in
             try make(at: path, version)
         }
-        // As it is, with the schema that it has.
+        // Opens it with its own schema.
         let file = try StoreFile.open(at: directory.file())
         #expect(file.schema.revision == version)
         #expect(try file.verify().problems == [])
         let head = try file.read { try $0.head().revision }
         #expect(head.number == UInt64(2 * version - 1))
         file.close()
-        // Through the versions that follow.
+        // Migrates it through the following versions.
         for next in version...3 where next > version { try open(directory.file(), next).close() }
         let last = try open(directory.file(), 3)
         #expect(last.schema.revision == 3)

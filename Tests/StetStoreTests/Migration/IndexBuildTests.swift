@@ -49,7 +49,7 @@ struct IndexBuildTests {
                     throw Interruption()
                 }
             }
-            // Others go on with the store of before, which verifies.
+            // Other processes can still use the unmigrated store, which verifies.
             let file = try open([])
             #expect(file.schema.revision == 1)
             if limit == 1 { #expect(try file.verify().problems == []) }
@@ -60,7 +60,7 @@ struct IndexBuildTests {
         let report = try file.verify()
         #expect(report.problems == [] && report.indexEntryCount == 2 * Self.count)
         #expect(try file.dump()[""]?[Array("building".utf8)] == nil)
-        // Nothing is done twice.
+        // The build continues where it was interrupted.
         #expect(reports.withLock { $0 } == [10_000, 20_000, 25_000])
     }
 
@@ -68,7 +68,7 @@ struct IndexBuildTests {
         let counts = Mutex<[Int]>([])
         let directory = directory
         let file = try open(Self.added) { _, _, _ in
-            // On this thread, and on another one that this one waits for.
+            // Tries this thread, and another one for which this thread waits.
             for isElsewhere in [false, true] {
                 let look: @Sendable () throws -> Void = {
                     let file = try StoreFile.open(
@@ -141,7 +141,7 @@ struct IndexBuildTests {
         #expect(error?.code == .migrationFailed)
         file = try open([])
         var after = try file.dump()
-        // The table of indexes is there now, and empty.
+        // The table of indexes exists now, and is empty.
         after[""]?[Array("indexes".utf8)] = nil
         #expect(after == dump)
         let table = try file.table("indexes")

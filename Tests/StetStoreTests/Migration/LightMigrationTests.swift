@@ -74,7 +74,7 @@ struct LightMigrationTests {
         }
         var changed: [ObjectKey: Shown] = [:]
         for (index, object) in live.enumerated() {
-            // The first is deleted, the others change their first property that is no reference.
+            // Deletes the first object, and changes the first plain property of the others.
             var after: [Value]? = index == 0 && live.count > 1 ? nil : object.values
             if let slot = object.values.firstIndex(where: { value in
                 if case .reference = value { false } else { value != .null }
@@ -107,7 +107,7 @@ struct LightMigrationTests {
             let head = try file.read { try $0.head().revision }
             let now = try file.objects(asOf: head)
             for (key, value) in changed { #expect(now[key] == value) }
-            // Across the migration, and the changes behind it.
+            // Earlier revisions are unchanged by the migration and by later commits.
             var before: [ObjectKey: Shown] = [:]
             for object in live { before[object.key] = shown(object.values) }
             #expect(try file.objects(asOf: 2) == before)

@@ -74,7 +74,7 @@ struct LinkMigrationTests {
         let shelf = try Shelf()
         var history = ShelfHistory(seed: 600 + seed)
         for _ in 0..<25 { try history.commit(to: shelf) }
-        // Trimmed before, or after, or never.
+        // Some runs trim before the migration, some after, some never.
         if seed % 3 == 1 { try shelf.file.trim(through: 10) }
         let file = try open(shelf, try Self.reordered())
         if seed % 3 == 2 { try file.trim(through: 10) }
@@ -85,7 +85,7 @@ struct LinkMigrationTests {
             try compare(shelf, file, asOf: Revision(number), "\(note), as of \(number)")
         }
         try compare(shelf, file, asOf: 25, note)
-        // What was committed by the earlier models is reverted by these.
+        // Reverts the commits of the earlier models with the new ones.
         for number in (floor.number + 1...25).reversed() {
             _ = try file.undo(.revert(Revision(number)), .skip)
             #expect(try file.verify().problems == [], "\(note), reverted \(number)")
@@ -100,7 +100,7 @@ struct LinkMigrationTests {
         for _ in 0..<25 { try history.commit(to: shelf, EditNote(author: "a")) }
         let file = try open(shelf, try Self.reordered())
         let owner = UndoOwner(author: "a", scope: nil)
-        // A commit that has moved members only comes to nothing, and is discarded.
+        // A commit that only moved members has no effect any more, and is discarded.
         while try file.read({ try $0.heads(of: owner).undo }) > .zero {
             _ = try file.undo(.undo(owner))
         }
@@ -137,7 +137,7 @@ struct LinkMigrationTests {
         for number in 1...25 {
             _ = try file.read { try $0.commit(Revision(UInt64(number))).changeSet }
         }
-        // Where tags come back they are others.
+        // Links that are declared again are new ones.
         file.close()
         let again = try StoreFile.open(
             at: shelf.directory.file(), schema: try Self.reordered(related: "similar"), .small())

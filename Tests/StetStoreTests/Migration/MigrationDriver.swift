@@ -106,7 +106,7 @@ struct MigrationDriver {
                 state[key] = new
             }
         }
-        // What was deleted must not be referred to by a later edit of the same commit.
+        // A later edit of the same commit must not refer to a deleted object.
         let gone = Set(edits.values.filter { $0.after == nil }.map(\.key.id))
         let refers = state.values.contains { values in
             values.contains { if case .reference(let id) = $0 { gone.contains(id) } else { false } }
@@ -129,7 +129,7 @@ struct MigrationDriver {
         for _ in 0..<Int.random(in: 1...4, using: &generator) { mutate() }
         try open()
         if entities != before {
-            // The migration is a commit that changes no object.
+            // A migration is a commit without changes.
             states.append(states[states.count - 1])
             revisions.append(revisions[revisions.count - 1])
         }
@@ -141,7 +141,7 @@ struct MigrationDriver {
         _ map: ([Value]) -> [Value]
     ) {
         guard let old = entities[number] else { return }
-        // An index of a property that has moved is declared anew, or not any more.
+        // An index of a moved property is declared anew, or dropped.
         let kept = (indexes ?? old.indexes).filter { index in
             index.parts.allSatisfy { $0.slot.index < properties.count }
         }
@@ -174,7 +174,7 @@ struct MigrationDriver {
                 return values
             }
         case 2:
-            // A name can be given once in a version.
+            // A property can be renamed once per version.
             guard let slot, origins.propertyNames[entity.name] == nil,
                 !properties[slot].name.hasPrefix("new")
             else { return }
@@ -241,7 +241,7 @@ struct MigrationDriver {
     {
         var properties = entity.properties
         let property = properties[slot]
-        // What the version adds, and what it has changed in this way already, has its default.
+        // Skips properties that this version has added or already changed in this way.
         if property.name.hasPrefix("new") || !settled.insert(property.name).inserted { return }
         log.append("optionality of \(entity.name).\(property.name)")
         properties[slot] = property.with(isOptional: !property.isOptional)

@@ -33,7 +33,7 @@ struct MigrationLockTests {
         let root = try MigrationLock(path)
         let path = path
         let released = Mutex(false)
-        // As its end would, this gives the lock back, while another user waits for it.
+        // Releases the lock, as the end of the process would, while another user waits for it.
         Thread.detachNewThread {
             released.withLock { $0 = true }
             root.release()

@@ -51,7 +51,7 @@ struct CommitFeedTests {
         let late = Commits(file: library.file, after: .revision(library.file.feed.head))
         try commit(library, 3)
         #expect(try await take(3, of: late) == Array(library.commits[10...]))
-        // Each iterator is an observer of its own.
+        // Each iterator is a separate observer.
         #expect(try await take(3, of: late) == Array(library.commits[10...]))
     }
 
@@ -71,7 +71,7 @@ struct CommitFeedTests {
         var iterator = commits.makeAsyncIterator()
         try commit(library, 2)
         #expect(try await iterator.next() == library.commits[0])
-        // 24 MiB in a ring of 16.
+        // Fills a ring of 16 MiB with 24 MiB.
         try commit(library, 24, byteCount: 1 << 20)
         #expect((15 << 20...16 << 20).contains(library.file.feed.byteCount))
         var seen = [library.commits[0]]
@@ -225,7 +225,7 @@ struct CommitFeedTests {
                 try chunk.withUnsafeBytes { try transaction.put($0, for: key, in: journal) }
             }
         }
-        // The position has not moved: the observer may go on.
+        // The position has not moved, so the observer can continue.
         #expect(try await iterator.next() == library.commits[0])
     }
 }

@@ -87,7 +87,7 @@ struct IndexTests {
             library.edit(person(2), person("cafe", city: "\u{c5}re")),
             library.edit(person(3), person("caff", city: "a\u{30a}RE")),
             library.edit(person(4), person("cafg", city: "are")),
-            // The nukta and the voicing of kana make other letters.
+            // A nukta and a voicing mark make different letters.
             library.edit(person(5), person("cafh", city: "\u{95c}")),
             library.edit(person(6), person("cafi", city: "\u{921}")),
             library.edit(person(7), person("cafj", city: "が")),
@@ -98,7 +98,7 @@ struct IndexTests {
         for (text, number) in [("\u{95c}", 5), ("\u{921}", 6), ("が", 7), ("か", 8)] {
             #expect(try library.file.objects(.folded, [.string(text)]) == [.fixed(number)])
         }
-        // The same value in other bytes stays where it is.
+        // An equal value with different bytes keeps its entry.
         try library.commit([
             library.edit(person(1), person("cafe\u{301}", city: "Strasse", age: 1, notes: "x"))
         ])
@@ -222,7 +222,7 @@ struct IndexTests {
         #expect(try library.file.objects(.score) == [5, 2, 4, 7, 3, 1, 6].map { .fixed($0) })
         #expect(try library.file.objects(.score, [.double(0)]) == [2, 4].map { .fixed($0) })
         #expect(try library.file.objects(.score, [.double(.nan)]) == [1, 6].map { .fixed($0) })
-        // -0 becomes 0: another record, the same entry.
+        // -0 becomes 0: the record changes, its entry does not.
         let before = try library.file.dump()["indexes"]
         try library.commit([library.edit(person(2), person("1", score: 0))])
         #expect(try library.file.dump()["indexes"] == before)

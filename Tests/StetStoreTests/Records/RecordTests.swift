@@ -150,7 +150,7 @@ struct RecordTests {
     }
 
     @Test func onlyStringsInNormalFormCAreMarkedSo() {
-        // Bit 63 of the slot, which stands behind the bitmap.
+        // Bit 63 of the slot, which follows the bitmap.
         func isMarked(_ text: String) -> Bool { encodedBody([.string(text)])[15] & 0x80 != 0 }
         for text in ["", "plain", String(repeating: "x", count: 100), "\u{e9}", "日本語"] {
             #expect(isMarked(text), "\(text)")
@@ -203,7 +203,7 @@ struct RecordTests {
             name: "Two", properties: ["a", "b"].map { Property(name: $0, type: .data) })
         var bytes = encodedBody([.data(Data([1, 2, 3])), .data(Data())])
         #expect(try cells(bytes, entity) == [.bytes([1, 2, 3]), .bytes([])])
-        // The second slot, behind the bitmap and the first, now points to the bytes of the first.
+        // The second slot, after the bitmap and the first, now points to the bytes of the first.
         bytes.replaceSubrange(16..<24, with: bytes[8..<16])
         try bytes.withUnsafeBytes { bytes in
             let body = try RecordBody(bytes, of: entity)

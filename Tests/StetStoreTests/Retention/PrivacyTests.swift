@@ -113,7 +113,7 @@ struct PrivacyTests {
                 header.store(bodyHash: hash, to: try #require(bytes.baseAddress))
             }
             try copy.tamper("records.1", key, changed)
-            // Of an object that was deleted nothing but that is known.
+            // A deleted object leaves nothing but a tombstone.
             let isTombstone = record.count == RecordLayout.headerByteCount
             #expect((try? copy.verify().problems.isEmpty) != true || isTombstone && floor == 22)
             try copy.tamper("records.1", key, record)

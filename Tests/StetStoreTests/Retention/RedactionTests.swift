@@ -37,7 +37,7 @@ struct RedactionTests {
         let done = try file.redact(request)
         #expect(plan == done)
         #expect(try file.verify().problems == [])
-        // What is gone is gone: nothing is left to do.
+        // A second redaction has nothing to do.
         #expect(try file.redact(request).revisions == [])
         return done
     }
@@ -102,7 +102,7 @@ struct RedactionTests {
         #expect(code { try redact(title) } == .valueInUse)
         #expect(code { try redact(body, title) } == .valueInUse)
         #expect(try file.dump() == dump)
-        // Without a value there is nothing in use.
+        // Without a current value nothing is in use.
         #expect(try redact(body).revisions == [])
         try save(article, values("new"))
         #expect(try redact(title).revisions == [4, 3, 2, 1])
@@ -122,7 +122,7 @@ struct RedactionTests {
                 "title (redacted)>(redacted)",
                 "title nil>(redacted) body nil>\"b\" cover nil>(redacted)",
             ])
-        // It comes back, and has a life of its own.
+        // A redacted object can be inserted and changed again.
         try save(article, values("again"))
         #expect(try file.verify().problems == [])
         #expect(try redact(title).revisions == [])
@@ -145,7 +145,7 @@ struct RedactionTests {
     @Test func unicodeAndLongValuesGo() throws {
         let texts = ["e\u{301}", "👩‍👩‍👧 secret", String(repeating: "Geheimnis ", count: 200)]
         for text in texts { try save(article, values(text, body: text)) }
-        // Longer than a chunk, so that entries are laid out anew.
+        // Longer than a chunk, so that the layout of entries changes.
         let large = String(repeating: "0123456789", count: 9_000)
         try library.commit([
             library.edit(article, values(large, body: large)), library.edit(other, values("o")),
@@ -198,7 +198,7 @@ struct RedactionTests {
             #expect(try file.verify().problems == [], "round \(round)")
             #expect(try file.objects(asOf: .last) == library.expected(asOf: library.revision))
         }
-        // Objects that were not redacted are as they were at each revision that is left.
+        // Objects without redactions are unchanged at every remaining revision.
         for number in try file.read({ try $0.floor() }).number...library.revision.number {
             let expected = library.expected(asOf: Revision(number)).filter { $0.key.entity != 1 }
             let shown = try file.objects(asOf: Revision(number)).filter { $0.key.entity != 1 }

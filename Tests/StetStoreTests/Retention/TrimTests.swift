@@ -75,7 +75,7 @@ struct TrimTests {
             try library.reopen()
             try check(floor: floor)
         }
-        // A store of which nothing but the state is left goes on.
+        // A store without any journal entries accepts new commits.
         try fill(10, seed: seed + 100)
         try check(floor: 30)
         try file.trim(through: 12)
@@ -184,7 +184,7 @@ struct TrimTests {
             for number in 1...10 as ClosedRange<UInt64> {
                 hashes.append(try reader.commit(Revision(number)).hash)
                 if number == 3 {
-                    // Another thread: a thread has one transaction at a time.
+                    // Uses another thread, because a thread has one transaction at a time.
                     let thread = Thread { [file] in try? file.trim(through: 8) }
                     thread.start()
                     while !thread.isFinished { sched_yield() }
@@ -315,7 +315,7 @@ struct TrimTests {
             let directory = try StoreDirectory()
             configuration.retention = retention
             configuration.time = { 10 }
-            // Each look at the clock is half a minute after the one before.
+            // Each reading of the clock is 31 seconds after the last one.
             let clock = Mutex(Duration.zero)
             configuration.uptime = {
                 clock.withLock {

@@ -184,7 +184,7 @@ struct RelationshipSchemaTests {
         }
         #expect(refusal?.reasons.count == 1)
         file.close()
-        // A bound that was tightened is seen by verify, and by who changes the members.
+        // `verify` reports a tightened bound, and so do changes of the members.
         let tighter = try directory.open(
             schema: try Schema(entities: Self.entities(maximum: 1), links: Self.links))
         let problems = try tighter.verify().problems

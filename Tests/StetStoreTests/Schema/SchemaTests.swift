@@ -101,7 +101,8 @@ struct SchemaTests {
             }
             do {
                 let schema = try decode(damaged)
-                // What decodes is usable: it encodes again without a trap, to what it was.
+                // A decoded schema is usable: encoding it again traps nowhere and gives the same
+                // bytes.
                 let bytes = schema.encoded()
                 #expect(try decode(bytes).encoded() == bytes, "seed \(seed), round \(round)")
             } catch {
@@ -174,7 +175,7 @@ struct SchemaTests {
         }
         #expect(problem(entity(names(Limits.nameByteCount))) == nil)
         #expect(problem(entity(names(Limits.nameByteCount + 1))) != nil)
-        // Bytes count, not characters.
+        // The limit counts bytes, not characters.
         #expect(problem(entity(String(repeating: "é", count: 128))) != nil)
         func entities(_ count: Int) -> [Entity] { (0..<count).map { entity("E\($0)") } }
         #expect(

@@ -141,7 +141,7 @@ struct DeleteRulesTests {
         let after = try deleting(article, in: before)
         #expect(after.deleted == [article, attachment])
         #expect(after.paths == [attachment: "Article.attachment"])
-        // The other way round the reference is emptied.
+        // Deleting the attachment clears the reference instead.
         let other = try deleting(attachment, in: before)
         #expect(other.deleted == [attachment])
         #expect(other.targets[article] == [0: notebook.id])
@@ -155,7 +155,7 @@ struct DeleteRulesTests {
         #expect(after.targets == before.targets && after.links == before.links)
         let denials = try DeleteRules.denials(of: [notebook], in: after)
         #expect(denials.map(\.text) == ["201.articles, 0: [101]", "201.drafts, 1: [102]"])
-        // Members that are deleted themselves do not block.
+        // Members that are also deleted do not prevent the deletion.
         var both = before
         both.deleted = [notebook, article, draft]
         try DeleteRules.propagate(both.deleted.sorted(), in: &both)
@@ -235,7 +235,7 @@ struct DeleteRulesTests {
         graph.deleted = Set(first)
         try DeleteRules.propagate(Array(Set(first)), in: &graph)
         #expect(graph.deleted == expected)
-        // Members are left only where a rule forbids the deletion.
+        // Members remain only where a rule forbids the deletion.
         let denied = Set(try DeleteRules.denials(of: graph.deleted, in: graph).map(\.property))
         for key in graph.deleted {
             for end in graph.schema.ends(ofOwner: key.entity)

@@ -55,7 +55,7 @@ struct ThreeWayTests {
                     let owners = ThreeWay.decide(
                         base: base?.owner, mine: mine?.owner, theirs: theirs?.owner, ==)
                     var expected = owners
-                    // Within one list that nobody has left it is the position that is decided.
+                    // If all three agree on the list, the positions are compared.
                     if base?.owner == mine?.owner, base?.owner == theirs?.owner {
                         expected = ThreeWay.decide(
                             base: base?.position, mine: mine?.position,
@@ -82,7 +82,7 @@ struct ThreeWayTests {
                         base: base, mine: mine, theirs: theirs, favorsMine: favorsMine)
                     let expected: ThreeWay
                     if mine.isPresent != base.isPresent {
-                        // Two sides that add, or remove, the same member agree.
+                        // Two sides that add or remove the same member agree.
                         expected = mine.isPresent == theirs.isPresent ? .theirs : .mine
                     } else if mine == base || mine == theirs || !theirs.isPresent {
                         expected = .theirs

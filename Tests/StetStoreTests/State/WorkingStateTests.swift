@@ -53,7 +53,7 @@ struct WorkingStateTests {
             switch Int.random(in: 0..<20, using: &history.random) {
             case 0: try history.commit(to: shelf)
             case 1:
-                // A save is on its way.
+                // A save is in flight.
                 model.sent = model.pending
                 model.pending = Layer()
                 state.sent = state.pending
@@ -153,7 +153,7 @@ struct WorkingStateTests {
             ])
         }
         let end = try notebookEnd()
-        // More than once: a refusal is none that goes away.
+        // Repeats the read, because the refusal must be permanent.
         for _ in 1...3 {
             let refusal = thrown(SnapshotTooOldError.self) {
                 let members = try shelf.file.read {
@@ -234,7 +234,7 @@ struct WorkingStateTests {
         for number in 1_000..<1_000 + count {
             objects[.article(number)] = [.string("a"), .placed(.fixed(201), .at(number))]
         }
-        // The lists beside it are others.
+        // The neighbouring lists are not affected.
         objects[.article(900)] = [.string("a"), .placed(.fixed(202), .at(9_999))]
         try shelf.commit(objects)
         let end = try notebookEnd()

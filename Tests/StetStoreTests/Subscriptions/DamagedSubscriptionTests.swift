@@ -105,7 +105,7 @@ struct DamagedSubscriptionTests {
                             try library.file.subscriptions.states()
                         }
                     } else {
-                        // It says what does not fit, and does not fail.
+                        // `verify` reports the damage and does not throw.
                         _ = try library.file.verify()
                     }
                     try useAll(library, note)

@@ -16,7 +16,7 @@ struct UndoMemberTests {
         _ request: UndoRequest = .undo(owner), _ policy: UndoPolicy = .fail
     ) throws -> Commit? {
         let commit = try file.undo(request, policy)
-        // A step that is discarded is a commit as well.
+        // Discarding a step makes a commit as well.
         let head = try file.read { try $0.head().revision }
         if head > shelf.revision { shelf.follow(try file.read { try $0.commit(head) }) }
         return commit
@@ -121,7 +121,7 @@ struct UndoMemberTests {
                 #expect(!conflicts.isEmpty && round % 3 != 1, note)
                 continue
             }
-            // An overwriting revert also takes what depends on the objects that it deletes.
+            // An overwriting revert also changes the dependants of the objects that it deletes.
             if round % 3 != 2 { expectNothingElse(before, after, present, note) }
             expectTheSameOrder(before, after, present, note)
             if round % 5 == 0 { try verified(note) }
@@ -140,7 +140,7 @@ struct UndoMemberTests {
         }
         for key in Set(present.links.keys).union(now.links.keys)
         where before.links[key] == after.links[key] {
-            // A link between objects that both go goes with them.
+            // A link between two deleted objects is deleted with them.
             let ids = Set(now.values.keys.map(\.id))
             if !ids.contains(key.source), !ids.contains(key.target) { continue }
             #expect((present.links[key] == nil) == (now.links[key] == nil), note)
@@ -183,7 +183,7 @@ struct UndoMemberTests {
         try fill(101...105)
         try save([.article(101): placed(201, 9)], [.relating(100, 101): .present(.at(9))])
         #expect(try articles() == [102, 103, 104, 105, 101])
-        // Somebody else turns the others around, and moves one to another list.
+        // Another author reverses the others, and moves one to another list.
         try save(
             [
                 .article(105): placed(201, 1), .article(104): placed(201, 2),
@@ -212,7 +212,7 @@ struct UndoMemberTests {
             [.article(102): placed(201, 20)], [.relating(100, 102): .present(.at(20))], by: "b")
         #expect(try articles() == [103, 101, 104, 102])
         try undo()
-        // It stood after 102.
+        // Its place was after 102.
         #expect(try articles() == [101, 104, 102, 103])
         #expect(try related() == [101, 104, 102, 103])
         try verified()
@@ -295,7 +295,7 @@ struct UndoMemberTests {
         let conflict = try #require(try conflicts().first)
         #expect(conflict.kind == .targetGone && conflict.property == "tags")
         #expect(conflict.object == .fixed(101) && conflict.others == [.fixed(301)])
-        // The rest is undone.
+        // The rest of the commit is undone.
         let commit = try #require(try undo(.undo(Self.owner), .skip))
         #expect(commit.changeSet.changes.map(\.id) == [.fixed(102)])
         #expect(commit.metadata[PreparedUndo.skippedKey]?.hasPrefix("1; targetGone") == true)

@@ -89,7 +89,7 @@ struct LimitsTests {
         #expect(
             try refused([insert(1, byteCount: byteCount)], EditNote(), limits)
                 == expected("Tag.mark"))
-        // Bytes of UTF-8, not characters.
+        // The limit counts bytes of UTF-8, not characters.
         let name = String(repeating: "é", count: byteCount / 2) + (byteCount % 2 == 1 ? "e" : "")
         let notebook = Edit(
             ObjectKey(Number.notebook, 1), from: nil, to: [.string(name), .null])
@@ -142,7 +142,7 @@ struct LimitsTests {
 
     @Test func oneByteLessThanTheLimitOfACommitPasses() throws {
         let limits = limits(\.commitByteCount, 1_000)
-        // Below, at and above, by the size of the one value: 87 bytes are the rest.
+        // Below, at and above the limit, which leaves 913 bytes for the value.
         for (byteCount, isRefused) in [(912, false), (913, false), (914, true)] {
             let edit = insert(byteCount, byteCount: byteCount)
             #expect(try (refused([edit], EditNote(), limits) != nil) == isRefused)

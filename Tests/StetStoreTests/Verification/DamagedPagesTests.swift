@@ -52,8 +52,8 @@ struct DamagedPagesTests {
                 let path = directory.file()
                 let file = try StoreFile.open(at: path, schema: .library, inspecting())
                 defer { file.close() }
-                // No table's page was hit. Either nothing that is in use was, or a part of a long
-                // value, which the checksums show.
+                // The change affected no page of a table, but an unused page or a part of a long
+                // value, which a checksum covers.
                 outcomes["opened", default: 0] += 1
                 if try file.verify().isClean { #expect(try file.dump() == dump, note) }
             } catch let error as StoreError {
@@ -73,10 +73,10 @@ struct DamagedPagesTests {
         let path = directory.file()
         let healthy = try StoreFile.open(at: path, schema: .library, inspecting())
         #expect(try healthy.dump() == dump)
-        // Who shares the store that is open is told of damage too.
+        // Opening a store that is already open reports damage, too.
         #expect(try StoreFile.open(at: path, schema: .library, inspecting()) === healthy)
         healthy.close()
-        // The last page of a table: what begins with its number and is a leaf.
+        // Finds the last leaf page: it begins with its own number and has the leaf flag.
         let page = try #require(
             (2..<whole.count / Self.pageByteCount).last { page in
                 let start = page * Self.pageByteCount

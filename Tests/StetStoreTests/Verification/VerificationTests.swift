@@ -34,7 +34,7 @@ struct VerificationTests {
         do { return try library.file.verify().problems } catch let error as StoreError {
             return ["\(error.code): \(error.message)"]
         } catch {
-            // Anything else is not an answer.
+            // No other error is acceptable.
             return []
         }
     }
@@ -175,7 +175,7 @@ struct VerificationTests {
 
     @Test func aHeadFarBeyondTheJournalIsReportedAtOnce() async {
         await #expect(processExitsWith: .success) {
-            // A search for 2^63 entries would not end: the alarm ends it, as a failure.
+            // A search through 2^63 entries would never end, so the alarm fails the test.
             alarm(10)
             let library = try Library()
             try library.commit([library.edit(ObjectKey(Number.tag, 1), [.data(Data())])])

@@ -3,7 +3,7 @@ import Stet
 import StetTestSupport
 import Testing
 
-// The same entities as two versions of a program declare them.
+// The same entities, as two versions of a program declare them.
 
 private enum Newer {
     enum Status: String, RawAttribute { case draft, archived }

@@ -47,7 +47,7 @@ import Testing
         try other.save()
         let fresh = scratch.store.context()
         #expect(try fresh.fetch(Notebook.self).isEmpty)
-        // `late` has seen nothing yet; its revision is from before all of that.
+        // `late` has not followed yet, and shows a revision before all of this.
         #expect(context.revision == 1)
         #expect(try context.fetch(Article.self).map(\.rating) == [0])
         #expect(try context.fetch(Notebook.self) == [notebook])

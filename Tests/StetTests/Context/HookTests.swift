@@ -89,7 +89,7 @@ import Testing
             labels.append(commit.label)
             guard article.rating < 2 else { return }
             article.rating += 1
-            // A nested save, seen by the same observer.
+            // A nested save, of which the same observer is notified.
             _ = try? context.save("nested \(article.rating)")
         }
         notebook.name = "other"

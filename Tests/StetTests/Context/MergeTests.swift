@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func theMergeIsValidatedAgain() throws {
-        // Rated 5 by them, and without a body by us: neither is wrong by itself.
+        // They rate it 5, and we remove the body. Each change is valid by itself.
         let both = try TwoContexts(.mergeContextWins)
         both.theirs.body = "body"
         try both.other.save()
@@ -115,7 +115,7 @@ import Testing
         let error = try #require(throws: ValidationError.self) { try both.context.save() }
         #expect(error.violations.map(\.message) == ["an article rated 5 needs a body"])
         #expect(try both.stored()?.body == "body")
-        // The rollback shows what is stored, at the revision that the merge has moved to.
+        // The rollback shows the stored values at the revision to which the merge has moved.
         #expect(both.mine.rating == 5 && both.mine.body == "body" && !both.context.hasChanges)
     }
 
@@ -129,7 +129,7 @@ import Testing
         #expect(throws: ValidationError.self) {
             try both.context.save(onFailure: .keepPending)
         }
-        // A broken rule is found before the writer is asked.
+        // The broken rule is found before the save reaches the writer.
         #expect(both.context.revision == 1)
         let observation = both.context.willCommit { _ in
             if both.context.revision > 1 { throw CancellationError() }

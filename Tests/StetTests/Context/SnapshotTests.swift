@@ -145,7 +145,7 @@ import Testing
         notebook.name = "  "
         article.rating = 2
         #expect(throws: ValidationError.self) { try context.save(onFailure: .keepPending) }
-        // Not even the normalisation of the refused save is left.
+        // Even the normalisation of the refused save is gone.
         #expect(notebook.name == "  " && article.rating == 2)
         notebook.name = "fixed"
         #expect(try context.save()?.changeCount == 2)

@@ -142,7 +142,7 @@ import Testing
             await #expect(throws: CancellationError.self) { try await task.value }
         }
         edits.end()
-        // Nobody is left behind: a new edit begins at once.
+        // No edit is left waiting, so a new one begins at once.
         try await edits.begin(true)
         edits.end()
     }

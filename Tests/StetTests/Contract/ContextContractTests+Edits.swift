@@ -31,7 +31,7 @@ extension ContextContractTests {
         notebook.name = "pending before"
         context.delete(article)
         let pending = (context.changes, try Shown(context))
-        // By the closure, by validation, by an observer, by the store that has moved.
+        // Fails in the closure, in validation, in an observer, and because the store has moved.
         #expect(throws: Stop.self) {
             try context.edit {
                 context.delete(fresh)
@@ -145,7 +145,7 @@ extension ContextContractTests {
             article.rating = 1
             failNextRead(scratch)
             #expect(article.notebook == nil)
-            // The next read would succeed, but what was decided on nil is not saved.
+            // The next read would succeed, but decisions based on nil are not saved.
             #expect(article.notebook?.name == "Swift")
             let rejected = ChangeSet()
             func saveNow() throws { try context.save() }

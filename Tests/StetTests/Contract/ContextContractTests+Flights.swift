@@ -13,7 +13,7 @@ import Testing
         desk.notebook.name = ""
         await #expect(throws: ValidationError.self) { try await desk.context.save() }
         desk.notebook.name = "Swift"
-        // Nothing to write: the held writer is not asked.
+        // Without changes the save does not need the writer, which is held.
         #expect(try await desk.context.save() == nil)
         try await desk.release()
     }
@@ -52,7 +52,7 @@ import Testing
         try await desk.release()
         var revisions: [Revision?] = []
         for save in saves { revisions.append(try await save.value?.revision) }
-        // The second takes along what was edited until its turn came.
+        // The second save includes all edits made before its turn.
         #expect(revisions == [2, 3, nil, nil])
         #expect(try desk.labels() == ["first", "1", "2"])
         #expect(try desk.store.context().fetch(Article.self).first?.rating == 4)
@@ -115,7 +115,7 @@ import Testing
         #expect(error.cause is ConflictError && error.laterChanges == laterChanges)
         #expect(try Shown(context) == saved)
         #expect(late.context == nil && !context.hasChanges && !article.isDeleted)
-        // They can be applied again, on the newer base.
+        // The later changes can be applied again on the newer state.
         try context.refresh()
         try context.apply(error.laterChanges)
         #expect(try await context.save()?.changeCount == 2)

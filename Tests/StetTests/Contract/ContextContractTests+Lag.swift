@@ -20,7 +20,7 @@ extension ContextContractTests {
         let hub = Notebook(name: "hub")
         for number in 0..<writers { desk.insert(Article(title: "\(number)", notebook: hub)) }
         try await desk.save()
-        // One that holds nothing, one that holds all, and one that has pending changes.
+        // A context without objects, one with all of them, and one with pending changes.
         let (none, all, editor) = (store.context(), store.context(), store.context())
         let held = try all.fetch(Article.self)
         let mine = try #require(try editor.fetch(Notebook.self).first)
@@ -38,7 +38,7 @@ extension ContextContractTests {
             #expect(try Shown(context, ids: ids) == fresh)
         }
         #expect(held.filter(\.isDeleted).count == writers / 8)
-        // A save moves, too; what it has to write does not conflict with any of that.
+        // A save also moves the context. Its own change conflicts with none of the others.
         #expect(try await editor.save()?.changeCount == 1)
         #expect(try Shown(editor, ids: ids) == Shown(store.context(), ids: ids))
         #expect(editor.revision.number == UInt64(Self.lag / writers * writers + 2))

@@ -34,7 +34,7 @@ extension ContextContractTests {
         let objects: [any Model] = [edited, renamed, inserted, deleted]
         #expect(objects.allSatisfy { $0.hasChanges })
         #expect(inserted.isInserted && !edited.isInserted && deleted.isDeleted)
-        // They are read and edited as before, and nothing was written.
+        // They can be read and edited as before, and nothing was written.
         edited.title = "edited again"
         #expect(edited.title == "edited again" && edited.notebook === renamed)
         #expect(try scratch.store.revision() == 1)
@@ -181,7 +181,7 @@ extension ContextContractTests {
             article.title = "later"
             try await desk.release()
             #expect(try await save.value?.revision == 3)
-            // Not asked to merge, it has its own base still.
+            // Not merged yet, the object still has its own base.
             #expect(article.title == "later" && article.rating == 0)
             if rollsBackAll { context.rollback() } else { context.rollback(article) }
             #expect(context.revision == 3 && article.rating == 4)

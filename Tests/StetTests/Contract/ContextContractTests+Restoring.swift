@@ -60,7 +60,7 @@ extension ContextContractTests {
         #expect(snapshots.map(\.isVoid) == [false, false, false, true])
         context.restore(snapshots[0])
         #expect(snapshots.map(\.isVoid) == [false, true, true, true])
-        // A later one is valid again, and those that are void stay so.
+        // A new snapshot is valid, and the void ones stay void.
         let again = context.snapshot()
         #expect(!again.isVoid && snapshots[1].isVoid)
         article.rating = 4
@@ -179,7 +179,7 @@ extension ContextContractTests {
         #expect(article.notebook === notebook && !article.hasChanges)
         #expect(try context.referrers(of: notebook).map { $0.id } == [article.id])
         #expect(context.changes.changes.map(\.id) == [notebook.id])
-        // Of another context, or without changes: nothing.
+        // Rolling back an object of another context, or without changes, does nothing.
         scratch.store.context().rollback(notebook)
         context.rollback(article)
         #expect(notebook.name == "pending")
@@ -225,7 +225,8 @@ extension ContextContractTests {
         let brief = Subject("brief")
         context.insert(brief)
         context.delete(brief)
-        // Equal as it would be stored: trimmed, and no stamp for what has not changed.
+        // The stored form would be equal: the title is trimmed, and an unchanged object gets no
+        // stamp.
         subject.title = "  a "
         subject.partner = subject
         subject.partner = nil
@@ -238,7 +239,7 @@ extension ContextContractTests {
         #expect(subject.title == "a" && subject.updated == stamp && !subject.hasChanges)
         #expect(fired == 0 && !context.hasChanges)
         #expect(try subjects.store.revision() == 1)
-        // Stored bytes decide: what is equal in Swift only is a change.
+        // Stored bytes decide, so a value that is equal in Swift only is a change.
         subject.ratio = -0.0
         #expect(try saveNow()?.changeCount == 1)
     }

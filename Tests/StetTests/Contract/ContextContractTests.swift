@@ -90,7 +90,7 @@ import Testing
         context.insert(article)
         let error = try #require(throws: ValidationError.self) { try context.save() }
         #expect(error.violations.map(\.code) == [.deletedObjectEdited])
-        // Nor by the change set that has made it, in a context that has never seen it.
+        // The change set that inserted it cannot bring it back either, even in another context.
         let other = scratch.store.context()
         #expect(throws: ConflictError.self) {
             try other.apply(insertion)
@@ -117,7 +117,7 @@ import Testing
         let scratch = try Scratch()
         let context = scratch.store.context()
         let articles = (0..<50).map { Article(title: "\($0)") }
-        // The order of insertion is the order of ids, unless somebody has asked before.
+        // Ids follow the order of insertion unless they were read before.
         for article in articles.reversed() { context.insert(article) }
         try context.save()
         let fetched = try scratch.store.context().fetch(Article.self)
@@ -182,7 +182,7 @@ import Testing
         let (context, _, article) = try scratch.saved()
         let chain = (0..<3).map { Article(title: "\($0)") }
         article.next = chain[0]
-        // Linked behind the back of the context, which knows none of them.
+        // Links objects of which the context knows none.
         chain[0].next = chain[1]
         chain[1].next = chain[2]
         chain[2].next = chain[0]

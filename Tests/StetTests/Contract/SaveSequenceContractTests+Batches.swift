@@ -31,7 +31,8 @@ import Testing
         let desk = try Desk()
         let store = desk.store
         await desk.holdQueue()
-        // In one batch: all rename the notebook, every third deletes it, and each inserts.
+        // All saves are in one batch. Each renames the notebook and inserts, and every third
+        // deletes.
         let id = desk.notebook.id
         var saves: [Task<Commit?, any Error>] = []
         for number in 0..<12 {

@@ -68,7 +68,7 @@ import Testing
             other.insert(late)
         }
         desk.context.delete(desk.notebook)
-        // Prepared again, with the referrer that was not there at its revision.
+        // The save is prepared again, with the new referrer.
         let commit = try #require(try await desk.context.save())
         #expect(commit.changes(of: Article.self).map(\.id) == [desk.article.id, late.id])
         let reader = desk.store.context()
@@ -139,7 +139,7 @@ import Testing
         let second = await desk.queue("second")
         try await desk.release()
         #expect(try await save.value?.revision == 2)
-        // The observer's first save has taken along what the second one waited with.
+        // The observer's first save included the changes of the waiting second one.
         #expect(try await second.value == nil)
         #expect(seen == ["flight", "nested 1", "nested 2", "nested 3"])
         #expect(try desk.labels() == ["first"] + seen)

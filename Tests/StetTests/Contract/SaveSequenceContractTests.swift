@@ -36,7 +36,7 @@ import Testing
     func onlyChangedAttributesAreNormalised() throws {
         let subjects = try Subjects()
         let (context, saved) = try subjects.saved("a")
-        // Stored without normalisation: as data of an older version of the model are.
+        // Stored without normalisation, like the data of an older version of the model.
         let other = subjects.store.context()
         let raw = Subject("b")
         raw.onSave = { if $0.title != "raw" { $0.title = "  raw " } }
@@ -46,7 +46,7 @@ import Testing
         saved[0].title = "\n\ttrim me \u{3000}"
         try context.save()
         #expect(saved[0].title == "trim me")
-        // A hook's change is normalised, too.
+        // A change by a hook is normalised, too.
         try other.save()
         #expect(raw.title == "raw")
     }
@@ -171,12 +171,12 @@ import Testing
         let commit = try #require(try context.save())
         #expect(commit.changes(of: Subject.self).map(\.id) == [saved[1].id])
         #expect(commit.changes(of: Subject.self)[0].changedProperties == ["ratio", "updated"])
-        // The same bits again are no change, other bits are.
+        // Equal bits are no change; different bits are.
         saved[1].ratio = .nan
         #expect(try context.save() == nil)
         saved[1].ratio = Double(nan: 7, signaling: false)
         #expect(try context.save()?.changeCount == 1)
-        // Strings that Swift calls equal.
+        // The strings are equal in Swift.
         saved[0].title = "\u{e9}"
         try context.save()
         saved[0].title = "e\u{301}"
@@ -231,7 +231,7 @@ import Testing
             first.violations.map(\.object) == [
                 article.id, early.id, late.id, late.id, notebook.id,
             ])
-        // An object with a broken attribute is left out by validators in code, others are not.
+        // Validators in code skip objects with an invalid attribute.
         let second = try #require(throws: ValidationError.self) { try context.save() }
         // Insertions come before updates.
         #expect(
@@ -255,7 +255,7 @@ import Testing
         desk.context.willCommit { seen.append($0) }
         desk.notebook.name = " trimmed "
         await #expect(throws: Stop.self) { try await desk.context.save() }
-        // What comes after the one that has refused is not asked.
+        // Observers after the one that refused are not called.
         #expect(seen.map { $0.changes.first?["name"]?.new } == [.string("trimmed")])
         refusal.cancel()
         desk.notebook.name = "fine"

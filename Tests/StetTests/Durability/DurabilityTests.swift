@@ -26,8 +26,7 @@ import Testing
         let (trace, _) = try record(commits: 100)
         #expect(trace.events.filter { $0.acknowledgement != nil }.count == 100)
         #expect(trace.unsyncedAcknowledgements() == [])
-        // One sync of the data and one synchronous write of the meta page per commit, and nothing
-        // else.
+        // Each commit makes one sync of the data and one synchronous write of the meta page.
         let syncs = trace.events.filter { if case .sync = $0 { true } else { false } }.count
         let metas = trace.events.filter {
             if case .synchronousWrite = $0 { true } else { false }
@@ -75,7 +74,7 @@ import Testing
             ])
         #expect(outcome.status == 0)
         let trace = try WriteTrace(contentsOf: log)
-        // Its name comes after all of its bytes are on the disk, and is on the disk itself before
+        // The file gets its name after all of its bytes are synced, and the name is synced before
         // anything else is written.
         let order = trace.events.filter { event in
             switch event {

@@ -132,19 +132,19 @@ import Testing
     @Test(arguments: Case.all)
     func whatWasSavedIsThereWhatWasRefusedIsNotForEveryProcess(_ failure: Case) throws {
         let (child, said, shared) = try session(failure)
-        // The commits before it; and after a failure that happened once, those after it, too.
+        // Saves the commits before the failure and, if it happened only once, those after it.
         let others = Set(1...Self.commitCount).subtracting([Self.failing])
         #expect(said.saved.isSuperset(of: 1..<Self.failing))
         if !failure.isSticky {
             #expect(said.saved.isSuperset(of: others))
             #expect(said.unknown == [])
         }
-        // Another process, while the first one lives.
+        // Opens the store in another process while the first one runs.
         let beside = try shared ?? open()
         let seen = try numbers(beside)
         #expect(seen.isSuperset(of: said.saved))
         #expect(seen.isDisjoint(with: said.refused))
-        // It can save, now that the disk works.
+        // It can save, because the disk works again.
         let context = beside.context()
         context.insert(Article(title: "article 100", notebook: nil))
         try context.save()

@@ -94,7 +94,7 @@ import Testing
         let context = scratch.store.context()
         let found = try #require(try context.object(Diary.self, id: target.id))
         context.delete(found)
-        // The delete rule reads the referrer.
+        // The delete rule fetches the referrer.
         let error = try FetchScript.run({ $0.title = "edited" }) {
             try #require(throws: ValidationError.self) { try context.save() }
         }

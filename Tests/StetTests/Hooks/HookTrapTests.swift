@@ -43,7 +43,7 @@ enum Forbidden: String, CaseIterable, Codable {
     static var onMake: (() -> Int)? { make?.body }
 
     struct Make: Sendable {
-        // Called by the task that has set it.
+        // Only the task that sets the action calls it.
         nonisolated(unsafe) let body: () -> Int
     }
 }

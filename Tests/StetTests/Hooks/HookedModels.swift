@@ -41,7 +41,7 @@ struct Script {
 /// The action of `didFetch`: an object that is being read has no script yet.
 struct FetchScript: Sendable {
     @TaskLocal static var current: FetchScript?
-    // Called by the task that has set it.
+    // Only the task that sets the action calls it.
     nonisolated(unsafe) let body: (Diary) -> Void
 
     static func run<Result>(

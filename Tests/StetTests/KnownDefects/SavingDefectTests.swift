@@ -109,7 +109,7 @@ import Testing
         let parts = scene.mine.parts
         let first = Task {
             _ = try await context.save()
-            // Before the save that waits has its turn.
+            // Runs before the waiting save has its turn.
             for part in parts { part.key = "the same" }
             try Self.blocking(context)
         }
@@ -132,7 +132,7 @@ import Testing
         mine.parts[0].number = 7
         context.delete(mine.petal)
         writer.release()
-        // The blocking call brings the save to its end before its own task goes on.
+        // The blocking call completes the save before the save's own task continues.
         try Self.refresh(context)
         #expect(try await task.value == nil)
         #expect(mine.petal.hasChanges && mine.parts[0].hasChanges)

@@ -51,7 +51,7 @@ private enum Second {
                 Array(try #require(try transaction.reading.get(key, in: table)))
             }
             entry.replaceSubrange(8..<16, with: [1, 0, 0, 0, 0, 0, 0, 0])
-            // Based on nothing, and following nothing.
+            // Clears the base revision and the hash of the previous entry.
             entry.replaceSubrange(24..<32, with: [UInt8](repeating: 0, count: 8))
             entry.replaceSubrange(64..<96, with: [UInt8](repeating: 0, count: 32))
             var hash = ByteBuffer()

@@ -153,7 +153,7 @@ private enum Version2 {
         let inserted = commits[0].changes(of: Version2.Article.self).compactMap(\.new.snapshot)
         #expect(Set(inserted.map(\.title)) == ["note 1", "note 2", "note 3"])
         #expect(inserted.allSatisfy { $0.mood == .merry && $0.words == ["new"] })
-        // As it was written.
+        // The journal keeps the commit as it was written.
         #expect(commits[1].changeSet.changes.map(\.entity) == ["Note"])
         #expect(commits[1].changeSet.changes[0]["headline"]?.new == .string("changed"))
         #expect(commits[2].changes(of: Version2.Article.self) == [])
@@ -286,7 +286,7 @@ private enum Version2 {
             if acknowledged.contains(where: { $0.hasPrefix("migrated") }) {
                 #expect(lines == ["ok schema 2 \(objects)"])
             }
-            // Whichever it is, the new version opens it.
+            // The new version opens the image in either case.
             if index % 20 == 0 {
                 #expect(
                     try ChildProcess.run(["migrate", image]).lines == ["migrating", "migrated 2"])

@@ -129,7 +129,7 @@ private struct Interruption: Error {}
         #expect(commits[0].hash == hash)
         #expect(commits.map(\.cause) == [.edit] + Array(repeating: .migration, count: 5))
         #expect(commits.map(\.changeCount) == [3, 0, 3, 0, 1, 2])
-        // The models of now show what was.
+        // Current models show earlier commits.
         let then = commits[0].changes(of: Person.self).compactMap(\.new.snapshot)
         #expect(then.map(\.fullName) == ["", "", ""])
         #expect(
@@ -147,7 +147,7 @@ private struct Interruption: Error {}
             try store.view(asOf: revision).fetch(Person.self).snapshots
         }
         #expect(try people(.zero).isEmpty)
-        // Before the step that gave the names, there were none that the models of now have.
+        // Before the step that set the names, the current models show none.
         #expect(try people(1).map(\.fullName) == ["", "", ""])
         #expect(try people(3).map(\.fullName) == ["F1 L1", "F2 L2", "F3 L3"])
         #expect(try people(3).map(\.age) == [9, 18, 27])
@@ -233,7 +233,7 @@ private struct Interruption: Error {}
 
     @Test func objectsThatAreNotValidAtTheEndAreNamedAndNothingIsChanged() throws {
         let before = try make()
-        // Nobody has edited them, so that no save has looked at them.
+        // No save has checked the objects, because none was edited.
         let silent = MigrationPlan(
             .version(Version1.Person.self), .version(Version2.Person.self) { _ in })
         let error = try #require(throws: ValidationError.self) {
@@ -271,7 +271,7 @@ private struct Interruption: Error {}
             #expect(throws: Interruption.self) {
                 try Store.open(at: path, migrating: plan, configuration: configuration)
             }
-            // Others use the store of before.
+            // The unmigrated store can still be used.
             let old = try Store.open(at: path, for: Version1.Person.self)
             #expect(try old.revision() == 1)
             old.close()

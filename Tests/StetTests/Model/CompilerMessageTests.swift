@@ -160,8 +160,8 @@ import Testing
             }.sorted(by: \\.price, .descending).then(by: \\.notebook?.name).limit(3)
             _ = try fetch.objects
             """
-        // The solver gives up where it would try more than this, whatever the time: a hundredth of
-        // what it does by itself.
+        // With this threshold, a hundredth of the default, the solver gives up however fast the
+        // machine is.
         let flags = ["-Xfrontend", "-solver-scope-threshold=10000"]
         #expect(try errors(attributes, conditions, flags: flags) == [])
     }

@@ -103,7 +103,7 @@ import Testing
         #expect(try iterator.poll()?.conflict == nil)
         let revision = context.revision
         try saveElsewhere { $0.rating = 4 }
-        // As the feed does when it hears of the commit.
+        // The feed sets this when it receives a commit.
         context.follows = true
         let told = try #require(try iterator.poll())
         #expect(told.objects.map(\.rating) == [3] && context.revision == revision)

@@ -68,7 +68,7 @@ import Testing
         }
         let cost = try await cost(of: feeds) {
             for number in 0..<50 { try rate(article, (number + 1) % 5) }
-            // Of another model.
+            // Commits of another model.
             for number in 0..<50 {
                 try desk.edit("b") { $0.insert(Notebook(name: "\(number)")) }
             }
@@ -116,7 +116,7 @@ import Testing
         let task = FeedTask(changes)
         try await store.untilObserversWait(1)
         for number in 0..<100 { try rate(article, (number + 1) % 5) }
-        // Commits that it has not asked for may be trimmed: it is not behind.
+        // Commits without changes of interest may be trimmed without a gap for the observer.
         try store.requestTrim(before: 90).confirm()
         store.file.feed.forgetRing()
         try rate(other, 4)

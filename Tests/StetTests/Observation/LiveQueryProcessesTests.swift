@@ -44,7 +44,7 @@ import Testing
         #expect(try counts.poll()?.value == 1)
         article.title = "a"
         try context.save()
-        // This process has the commit as it was.
+        // The ring of this process still contains the original commit.
         #expect(try RunningChild(["redact", path, "\(article.id)"]).status() == 0)
         #expect(try counts.poll()?.value == 0)
         #expect(live.statistics.rerunCounts["values were redacted"] == 1)

@@ -102,7 +102,7 @@ import Testing
         #expect(first.result.ids.applying(update.difference) == update.result.ids)
         #expect(update.updatedObjects.map(\.changes.count) == [20])
         #expect(live.statistics.incrementalStepCount == 1)
-        // What was delivered stays as it was.
+        // Results that were delivered do not change.
         #expect(first.result.map(\.title) == ["a", "b", "c", "d"])
     }
 
@@ -133,7 +133,7 @@ import Testing
         let update = try #require(try await iterator.next())
         #expect(update.result.map(\.title) == ["c", "d"])
         #expect(update.rerunReason == nil)
-        // More than are kept beyond the page.
+        // Deletes more objects than are kept beyond the page.
         for id in try byTitle.limit(60).ids { try desk.delete("a", Article.self, id) }
         let last = try #require(try await iterator.next())
         #expect(last.rerunReason == "too many objects have left the page")

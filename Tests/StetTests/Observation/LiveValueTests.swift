@@ -70,14 +70,14 @@ import Testing
         #expect(try poll() == [3, 3, 0])
         try rate(ids[1], 0)
         #expect(try poll() == [nil, 2, nil])
-        // There is another one as small.
+        // Another object has the same minimum.
         try rate(ids[0], 5)
         #expect(try poll() == [2, nil, nil])
         try desk.delete("a", Article.self, ids[2])
         try rate(ids[0], 1)
         #expect(try poll() == [nil, 1, nil])
         #expect(least.statistics.rerunCount == 1)
-        // And now there is none.
+        // Now no other object has it.
         try rate(ids[1], 3)
         #expect(try poll() == [nil, 4, 1])
         #expect(count.statistics.rerunCounts == ["there is no result yet": 1])
@@ -111,7 +111,7 @@ import Testing
         var sums = sum.makeAsyncIterator()
         #expect(try sums.poll()?.value == 3)
         for rating in 2...5 { try rate(ids[0], rating) }
-        // The ring has the commits still.
+        // The ring still contains the trimmed commits.
         try store.requestTrim(before: 4).confirm()
         #expect(try sums.poll() == ValueUpdate(value: 8, revision: 5))
         #expect(sum.statistics.rerunCount == 2)

@@ -49,7 +49,7 @@ import Testing
         await seen.until(2)
         #expect(seen.updates[1].objects == [desk.article.id])
         #expect(seen.updates[1].changes.changes.count == 2)
-        // Further edits of one object are noticed, too.
+        // Further edits of the same object are reported, too.
         for rating in 0...3 {
             desk.article.rating = rating
             await seen.until(3 + rating)
@@ -96,7 +96,7 @@ import Testing
                 desk.notebook.name = "other"
             }
         }
-        // The earlier changes are pending again, which is no update by itself.
+        // The earlier changes are pending again, without an update of their own.
         desk.article.rating = 2
         await seen.until(2)
         #expect(seen.updates[1].objects == [desk.article.id])

@@ -21,7 +21,7 @@ import Testing
         for _ in 0..<60 { try run.step() }
         try await run.store.untilObserversWait(9)
         let middle = try run.store.revision()
-        // Commits that live observers have seen may be trimmed.
+        // Trims commits that the live observers have received.
         let floor = Revision(UInt64.random(in: 1...start.number, using: &run.generator))
         try run.store.requestTrim(before: floor).confirm()
         for _ in 0..<60 { try run.step() }
@@ -38,7 +38,7 @@ import Testing
             #expect(run.items(events, request) == expected, "\(request)")
             #expect(events.allSatisfy { !$0.changes.isEmpty })
             deliveredCount += expected.count
-            // Feeds of the journal, from its beginning and from a revision on, deliver the same.
+            // Feeds that read the journal, from its beginning or from a revision, deliver the same.
             let all = try await run.read(run.changes(request, after: .beginning))
             #expect(
                 run.items(all, request)
@@ -97,7 +97,7 @@ private final class FeedRun {
         generator = SeededGenerator(seed: seed)
         let store = desk.store
         contexts = ["a", "b"].map { store.context(author: $0) }
-        // Nobody undoes it.
+        // Has no author, so that no undo includes it.
         try desk.edit(nil) { context in
             for index in 0..<4 {
                 context.insert(Notebook(name: "n\(index)"))
@@ -174,7 +174,7 @@ private final class FeedRun {
             func maybe(_ chance: Int = 3) -> Bool {
                 Int.random(in: 0..<chance, using: &generator) == 0
             }
-            // The first asks for everything.
+            // The first request has no filter.
             if number == 0 { return request }
             if maybe() { request.objects = Array(articles.shuffled(using: &generator).prefix(6)) }
             if maybe(2) {

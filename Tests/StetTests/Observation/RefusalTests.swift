@@ -20,7 +20,7 @@ import Testing
         #expect(refusal.rejected == error?.rejected && refusal.missedCount == 0)
         #expect(refusal.time == scratch.now)
 
-        // A conflict, and a save that awaits.
+        // A conflict in an asynchronous save.
         let other = scratch.store.context(author: "other", scope: "import")
         let theirs = try #require(try other.object(Article.self, id: article.id))
         article.rating = 1

@@ -39,7 +39,7 @@ import Testing
                 var seen: [Commit] = []
                 for try await commit in commits {
                     seen.append(commit)
-                    // Some fall behind, and are served from the journal.
+                    // Some observers fall behind, and read from the journal.
                     if number < 2, seen.count % 500 == 1 {
                         while store.file.feed.head.number < UInt64(seen.count + 400),
                             store.file.feed.head.number < UInt64(count - 100)
@@ -74,7 +74,7 @@ import Testing
             let seen = try await observer.value
             #expect(seen == journal)
         }
-        // The same values from the ring, from the journal and of another process.
+        // The values are equal, whether from the ring, the journal or another process.
         let first = try await observers[7].value
         for (seen, stored) in zip(first, journal) {
             guard seen.changes(of: Article.self) == stored.changes(of: Article.self),
@@ -187,7 +187,7 @@ import Testing
             ])
         now.withLock { $0 += .seconds(29) }
         #expect(try store.statistics().readers.map(\.age) == [.seconds(29)])
-        // Alive, it holds pages back, whoever looks.
+        // While it is alive, its read keeps pages in use.
         for _ in 0..<30 { _ = try saveOne(store) }
         let heldBack = try store.statistics().heldBackPageCount
         #expect(heldBack > 30)
@@ -198,12 +198,12 @@ import Testing
             while store.file.idleRoundCount == before { sched_yield() }
         }
         #expect(try store.statistics().readers.count == 1)
-        // Half a minute after it last looked, the writer frees the slots of the dead.
+        // Half a minute after its last check, the writer frees the slots of dead processes.
         now.withLock { $0 += .seconds(2) }
         let before = store.file.idleRoundCount
         store.file.attend()
         while try !store.statistics().readers.isEmpty { sched_yield() }
-        // The writer reads, too, until its round has ended.
+        // The writer also reads, until its round has ended.
         while store.file.idleRoundCount == before { sched_yield() }
         #expect(try store.statistics().heldBackPageCount == 0)
         #expect(try saveOne(store) == 32)
@@ -224,7 +224,7 @@ import Testing
         #expect(try file.read { try $0.head().revision } == 400)
         #expect(try file.environment.statistics().mapByteCount > 1 << 18)
         #expect(try file.verify().problems == [])
-        // And saves, in the map that it has now.
+        // It can save with its larger map.
         let store = try open()
         #expect(store.file === file)
         #expect(try saveOne(store) == 401)
@@ -236,7 +236,7 @@ import Testing
         context.insert(Notebook(name: "early"))
         try context.save()
         let notebook = try #require(try context.fetch(Notebook.self).first)
-        // What a migration changes in the head: the number of the schema, at offset 48.
+        // Changes the schema's number in the head, at offset 48, as a migration does.
         try store.file.environment.write { transaction in
             try Array("head".utf8).withUnsafeBytes { key in
                 let head = try #require(try transaction.reading.get(key, in: .unnamed))

@@ -27,7 +27,7 @@ import Testing
         }
         for sample in samples { context.insert(sample) }
         try context.save()
-        // Part of it is pending.
+        // Some of the objects have pending changes.
         samples[39].number = 1_000
     }
 

@@ -29,14 +29,14 @@ import Testing
         for round in 0..<rounds {
             var queries = SampleQueries<M>(seed: seed &+ UInt64(round) &* 7_919)
             let writer = store.context()
-            // Late rounds have many objects of the rounds before.
+            // Late rounds have many objects of earlier rounds, so some rounds start empty.
             if round % 8 == 0 {
                 for sample in try writer.fetch(M.self) { writer.delete(sample) }
                 for box in try writer.fetch(M.Box.self) { delete(box, writer) }
             }
             let boxes = try prepare(writer, &queries)
             let reader = store.context()
-            // What others commit meanwhile is not seen.
+            // The reader does not see later commits of others.
             if round % 3 == 1 { try edit(writer, &queries, boxes) }
             if round % 2 == 1 {
                 let own = try reader.fetch(M.Box.self)

@@ -1,8 +1,8 @@
 import Foundation
 import Stet
 
-// Two models with the same properties, one with an index for nearly everything: what a query finds
-// must not depend on indexes.
+// Two models with equal properties, one of them with indexes for nearly everything: indexes must
+// not affect the results.
 
 enum SampleKind: String, RawAttribute, CaseIterable { case red, green, blue }
 

@@ -2,7 +2,7 @@ import Foundation
 import Stet
 import StetTestSupport
 
-// Conditions of references, lists, members and calculations.
+// Conditions on references, lists, members and calculations.
 
 extension SampleQueries {
     mutating func reference() -> Condition {

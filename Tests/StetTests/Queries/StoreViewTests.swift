@@ -30,7 +30,7 @@ import Testing
                 queries.fill(sample, boxes, samples.filter { !$0.isDeleted })
                 context.insert(sample)
             }
-            // It is not equal to itself, and nor are snapshots with it.
+            // NaN is not equal to itself, so snapshots with it are not either.
             for sample in try context.fetch(IndexedSample.self) where sample.real.isNaN {
                 sample.real = 0
             }

@@ -131,7 +131,7 @@ struct DeleteRuleTests {
                 "moved", "stays", "never had an owner for long",
             ])
         #expect(rust.notes.map(\.text) == ["moved"])
-        // An owner that is deleted leaves orphans, too.
+        // Deleting an owner leaves orphans, too.
         context.delete(swift)
         try context.save()
         #expect(stays.isDeleted)
@@ -200,7 +200,7 @@ struct DeleteRuleTests {
         #expect(error?.violations.map(\.code) == [.tooMany])
         #expect(error?.violations.map(\.message) == ["covers can't have more than 3 members"])
         #expect(error?.violations.map(\.object) == [notebook.id])
-        // What moves through a full relationship may.
+        // Replacing a member of a full relationship is allowed.
         let first = try #require(notebook.covers.first)
         context.delete(first)
         notebook.covers.append(Cover(colour: "instead"))

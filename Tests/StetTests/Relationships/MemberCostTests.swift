@@ -65,7 +65,7 @@ struct MemberCostTests {
         let few = try lookUps(10, change)
         let many = try lookUps(
             Int(ProcessInfo.processInfo.environment["STET_MEMBERS"] ?? "") ?? 3_000, change)
-        // A longer list has several chunks, of which the right one is looked for.
+        // A longer list has several chunks, one of which must be found.
         #expect(many.reading <= few.reading + 2)
         #expect(many.all <= few.all + 4)
         #expect(many.reading <= 10)

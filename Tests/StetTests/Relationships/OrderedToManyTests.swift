@@ -67,7 +67,7 @@ struct OrderedToManyTests {
         let other = store.context()
         let same = try #require(try other.object(Notebook.self, id: notebook.id))
         #expect(order(same.readingList) == "cab")
-        // By the end that is to one: at the end of the list.
+        // Set through the to-one property, the member is appended to the list.
         let late = Article(title: "d")
         late.readingList = same
         other.insert(late)
@@ -122,7 +122,7 @@ struct OrderedToManyTests {
         }
         try context.refresh()
         #expect(order(article.sources) == "cab01")
-        // Two positions that are the same are told apart by what is inserted between them.
+        // Inserting between two equal positions makes them differ.
         let x = Article(title: "x")
         article.sources.insert(x, at: 4)
         #expect(order(article.sources) == "cab0x1")

@@ -1,7 +1,7 @@
 import Stet
 import StetTestSupport
 
-// What the driver does at random, to the objects and to the oracle.
+// The random edits of the driver, to the objects and to the oracle.
 
 extension RelationshipDriver {
     mutating func edit() {
@@ -148,7 +148,7 @@ extension RelationshipDriver {
             tag.slug = nil
             oracle.slugs[label] = nil
         case 1:
-            // What two have may be exchanged in one save.
+            // Two objects may exchange their unique values in one save.
             guard let other = pick(oracle.tags), other != label,
                 let second = objects.tags[other]
             else { return }
@@ -175,7 +175,7 @@ extension RelationshipDriver {
         case 0:
             guard let label = pick(oracle.notebooks.keys), let notebook = objects.notebooks[label]
             else { return }
-            // What refers to a deleted notebook shows it until the save: not compared.
+            // References to a deleted notebook show it until the save, and are not compared.
             oracle.deletedNotebooks[label] = oracle.notebooks.removeValue(forKey: label)
             context.delete(notebook)
         case 1:

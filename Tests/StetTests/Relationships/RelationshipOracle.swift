@@ -63,7 +63,7 @@ struct RelationshipOracle: Equatable {
             for (label, article) in articles where article.notebook == notebook {
                 next.remove(article: label)
             }
-            // nullify, and what that leaves is an orphan
+            // nullify, which leaves orphans
             for (label, note) in notes where note.notebook == notebook {
                 next.notes[label]?.notebook = nil
             }

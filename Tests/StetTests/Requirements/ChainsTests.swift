@@ -4,7 +4,7 @@ import StetTestModels
 import StetTestSupport
 import Testing
 
-// Document 003: a chain of responsibility, on models that do not know of it.
+// Document 003: a chain of responsibility on models that know nothing of it.
 
 @Suite struct ChainsTests {
     private let directory = TemporaryDirectory()

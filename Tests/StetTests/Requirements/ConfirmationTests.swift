@@ -4,7 +4,7 @@ import StetLMDB
 import StetTestSupport
 import Testing
 
-// Document 001: nothing that cannot be undone happens without being confirmed.
+// Document 001: operations that cannot be undone need a confirmation.
 
 @Model(.protected) private final class Album {
     @Attribute(.notEmpty) var title: String

@@ -64,7 +64,7 @@ private final class ArticleForm {
     init() throws {
         var configuration = StoreConfiguration()
         configuration.clock = { [seconds] in
-            // Each look at the clock finds another time.
+            // Each reading of the clock gives a new time.
             seconds.withLock { seconds in
                 seconds += 1
                 return Date(timeIntervalSinceReferenceDate: seconds)
@@ -151,7 +151,7 @@ private final class ArticleForm {
         article.title = " \t "
         #expect(try message { try context.save() } == "title must be at least 1 character")
         article.title = " \(article.title) "
-        // Trimmed, it is what is stored.
+        // After trimming it equals the stored title.
         #expect(try context.save() == nil)
     }
 

@@ -35,7 +35,7 @@ extension Violation.Code {
                 }
             },
             .object(on: .insert, .update) { person in
-                // Traps for seats that are not valid by themselves.
+                // Would trap for zero seats, which are invalid by themselves.
                 guard let new = person.new, new.luggage / new.seats > 2 else { return }
                 person.report("too much luggage")
             },

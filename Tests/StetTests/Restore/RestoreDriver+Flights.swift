@@ -83,7 +83,7 @@
             guard (error == nil) == [.landed, .waitedFor].contains(end),
                 error == nil || (error is LaterChangesError) == hasLaterEdits
             else { throw Difference(description: "\(name) threw \(error as Any)") }
-            // A refresh makes them void.
+            // A refresh voids the snapshots.
             if end == .waitedFor { snapshots = [] }
             if error != nil {
                 flightFailures[end, default: 0] += 1

@@ -162,7 +162,7 @@
                     model.rollBack()
                     snapshots = []
                 }
-                // A conflict comes from a commit of somebody else.
+                // A commit of another context causes the conflict.
                 let expected = stage == .conflict ? revision.number + 1 : revision.number
                 try compare("the failure: \(name)")
                 model.saved.merge(theirs) { $1 }
@@ -214,7 +214,7 @@
             case .commit: faults.failNext(.commit, code: 5)
             case .mapFull: faults.failNext(.put, after: 2, code: LMDBError.mapFull)
             case .closure:
-                // Thrown by the closure itself, or, without one, not a save at all.
+                // The closure itself throws. Without one there is no save at all.
                 guard mode == .edit else { return false }
                 return true
             }

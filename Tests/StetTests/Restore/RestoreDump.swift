@@ -36,7 +36,7 @@ struct LabelledObjects {
     private func object<M: Model>(
         _ object: M, _ values: RestoreModel.Values, in context: ManagedContext
     ) -> RestoreModel.Object {
-        // What an insertion goes back to cannot be seen; the dump of the model leaves it out, too.
+        // The values at insertion are not visible; the dump of the model omits them, too.
         RestoreModel.Object(
             values: values, isInContext: object.context === context, isInserted: object.isInserted,
             isDeleted: object.isDeleted, hasChanges: object.hasChanges, valuesAtInsert: values)
@@ -85,7 +85,7 @@ extension RestoreModel {
         let live = present.filter { !$0.value.isDeleted }
         for label in present.keys {
             dump.referrers[label] = live.flatMap { source, object in
-                // An object may refer to another by two properties: it is named twice.
+                // An object that refers to another by two properties is listed twice.
                 targets(of: object.values).filter { $0 == label }.map { _ in source }
             }.sorted()
         }

@@ -163,7 +163,7 @@ import Testing
         for day in 1...5 { try save(store, at: Double(day) * 5 * Self.day) }
         #expect(try trimmed(store) == 0)
         for day in 6...8 { try save(store, at: Double(day) * 5 * Self.day) }
-        // Those of the first 9 days, the one among them that is dated 2051 included.
+        // Trims the commits of the first 9 days, among them the one dated 2051.
         #expect(try trimmed(store) == 5)
         #expect(try store.verify().problems == [])
     }
@@ -222,7 +222,7 @@ import Testing
         #expect(try trimmed(keeping) == 0)
         keeping.close()
         let trimming = try open(retention: .count(2))
-        // Within a process it is that of the first who opened the store.
+        // Within a process the retention of the first open applies.
         let later = try open(retention: .count(1))
         #expect(try trimmed(later) == 4)
         #expect(log.lines.count { $0.contains("another retention") } == 1)

@@ -86,7 +86,6 @@ struct RetentionTests {
         #expect(
             code { _ = try store.requestRedaction(of: Article.self, id: ObjectID(), \.title) }
                 == .notFound)
-        // A present value comes back by an undo before it is confirmed: it is asked again.
         #expect(try store.verify().problems == [])
     }
 

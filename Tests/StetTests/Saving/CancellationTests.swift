@@ -29,7 +29,7 @@ import Testing
         let save = await desk.send("withdrawn", id: id)
         #expect(desk.store.outcome(of: id) == .unknown)
         save.cancel()
-        // While the writer is still held.
+        // The writer is still held.
         #expect(await failure(of: save) is CancellationError)
         #expect(desk.store.outcome(of: id) == .notCommitted)
         #expect(desk.notebook.name == "Swift" && !desk.context.hasChanges)

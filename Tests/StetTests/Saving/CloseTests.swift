@@ -95,7 +95,7 @@ import Testing
                     return try await context.save("\(number)")
                 }
             }
-            // The writer has the first in its hands, and the others wait.
+            // The writer is busy with the first save, and the others wait.
             let first = try store.context().makeCommitID()
             let plug = Task {
                 let context = store.context()
@@ -128,7 +128,7 @@ import Testing
         notebook.name = "later"
         let closing = Task.detached { store.close() }
         await until { store.file.isClosing }
-        // The context has not landed the flight when the store is closed.
+        // The store is closed before the context completes the save.
         desk.releaseNow()
         untilNow { store.file.isClosed }
         await closing.value

@@ -138,7 +138,7 @@
             var seen: [Outcome] = []
             let observer = context.willCommit { _ in seen.append(store.outcome(of: id)) }
             defer { observer.cancel() }
-            // Refused by the writer first, as the notebook has got another article meanwhile.
+            // The writer first refuses the save, because the notebook has another article now.
             try desk.elsewhere { other in
                 let theirs = try other.object(Notebook.self, id: desk.notebook.id)
                 other.insert(Article(title: "theirs", notebook: theirs))
@@ -176,7 +176,7 @@
             try desk.renameElsewhere()
             _ = try await store.undo(author: "lala", policy: policy, id: id)
             #expect(seen == [.unknown])
-            // Nothing was left of the step: it was taken off its stack.
+            // The step had no remaining effects, and was removed from its stack.
             let last = try #require(try store.journal().last)
             #expect(store.outcome(of: id) == .committed(last) && last.changeCount == 0)
         }

@@ -173,7 +173,7 @@
             let second = await desk.queue("second")
             article.rating = 2
             let third = await desk.queue("third")
-            // The next flight has what the second and the third have edited, and is refused.
+            // The next save contains the edits of the second and the third, and is refused.
             let token = context.willCommit { _ in
                 guard context.revision == 2 else { return }
                 try desk.renameElsewhere()

@@ -176,7 +176,7 @@ import Testing
         let second = await desk.queue("second")
         try await desk.release()
         _ = try await first.value
-        // The first nested save takes what is pending with it.
+        // The first nested save includes the pending changes.
         #expect(try await second.value == nil)
         #expect(seen == ["flight", "nested 1", "nested 2"])
         #expect(try desk.labels() == ["first", "flight", "nested 1", "nested 2"])

@@ -108,7 +108,7 @@ import Testing
         other.insert(referrer)
         try await other.save()
         context.delete(target)
-        // Inserted by the save, because the book refers to it.
+        // The save inserts the entry, because the book refers to it.
         let entry = Entry()
         entry.book = book
         book.target = entry

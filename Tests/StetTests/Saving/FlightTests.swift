@@ -142,7 +142,8 @@ import Testing
         let third = await desk.queue("three")
         try await desk.release()
         #expect(try await first.value?.label == "one")
-        // The second takes what is pending when its turn comes; nothing is left for the third.
+        // The second save includes everything that is pending at its turn, so nothing is left for
+        // the third.
         let commit = try await second.value
         #expect(commit?.label == "two" && commit?.changeCount == 2)
         #expect(try await third.value == nil)
@@ -166,7 +167,7 @@ import Testing
         article.title = "patient"
         let patient = await desk.queue("patient")
         try await desk.release()
-        // The edit may be part of any save; the call returns when its turn comes.
+        // The edit may be part of any save. The call returns at its turn.
         _ = try await patient.value
         #expect(count < 10)
         try await busy.value

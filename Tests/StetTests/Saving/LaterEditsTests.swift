@@ -35,7 +35,7 @@ import Testing
         #expect(desk.notebook.name == "later" && desk.notebook.created == desk.scratch.now + 5)
         #expect(inserted.isInserted && inserted.notebook === desk.notebook)
         #expect(try desk.context.referrers(of: desk.notebook).count == 2)
-        // The article was changed by others, too: merged with the next save.
+        // Others have changed the article, too. The next save merges it.
         let next = try #require(try await desk.context.save("later"))
         #expect(next.changeCount == 3)
         #expect(desk.article.body == "later" && desk.article.rating == 4)
@@ -70,7 +70,7 @@ import Testing
         #expect(await failure(of: waiting) is LaterChangesError)
         token.cancel()
         #expect(!desk.context.hasChanges)
-        // The merge had moved the context.
+        // The merge moved the context to the last commit.
         #expect(desk.notebook.name == "Swift" && desk.article.rating == 4)
     }
 
@@ -98,7 +98,8 @@ import Testing
         let save = await desk.send("flight", id: id)
         inserted.title = "later"
         desk.releaseNow()
-        // Refused, and not landed yet: somebody else makes the commit that it is a retry of.
+        // The save was refused, but has not ended. Another context makes the commit that it
+        // repeats.
         let other = desk.store.context()
         other.insert(Notebook(name: "other"))
         try saveNow(other, id)

@@ -93,7 +93,7 @@
             #expect(notebook.name == "once" && article.rating == 4 && context.revision == 3)
             #expect(inserted.context == nil && !context.hasChanges)
             #expect(try desk.labels() == ["first", "once", "elsewhere"])
-            // With nothing pending, and blocking.
+            // Repeats the save without pending changes, and with the blocking call.
             #expect(try await context.save(id: id) == commit)
             func saveNow() throws -> Commit? { try context.save(id: id) }
             #expect(try saveNow() == commit)
@@ -211,7 +211,7 @@
             #expect(inserted.isDeleted == hasLaterEdits && inserted.context === context)
             #expect((article.notebook == nil) == hasLaterEdits)
             try await expectRefusals(desk, id)
-            // Values stay whatever is refused.
+            // The refusals do not change any value.
             #expect(notebook.name == (hasLaterEdits ? "later" : "flight"))
             context.rollback()
             #expect(notebook.name == "Swift" && article.notebook === notebook)
@@ -258,7 +258,7 @@
 
         @Test(arguments: [true, false])
         func refreshLeadsOutOnceTheOutcomeIsKnown(isOnTheDisk: Bool) async throws {
-            // Reads fail at one place after the other, until one fails that looks the commit up.
+            // Fails one read after the other, until the one that looks up the commit fails.
             for count in 1...100 {
                 let desk = try Desk()
                 let (context, notebook) = (desk.context, desk.notebook)

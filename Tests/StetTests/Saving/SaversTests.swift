@@ -48,7 +48,7 @@ import Testing
     /// often than a few times: between two commits of one saver there are not many more than one of
     /// each other.
     private func expectFairness(_ revisions: [Int: [Revision]], _ saverCount: Int) throws {
-        // Up to the first saver's end all of them take part.
+        // All savers are active until the first one ends.
         let firstEnd = try #require(revisions.values.compactMap(\.last).min())
         let firstStart = try #require(revisions.values.compactMap(\.first).max())
         let gaps = revisions.values.flatMap { all in

@@ -252,7 +252,7 @@ import Testing
         #expect(try context.object(Team.self, where: \.name, is: "Lions") == nil)
         try context.refresh()
         #expect(try context.object(Team.self, where: \.name, is: "Lions")?.id == id)
-        // What is on its way is saved as far as the context is concerned.
+        // For its context, a save in flight counts as saved.
         let held = HeldWriter(store.file.environment)
         team.name = "Bears"
         let save = Task { try await other.save() }

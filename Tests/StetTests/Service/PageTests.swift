@@ -112,7 +112,7 @@ import Testing
         let query = store.fetch(Post.self) { $0.state == 1 }.sorted(by: \.rating)
         #expect(try query.limit(5).explain().contains("state"))
         let next = try #require(try query.page(5).next)
-        // The condition's value leads the walk through the index to the place.
+        // The walk through the index starts at the value in the condition.
         let names =
             try JSONSerialization.jsonObject(
                 with: try #require(

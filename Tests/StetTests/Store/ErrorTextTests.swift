@@ -86,7 +86,7 @@ private enum Mood: String, RawAttribute { case good }
         let asked = String(reflecting: error)
         for number in 1...3 { #expect(asked.contains("\"\(Self.secret)\(number)\"")) }
 
-        // Another object has got the value that was taken away.
+        // Another object takes the released value.
         try #require(try other.object(Secretive.self, id: object.id)).code = "free"
         let taker = Secretive()
         taker.code = Self.secret + "1"

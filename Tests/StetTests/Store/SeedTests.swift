@@ -33,7 +33,7 @@ import Testing
                 == original.context().fetch(Article.self).map(\.title))
         original.close()
         #expect(try Data(contentsOf: URL(fileURLWithPath: seed)) == bytes)
-        // And is a store of its own.
+        // The new store is independent of its seed.
         let context = store.context()
         context.insert(Notebook(name: "mine"))
         #expect(try context.save()?.revision == 51)
@@ -81,7 +81,7 @@ import Testing
         let cut = bytes.prefix(bytes.count / 2)
         try cut.write(to: URL(fileURLWithPath: seed))
         #expect(try refusal().code == .damaged)
-        // A value of the journal that nobody looks at before it is verified.
+        // Changes a value in the journal, which only `verify` reads.
         let found = try #require(bytes.range(of: Data("edit 7".utf8)))
         bytes[found.lowerBound] = UInt8(ascii: "E")
         try bytes.write(to: URL(fileURLWithPath: seed))

@@ -71,7 +71,7 @@ import Testing
         #expect(parked[0].failure?.count == 1 && parked[0].failure?.message == "Failure()")
         #expect(parked[1].failure == nil)
 
-        // One that waits is not delivered before the one that it waits for, which fails again.
+        // A waiting delivery is not retried before the one that blocks it, which fails again.
         try control.retryParked(4)
         try rate(second, 3)  // 6
         #expect(try await take(1, &iterator) == [6])
@@ -123,7 +123,7 @@ import Testing
         #expect(try await take(2, failing: [2], &iterator) == [2, 5])
         try subscription.control.rewind(to: 2)
         #expect(try subscription.control.parkedDeliveries().map(\.revision) == [2])
-        // Those behind the parked one wait again.
+        // Deliveries after the parked one wait again.
         #expect(try await take(1, &iterator) == [5])
         #expect(try subscription.control.parkedDeliveries().map(\.revision) == [2, 3, 4])
     }

@@ -44,7 +44,7 @@ import Testing
         try subscription.control.rewind(to: 0)
         let next = try await iterator.next()
         #expect(next?.revision == 1)
-        // And a rewind while a delivery is open.
+        // Rewinds while a delivery is open.
         try subscription.control.rewind(to: 1)
         await #expect(throws: SubscriptionError.lost(name: "mail")) {
             try await next?.acknowledge()

@@ -20,7 +20,7 @@ import Testing
         #expect(action.plan.history?.heldBy == ["mail"])
         try action.confirm()
         #expect(try store.floor() == 2)
-        // Nor does a trim that was planned before the subscription was made.
+        // A trim planned before the subscription was made keeps its commits, too.
         try store.file.trim(through: 4)
         #expect(try store.floor() == 2)
         #expect(try await scene.deal(with: subscription, 2) == [3, 4])

@@ -42,7 +42,7 @@ import Testing
         try scene.insert("a", "b")
         try await copy(first, until: "b")
         try scene.insert("c", "d")
-        // The start of the feed counts for a new subscription only.
+        // The start of the feed applies to a new subscription only.
         let second = try store.subscribe(
             "copy", to: store.changes(of: Article.self, after: .beginning))
         try await copy(second, until: "d")
@@ -98,7 +98,7 @@ import Testing
         #expect(try control.state()?.status == .stopped)
         #expect(try control.state()?.position == 0)
         #expect(try control.state()?.failure == failure)
-        // Another run is told the same, and calls nobody.
+        // Another run throws the same error, and calls no handler.
         let again = await #expect(throws: SubscriptionError.self) {
             try await subscription.run { _, _ in Issue.record("was called") }
         }
@@ -164,7 +164,7 @@ import Testing
             }
             if seen.count == 3 { break }
         }
-        // The next iterator begins behind what was acknowledged.
+        // The next iterator starts after the acknowledged delivery.
         for try await delivery in subscription.deliveries {
             seen.append((delivery.revision, delivery.attempt))
             break
@@ -202,7 +202,7 @@ import Testing
             }
             return 0
         }
-        // The other one looks at the lease in vain.
+        // The other owner waits for the lease.
         while store.file.feed.waiterCount == 0, !isDelivered.withLock({ $0 }) { await Task.yield() }
         #expect(!isDelivered.withLock { $0 })
         try await first.acknowledge()

@@ -126,7 +126,7 @@ struct StoreHistoryTests {
             let directory = TemporaryDirectory()
             let path = directory.file("diary.stet")
             try Store.open(at: path, for: Ledger.models).close()
-            // Reads are counted: nothing needs to reach the disk.
+            // Only reads are counted, so nothing needs to reach the disk.
             var configuration = Environment.Configuration()
             configuration.skipsSync = true
             let environment = try Environment.open(at: path, configuration)

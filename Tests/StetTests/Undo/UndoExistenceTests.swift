@@ -113,7 +113,7 @@ struct UndoExistenceTests {
         try desk.edit("a", Notebook.self, inserted.id) { $0.colour = "red" }
         try desk.edit(nil, Notebook.self, inserted.id) { $0.colour = nil }
         try desk.store.revert(2, author: "a", policy: .overwrite)
-        // Cascade for the member, nullify for the shelved one, whose place goes.
+        // The member is deleted by cascade. The shelved object's reference and position become nil.
         var state = before
         state[shelved.id] = theirs[shelved.id]
         state[shelved.id]?[3] = .null
@@ -259,7 +259,7 @@ struct UndoExistenceTests {
             #expect(conflicts.kinds == ["notUnique"] && conflicts.first?.others == [holder.id])
             #expect(conflicts.first?.object == notebook && conflicts.first?.property == "name")
         }
-        // The article that the cascade deleted is restored without the notebook.
+        // The article deleted by the cascade is restored without the notebook.
         let rest = try #require(try desk.store.previewUndo(author: "a", policy: .skip))
         #expect(rest.skipped.map(\.kind).contains(.notUnique))
         #expect(rest.changes.changes.map(\.id) == [article])

@@ -153,7 +153,7 @@ struct UndoPropertyTests {
                         entity.properties[slot].stamp == nil, let now = before[change.id]
                     else { continue }
                     let plain = entity.properties[..<slot.index].count { $0.stamp == nil }
-                    // A position by itself is never in conflict.
+                    // Positions alone never conflict.
                     if now[plain].target != property.new.target
                         || now[plain].target == nil && now[plain] != property.new
                     {
@@ -161,7 +161,7 @@ struct UndoPropertyTests {
                     }
                 }
             }
-            // Nor is anything touched that the undone commit has not.
+            // Objects that the undone commit did not change stay unchanged.
             let touched = Set(edit.changeSet.changes.map(\.id))
             let others = Set(commit.changeSet.changes.map(\.id)).subtracting(touched)
             #expect(others.isEmpty, "seed \(seed)")
@@ -210,7 +210,7 @@ struct UndoPropertyTests {
             let stack = try desk.store.undoStack(author: author)
             #expect(try stack == rebuilt(desk.store, author), "seed \(seed)")
         }
-        // verify compares them, too.
+        // `verify` compares them, too.
         try desk.reopen()
     }
 
@@ -252,7 +252,7 @@ struct UndoPropertyTests {
             try desk.edit("b", Ledger.Article.self, article) { $0.rating = 1 - $0.rating % 2 }
             for author in order { try desk.store.undo(author: author) }
             try desk.reopen()
-            // Ids are others in each run.
+            // Each run has different ids.
             let state = try desk.state()
             states.append(
                 Dictionary(

@@ -64,10 +64,10 @@ struct UndoRetentionTests {
         #expect(try desk.store.revision() == revision)
         #expect(try labels("a") == [[], ["four"]])
         try desk.expect(atFloor)
-        // The redo is above.
+        // The redo belongs to a commit that was not trimmed.
         try desk.store.redo(author: "a", policy: policy)
         #expect(try desk.value(article, "title") == .string("four"))
-        // What can never be undone is discarded, and the stack is empty then.
+        // A step that can never be undone is discarded, and leaves an empty stack.
         try desk.store.undo(author: "a")
         #expect(try desk.store.discardUndo(author: "a") == [3])
         #expect(try desk.store.undo(author: "a") == nil)
@@ -144,7 +144,7 @@ struct UndoRetentionTests {
         #expect(code { try desk.store.undo(author: "a", policy: policy) } == .erased)
         try desk.expect(state)
         #expect(try labels("a") == [[nil], []])
-        // What has nothing to do with it is undone.
+        // An unrelated step can be undone.
         try desk.store.undo(author: "a")
         #expect(try desk.value(article, "rating") == .int(0))
         #expect(try desk.value(article, "title") == .string("public"))

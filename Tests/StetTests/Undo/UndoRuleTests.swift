@@ -67,7 +67,7 @@ private final class RandomClubs {
         let clubs = try context.fetch(Club.self)
         let players = try context.fetch(Player.self)
         if clubs.isEmpty || players.isEmpty { return }
-        // Often what the last step has edited, so that authors get in each other's way.
+        // Often edits the objects of the last step again, so that the authors conflict.
         if number(2) == 0 { last = (number(9), number(99), number(99)) }
         let club = clubs[last.club % clubs.count]
         let player = players[last.player % players.count]
@@ -158,7 +158,7 @@ struct UndoRuleTests {
             clubs.store.close()
         }
         #expect(written > 100)
-        // Each of them was met: by what others have done meanwhile, and by answers to conflicts.
+        // Every code occurred, caused by commits of others or by answers to conflicts.
         let met: Set<Violation.Code> = [
             .custom, .tooFew, .tooMany, .wrongPattern, .notOneOf, .tooShort, .tooLong, .tooSmall,
             .tooLarge,
@@ -174,7 +174,7 @@ struct UndoRuleTests {
         default:
             let last = Int(try store.revision().number)
             if last == 1 { return nil }
-            // All but the first, without which little would be left to edit.
+            // Never reverts the first commit, without which little is left to edit.
             let revision = Revision(UInt64(clubs.number(last - 1) + 2))
             return try store.revert(revision, author: "a", policy: clubs.policy())
         }

@@ -72,7 +72,7 @@ struct UndoSequenceTests {
         try rating("a", 3)
         #expect(try labels("a") == [[nil], []] && labels("a", scope: "other") == [[], ["two"]])
         #expect(try desk.store.redo(author: "a") == nil)
-        // What was undone is still in the journal.
+        // The undone commit is still in the journal.
         #expect(try desk.state(asOf: one) != before)
         try desk.reopen()
     }

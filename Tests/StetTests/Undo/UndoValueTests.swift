@@ -147,7 +147,7 @@ struct UndoValueTests {
 
     @Test("U14 What a rule or a validator forbids is not written", arguments: [true, false])
     func whatIsNotValid(byRule: Bool) throws {
-        // What was valid is not any more when something else has changed.
+        // A value can become invalid when another one changes.
         try title("a", "A's")
         let theirs = try desk.state()
         let policy = UndoPolicy.resolve { _ in .fail }

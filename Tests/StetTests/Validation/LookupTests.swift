@@ -81,7 +81,7 @@ import Testing
         let otherGrace = try #require(try other.object(Doctor.self, id: grace.id))
         ada.isOnDuty = false
         try context.save()
-        // The other context has not looked since: its Ada is on duty.
+        // The other context has not refreshed, so its Ada is still on duty.
         otherGrace.isOnDuty = false
         let error = try #require(throws: ValidationError.self) { try other.save() }
         #expect(error.description == "nobody is on duty")

@@ -35,7 +35,7 @@ struct ArchitectureWalkTests {
             $0.split(separator: "\n").map(String.init)
         }
         try #require(traces.count == titles.count)
-        // For whoever changes a walk.
+        // Writes the whole traces, for developers who change a walk.
         if let directory = ProcessInfo.processInfo.environment["STET_WALKS"] {
             for (title, trace) in zip(titles, traces) {
                 try Data(trace.joined(separator: "\n").utf8)

@@ -32,7 +32,8 @@ package struct ListDifference {
     init(removing removals: [Place], inserting insertions: [Place]) {
         self.removals = removals.sorted { $0.offset < $1.offset }
         self.insertions = insertions.sorted { $0.offset < $1.offset }
-        // The number of other objects before one of these says whether it has passed any of them.
+        // An object's rank is the number of unchanged objects before it. Equal ranks mean that it
+        // passed none.
         var ranks: [ObjectID: (rank: Int, offset: Int)] = [:]
         for (place, removal) in self.removals.enumerated() {
             ranks[removal.id] = (removal.offset - place, removal.offset)

@@ -42,14 +42,14 @@ package struct LiveValues {
         _ backlog: FeedReader.Backlog, since revision: Revision, _ state: QueryState
     ) throws -> Step {
         if let gap = backlog.gap { return .run(gap) }
-        // The ring may have commits that the journal has not.
+        // The ring may still contain commits that were trimmed from the journal.
         if try revision < state.reader.floor() { return .run("commits were trimmed") }
         if query.limit != nil || query.offset > 0 || query.after != nil {
             return .run("the query has a page")
         }
         if !changes.isOfOwnObjects { return .run("the query reads other objects") }
-        // The values before them may be gone: by the journal, since the ring keeps commits as they
-        // were.
+        // Earlier values may be redacted. The journal shows it; the ring keeps the original
+        // commits.
         if try backlog.commits.contains(where: { try state.isRedacted($0.revision) }) {
             return .run("values were redacted")
         }

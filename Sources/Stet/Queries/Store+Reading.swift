@@ -1,6 +1,6 @@
 public import StetStore
 
-// Reading in a handler: values leave, objects and their context do not.
+// Reading in a handler. Its values may leave the closure; objects and their context may not.
 
 extension Store {
     /// Runs a closure on a fresh context, which shows one revision, and returns its result.

@@ -50,7 +50,7 @@ package struct IndexRange: Sendable {
     ) throws(DecodingFailure) {
         self.index = index
         valueCount = values.count
-        // Without its end, which is two bytes.
+        // Drops the two bytes that terminate the string.
         let key = try index.index.key(of: values + [.string(prefix)]).dropLast(2)
         lower = Limit(key: Array(key), isIncluded: true)
         upper = lower
@@ -178,7 +178,7 @@ extension StoreReader {
         }
         let head = try head().revision
         if revision >= head { return found }
-        // The entries tell of the last commit only.
+        // Index entries describe the last commit only, so objects changed since are candidates too.
         var candidates = Set(found)
         var next = revision.next
         while next <= head {
@@ -244,7 +244,7 @@ extension StoreReader {
         var position: Cursor.Entry?
         var isAtEnd = false
         try changes.forEachRunOfClaims { prefix, claims in
-            // Where the last look ended may be behind these claims, too.
+            // The cursor may already be past these claims.
             if !isAtEnd, position.map({ $0.key.lexicographicallyPrecedes(prefix) }) ?? true {
                 position = try cursor.seek(prefix)
             }

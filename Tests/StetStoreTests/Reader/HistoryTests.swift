@@ -13,7 +13,7 @@ struct HistoryTests {
             let library = try Library()
             var history = RandomHistory(seed: 0x57e7_1000, stream: stream)
             for _ in 0..<40 { try library.commit(history.edits(of: library)) }
-            // Every other history as another process would read it.
+            // Reopens every other history, to read it as another process would.
             if member % 2 == 1 { try library.reopen() }
             try compare(library, "seed 0x57e71000, stream \(stream)")
             library.file.close()
@@ -27,7 +27,7 @@ struct HistoryTests {
             let revision = Revision(number)
             let expected = library.expected(asOf: revision)
             #expect(try file.objects(asOf: revision) == expected, "\(note), as of \(revision)")
-            // One by one at every third revision only: the scan has read the same chains.
+            // Reads single objects at every third revision only; the scan follows the same chains.
             for key in keys where number % 3 == 0 {
                 let object = try file.object(key, asOf: revision)
                 #expect(object == expected[key], "\(note), \(key) as of \(revision)")

@@ -1,8 +1,8 @@
 import StetLMDB
 
-// Where the journal was trimmed the state of its beginning is not there to be folded. So each
-// record is walked back along its changes, which must meet; what is left of all objects must have
-// the digest that the trim has made from the entries that it took away.
+// In a trimmed journal the first state cannot be rebuilt from entries. So each record is followed
+// back along its changes, which must be consistent, and the remaining objects must have the digest
+// that the trim computed from the removed entries.
 
 extension Verification {
     mutating func compareRecords(backTo floor: JournalFloor) throws {
@@ -93,7 +93,7 @@ private struct RecordWalk {
             let found: (problem: String?, previous: Revision)? = try file.journal.withChange(
                 ofEntity: number, id, at: current, in: transaction
             ) { change, schemaRevision in
-                // A copy brings records to the schema that the store has then.
+                // Compaction rewrites records with the store's schema at that time.
                 if current == header.revision,
                     header.isTombstone
                         ? schemaRevision != Int(header.schemaRevision)

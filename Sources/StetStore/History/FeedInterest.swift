@@ -75,7 +75,7 @@ extension [FeedInterest] {
     /// - Complexity: O(changes of the commit); values are not decoded.
     func includes(_ commit: Commit) throws -> Bool {
         guard includesAuthor(of: commit) else { return false }
-        // Slots of an earlier schema are others.
+        // An earlier schema numbers its slots differently.
         let comparesSlots = commit.isOfPresentSchema
         var isIncluded = false
         try commit.forEachChange { change in

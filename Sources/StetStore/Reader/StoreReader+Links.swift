@@ -37,7 +37,7 @@ extension StoreReader {
         return try file.journal.withChange(
             ofEntity: ends.targets.owner, key.source, at: revision, in: transaction
         ) { change, _ in
-            // A link that has changed its order only is the same by now.
+            // A change of position alone may be none in the current schema.
             try change.links().first { $0.key == key }.map { change in
                 LinkChange(
                     key, before: change.before.upcast(to: type),
@@ -65,7 +65,7 @@ extension StoreReader {
             return true
         }
         if !end.layout.isOrdered {
-            // The positions of the other end are none of this one's.
+            // The positions belong to the other end.
             members = members.map { MemberPlace(nil, $0.id) }
         } else if isMoved {
             members.sort()

@@ -106,7 +106,7 @@ package struct Upcast: Hashable, Sendable {
             }
             let before = try cell.before.map { try widened($0, from: source, to: slot, arena) }
             let after = try cell.after.map { try widened($0, from: source, to: slot, arena) }
-            // A position that the present schema does not have has changed.
+            // Skips a change of a position that the current schema does not have.
             if to.properties[slot].type == .reference, Cell.areEqual(before, after) { continue }
             try body(
                 PresentCell(
@@ -125,7 +125,7 @@ package struct Upcast: Hashable, Sendable {
         case .bytes(let bytes) where old.hasPosition && !new.hasPosition:
             return .bytes(UnsafeRawBufferPointer(rebasing: bytes.prefix(16)))
         case .bytes(let bytes) where !old.hasPosition && new.hasPosition:
-            // Members that have got an order stand in that of their ids.
+            // Members of a newly ordered relationship are ordered by id.
             return .bytes(arena.keep(Array(bytes) + ListPosition.first.bytes))
         default: return cell
         }
@@ -186,7 +186,7 @@ extension ValueType {
     fileprivate func word(
         widening word: UInt64, of type: ValueType
     ) throws(DecodingFailure) -> UInt64 {
-        // An integer has the same bytes in every width.
+        // Integers have the same bytes in every width.
         guard self == .double || self == .float, type != self else { return word }
         let number: Double
         switch try Value(inlineWord: word, type: type) {

@@ -49,7 +49,7 @@ struct ListPositionTests {
         for position in all {
             let after = try #require(ListPosition.between(position, nil))
             #expect(after > position)
-            // Only a position that fills its bytes has none before it.
+            // Only a position that uses all its bytes has no predecessor.
             if let before = ListPosition.between(nil, position) { #expect(before < position) }
         }
         for (one, other) in zip(all, all.dropFirst()) {
@@ -97,7 +97,7 @@ struct ListPositionTests {
         let valid = Array(buffer.bytes)
         #expect(
             try valid.withUnsafeBytes { try LinkChange.decode($0, from: .fixed(1)).count } == 1)
-        // The position and its count stand at the end.
+        // The position and its byte count come last.
         let hostile = [UInt8](valid.dropLast(9)) + [UInt8(bytes.count)] + bytes
         #expect(throws: DecodingFailure.self) {
             try hostile.withUnsafeBytes { try LinkChange.decode($0, from: .fixed(1)) }

@@ -94,7 +94,7 @@ public struct ListPosition: Hashable, Sendable {
     private var predecessor: ListPosition {
         let (previous, isBeyond) = whole.subtractingReportingOverflow(Self.step)
         if !isBeyond, previous > .min { return ListPosition(whole: previous) }
-        // A whole number that is the least one has a fraction.
+        // The least whole number occurs only with a fraction, so `whole - 1` cannot overflow.
         return fraction.isEmpty
             ? ListPosition(whole: whole - 1, fraction: Self.middle([], nil))
             : ListPosition(whole: whole, fraction: Self.middle([], fraction))
@@ -125,7 +125,7 @@ public struct ListPosition: Hashable, Sendable {
                 return digits
             }
             digits.append(UInt8(low))
-            // After a smaller digit anything is below the upper one.
+            // After a smaller digit every continuation is below the upper bound.
             if high > low { upper = nil }
         }
     }

@@ -49,7 +49,7 @@ extension SchemaHistory {
         let redacted = Set(change.redactedSlots)
         for (slot, cell) in try RecordBody(payload, of: entity).cells().slotted {
             let isRedacted = source(slot).map(redacted.contains) ?? false
-            // The default of the schema stands for a value that was nil, not for one that is gone.
+            // A default replaces a value that was nil, but not a redacted one.
             let cell = isRedacted ? nil : cell
             try body(
                 change.kind == .insert

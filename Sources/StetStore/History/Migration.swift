@@ -22,7 +22,7 @@ package struct Migration: Hashable, Sendable {
         for number in to.entities.numbers {
             let (old, new) = (from.entity(numbered: number), to.entity(numbered: number))
             let isAdded = number.index >= from.entities.count
-            // The number of an entity that is gone is not used again.
+            // The number of a removed entity is never used again.
             guard isAdded ? new != nil : new == nil || old != nil,
                 (upcasts[number] != nil) == (old != nil && new != nil)
             else { throw DecodingFailure("a migration that moves entity \(number)") }

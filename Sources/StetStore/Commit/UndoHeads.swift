@@ -1,7 +1,7 @@
 import StetLMDB
 
-// Where the stacks of undo and redo begin: two revisions per author and scope, in a key of the
-// unnamed table. The entries themselves name what is below them.
+// The tops of the undo and redo stacks: two revisions per author and scope, in a key of the unnamed
+// table. The entries themselves name the steps below them.
 
 /// The owner of two stacks: an author in a scope.
 package struct UndoOwner: Hashable, Sendable {

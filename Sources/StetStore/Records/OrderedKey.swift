@@ -1,4 +1,4 @@
-// The standard library's own normalisation: Foundation's would bring its tables into every program.
+// Uses the standard library's normalisation. Foundation's would add its tables to every program.
 import FoundationEssentials
 @_spi(_Unicode) import Swift
 
@@ -59,7 +59,7 @@ package struct OrderedKey: Hashable, Sendable {
             bytes.append(Tag.value)
             return append(escaped: text, to: &bytes)
         case (.bytes(let id)?, .uuid), (.bytes(let id)?, .reference):
-            // The position of a member has no part in the order of objects.
+            // The position of a member does not affect the order of objects.
             bytes.append(Tag.value)
             return bytes.append(contentsOf: id.prefix(16))
         default: break
@@ -110,7 +110,7 @@ package struct OrderedKey: Hashable, Sendable {
         bytes.append(isNegative ? 1 : 3)
         let digits = Array(String(number).utf8)
         var end = digits.count
-        // Beyond the largest exponent a number keeps zeros that make no difference.
+        // Removes trailing zeros, which numbers with the largest exponent keep.
         while digits[end - 1] == UInt8(ascii: "0") { end -= 1 }
         let place = UInt16(digits.count + exponent + 256)
         let payload =

@@ -20,6 +20,11 @@ public struct HistoricChange: Hashable, Sendable {
 }
 
 extension StoreReader {
+    /// Returns the last commit that was trimmed; 0 when the journal is complete.
+    package func floor() throws -> Revision {
+        try JournalFloor.read(in: transaction)?.revision ?? .zero
+    }
+
     /// Returns all changes of an object, the last first, as far as the current schema can express
     /// them; empty when there never was such an object.
     ///

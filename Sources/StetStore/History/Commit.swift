@@ -101,7 +101,7 @@ public struct Commit: Sendable, Identifiable {
 
     /// Returns the digest of the body, computed from its blocks.
     private func bodyDigest() throws -> Digest {
-        // The count is only what the envelope says; no block is shorter than its digest.
+        // Sized by the body, not by the envelope's count: no block is shorter than its digest.
         var digests = ByteBuffer(capacity: body.count + Digest.byteCount)
         var reader = ByteReader(body.bytes)
         let attributes = try JournalChange.readBlock(
@@ -127,7 +127,7 @@ public struct Commit: Sendable, Identifiable {
     /// - Complexity: O(bytes of the commit).
     public var changeSet: ChangeSet {
         var changes: [ObjectChange] = []
-        // Cannot throw: the bytes were encoded by this process, or validated when they were read.
+        // Cannot throw: this process encoded the bytes, or validated them when it read them.
         try? forEachChange { change in changes.append(try ObjectChange(change, schema)) }
         return ChangeSet(changes: changes)
     }
@@ -148,5 +148,16 @@ extension Commit: CustomStringConvertible {
         let who = author.map { " by \($0)" } ?? ""
         return
             "commit \(revision)\(name)\(who): \(changeCount) change\(changeCount == 1 ? "" : "s")"
+    }
+}
+
+extension StoreError {
+    /// Returns the error for a commit id that another operation has used.
+    static func commitIDInUse(by commit: Commit, path: String) -> StoreError {
+        StoreError(
+            .commitIDInUse, path: path,
+            message: "The commit id belongs to commit \(commit.revision), which does something "
+                + "else.",
+            advice: "Make an id with makeCommitID() for each save, undo, redo and revert.")
     }
 }

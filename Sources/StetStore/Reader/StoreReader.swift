@@ -194,7 +194,7 @@ package struct StoreReader: ~Copyable {
     /// Returns the position of the last member of an owner at an ordered end, as of the last
     /// commit; nil for an owner without members.
     package func lastPosition(of owner: ObjectID, at end: MemberEnd) throws -> ListPosition? {
-        // Entries of removed members come before those that have positions.
+        // Entries of removed members sort before those with positions.
         try file.projection.members.lastEntry(of: owner, at: end, in: transaction)?.membership
             .position
     }
@@ -240,7 +240,7 @@ package struct StoreReader: ~Copyable {
             guard let entity = file.schema.entities.element(at: change.entity) else {
                 throw DecodingFailure("a change of entity \(change.entity), which does not exist")
             }
-            // Nobody has objects of what was removed since.
+            // No object of a removed entity can be loaded.
             if entity.isRemoved { return }
             if change.changesRecord { try object(change.entity, change.id, change.kind) }
             if !change.changesLinks { return }

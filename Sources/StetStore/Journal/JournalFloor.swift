@@ -84,10 +84,3 @@ package struct JournalFloor: Hashable, Sendable {
         try transaction.put(buffer.bytes, for: Self.key, in: .unnamed)
     }
 }
-
-extension StoreReader {
-    /// Returns the last commit that was trimmed; 0 when the journal is complete.
-    package func floor() throws -> Revision {
-        try JournalFloor.read(in: transaction)?.revision ?? .zero
-    }
-}

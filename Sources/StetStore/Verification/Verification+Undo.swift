@@ -1,4 +1,4 @@
-// The stacks as the journal makes them, and their comparison with those that are stored.
+// The undo and redo stacks that follow from the journal, compared with the stored ones.
 
 extension Verification {
     /// Applies a commit to the stacks of its author.
@@ -56,7 +56,7 @@ extension Verification {
             return known(
                 try file.journal.step(at: subject, of: owner, in: transaction).rest)
         } catch let error as StoreError where error.code == .historyTrimmed {
-            // Its group goes on below.
+            // The rest of its group was trimmed.
             return .zero
         }
     }

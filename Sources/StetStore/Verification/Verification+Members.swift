@@ -1,6 +1,6 @@
 import StetLMDB
 
-// The lists of members as references and links make them, and those that are stored.
+// The lists of members that follow from references and links, compared with the stored ones.
 
 extension Verification {
     /// The state of one link according to the journal.
