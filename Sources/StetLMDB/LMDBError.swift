@@ -155,8 +155,8 @@ extension LMDBError {
         case ETIMEDOUT:
             "Let that process go on (it may be stopped, or in a debugger), or end it."
         case Self.missingLog:
-            "Put the log beside the file that it belongs to, or restore from a backup. A store that "
-                + "verifies can also be opened without: see StoreConfiguration.recoversWithoutLog."
+            "Put the log beside the file that it belongs to, or restore from a backup. A store "
+                + "that verifies can be opened without: see StoreConfiguration.recoversWithoutLog."
         case Self.damagedLog: "Restore from a backup."
         case Self.unsynced:
             "Make it again, or restore from a backup. A store that verifies can also be opened: "

@@ -287,7 +287,9 @@ extension Environment {
         }
         let failure: CommitFailure?
         do throws(CommitFailure) {
-            try commit(handle, recorder)
+            try TransactionCommit(
+                environment: self, transaction: handle, recorder: recorder
+            ).run()
             failure = nil
         } catch {
             failure = error

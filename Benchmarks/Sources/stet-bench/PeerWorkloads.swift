@@ -66,6 +66,8 @@ struct PeerWorkloads {
     private func makePeer(_ program: Program, _ path: String) throws -> any Peer {
         switch program {
         case .stet: try StetPeer(path, samples)
+        case .stetLogged: try StetPeer(path, samples, .logged)
+        case .stetRelaxed: try StetPeer(path, samples, .relaxed(within: .milliseconds(50)))
         case .lmdb: try BarePeer(path, samples, journals: false)
         case .lmdbJournal, .lmdbStructs: try BarePeer(path, samples, journals: true)
         case .grdb: try GRDBPeer(path, samples, [])

@@ -7,6 +7,7 @@ final class StetPeer: Peer {
 
     private let path: String
     private let samples: Samples
+    private let durability: Durability
     private var store: Store
     private var context: ManagedContext
     private var notebooks: [Notebook]
@@ -14,10 +15,11 @@ final class StetPeer: Peer {
     private var inserted: [ObjectID] = []
     private var ids: [ObjectID] = []
 
-    init(_ path: String, _ samples: Samples) throws {
+    init(_ path: String, _ samples: Samples, _ durability: Durability = .synced) throws {
         self.path = path
         self.samples = samples
-        store = try Store.open(path)
+        self.durability = durability
+        store = try Store.open(path, durability)
         try store.commitNotebooks()
         (context, notebooks) = try store.contextWithNotebooks()
         notebookIDs = notebooks.map(\.id)
@@ -126,7 +128,7 @@ final class StetPeer: Peer {
 
     func openAndRead() throws -> (Duration, Totals) {
         let start = ContinuousClock.now
-        let store = try Store.open(path)
+        let store = try Store.open(path, durability)
         var totals = Totals()
         totals.addAll(try store.context().object(Article.self, id: ids[0]))
         let time = start.duration(to: .now)
@@ -151,7 +153,7 @@ final class StetPeer: Peer {
     }
 
     func open() throws {
-        store = try Store.open(path)
+        store = try Store.open(path, durability)
         (context, notebooks) = try store.contextWithNotebooks()
     }
 

@@ -2,8 +2,11 @@ import FoundationEssentials
 import Stet
 
 extension Store {
-    static func open(_ path: String) throws -> Store {
-        try Store.open(at: path, for: Notebook.self, Article.self)
+    static func open(_ path: String, _ durability: Durability = .synced) throws -> Store {
+        var configuration = StoreConfiguration()
+        configuration.durability = durability
+        return try Store.open(
+            at: path, for: Notebook.self, Article.self, configuration: configuration)
     }
 
     func commitNotebooks() throws {

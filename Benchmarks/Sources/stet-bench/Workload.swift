@@ -60,6 +60,8 @@ enum Workload: String, CaseIterable {
 /// The programs that are compared.
 enum Program: String, CaseIterable {
     case stet
+    case stetLogged = "stet-logged"
+    case stetRelaxed = "stet-relaxed"
     case lmdb
     case lmdbJournal = "lmdb-journal"
     case grdb
@@ -78,6 +80,11 @@ enum Program: String, CaseIterable {
         switch self {
         case .stet, .lmdbJournal: Set(Workload.allCases)
         case .lmdb, .grdb, .grdbTuned: Set(Workload.allCases).subtracting([.undo])
+        case .stetLogged, .stetRelaxed:
+            [
+                .insertAll, .insertThousands, .insertSingly, .insertBy16, .insertBy64, .update,
+                .undo, .delete,
+            ]
         case .grdbCached: [.readInOneScope, .readInScopes]
         case .grdbUndo, .grdbUndoTuned:
             [

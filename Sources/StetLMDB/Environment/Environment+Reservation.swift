@@ -46,14 +46,16 @@ extension Environment {
 
     // MARK: Size
 
-    /// Makes room in a map that is full, by letting it grow, or by ending the log, which keeps pages
-    /// from being reused; returns false when neither is possible.
+    /// Makes room in a map that is full, by letting it grow, or by ending the log, which keeps
+    /// pages from being reused; returns false when neither is possible.
     package func makeRoom() throws(LMDBError) -> Bool {
         if try grow() { return true }
-        guard let log = logStatistics, log.commitCount + log.checkpointCount > 0 else {
+        guard let statistics = log.statistics,
+            statistics.commitCount + statistics.checkpointCount > 0
+        else {
             return false
         }
-        try leaveLog(erasing: false)
+        try log.leave(erasing: false)
         return true
     }
 

@@ -56,7 +56,7 @@ extension Environment {
             if state.writerCount == 0 {
                 guard try locks.take(.turn), try locks.take(.writing) else { return false }
                 do throws(LMDBError) {
-                    if try !takeLogging() {
+                    if try !log.takeRight() {
                         locks.release(.writing)
                         return false
                     }
@@ -70,24 +70,6 @@ extension Environment {
             state.writerCount += 1
             return true
         }
-    }
-
-    /// Acquires the right to write through a log, if this process needs it; returns false while
-    /// another process has it and this one may wait.
-    private func takeLogging() throws(LMDBError) -> Bool {
-        if locks.isLogOwner { return true }
-        if configuration.durability == .synced {
-            // A file without a name belongs to this process.
-            if configuration.removesNames || LogMark.readFirst(locks.dataDescriptor) == nil {
-                return true
-            }
-        }
-        if try locks.take(.logging) { return true }
-        if configuration.waitsForLogOwner { return false }
-        let owner = try locks.holder(of: .logging)
-        throw LMDBError(
-            .begin, code: LMDBError.owned, path: path,
-            detail: "process \(owner.map(String.init) ?? "?") writes it through its log")
     }
 
     /// Releases the right that `beginWriting` acquired.
@@ -128,7 +110,7 @@ extension Environment {
             endWrite()
         }
         try locks.checkNamedPlace()
-        try leave(transaction)
+        try log.leave(transaction)
         let draft = try Draft(of: path)
         defer { draft.remove() }
         try locks.giveRights(to: draft)

@@ -31,7 +31,7 @@ package final class Environment: Sendable {
         /// they return: for files that nobody needs after a power cut, or that are synced as a
         /// whole later.
         package var skipsSync = false
-        /// How commits become durable.
+        /// The time at which commits become durable.
         package var durability = Durability.synced
         /// The distance of checkpoints of a log.
         package var checkpointDistance = CheckpointDistance()
@@ -143,7 +143,7 @@ package final class Environment: Sendable {
     /// Later calls throw `LMDBError.closed`. Closing again does nothing.
     package func close() {
         if isForked { return }
-        leaveLogToClose()
+        log.leaveToClose()
         let handle = state.withLock { state in
             state.isClosed = true
             return Self.takeHandle(&state)
@@ -367,7 +367,7 @@ package final class Environment: Sendable {
             try locks.checkPlace(.begin)
             try AbandonedCommit.withdraw(handle, transaction, path)
             recorder?.removeAll()
-            try prepare(transaction)
+            try log.prepare(transaction)
             return transaction
         } catch {
             // Aborts explicitly: otherwise the thread would end while it holds LMDB's lock, the

@@ -177,7 +177,7 @@ final class EnvironmentRegistry: Sendable {
             state.unsettled.insert(environment.locks.identity)
             // LMDB reads the state again only if no process has the file open.
             try environment.locks.holdOpen(false)
-            environment.abandonLog()
+            environment.log.abandon()
             mdb_env_close(handle)
             #if STET_FAULTS
                 let injected = environment.faults.code(for: .openEnvironment)

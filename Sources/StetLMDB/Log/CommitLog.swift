@@ -1,5 +1,5 @@
-/// Write transactions in the order in which they were made, in two files that alternate, with a slot
-/// at the head of each.
+/// Write transactions in the order in which they were made, in two files that alternate, with a
+/// slot at the head of each.
 ///
 /// The log of generation n is in file n mod 2. It continues the slot of its generation, and the log
 /// of n + 1 continues it. `Tests/Protocols/Logged.pml` is a model of the steps, by the same names.

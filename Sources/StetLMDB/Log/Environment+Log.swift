@@ -1,18 +1,13 @@
-import CLMDB
-import Glibc
-
-// The durability of commits beyond LMDB's own: see docs/Internals.md, "The log".
-
 extension Environment {
-    /// How a commit becomes durable.
+    /// The time and the means by which commits become durable.
     package enum Durability: Hashable, Sendable {
-        /// By LMDB's sync of the data file.
+        /// Commits are durable by LMDB's syncs of the data file.
         case synced
-        /// By the sync of a log.
+        /// Commits are durable by the sync of a log.
         case logged
-        /// By the sync of a log, within a time after the commit.
+        /// Commits are durable by the sync of a log, within a time after they are made.
         case relaxed(within: Duration)
-        /// When the file is closed.
+        /// Commits are durable once the file is closed.
         case none
 
         /// True when there is a log.
@@ -34,8 +29,6 @@ extension Environment {
         case logged(TransactionLog)
     }
 
-    private var writing: Writing { state.withLock { $0.writing } }
-
     /// The log's size and owner.
     package struct LogStatistics: Hashable, Sendable {
         /// The number of bytes in the log since the last checkpoint began.
@@ -48,218 +41,8 @@ extension Environment {
         package let age: Duration
     }
 
-    /// The log that this process writes; nil when it writes none.
-    package var logStatistics: LogStatistics? {
-        if case .logged(let log) = writing { log.statistics } else { nil }
-    }
-
-    /// LMDB's numbers of the commits whose pages this process keeps for a recovery.
-    var pinnedTransactions: [Int] {
-        if case .logged(let log) = writing { log.pinnedTransactions } else { [] }
-    }
-
-    /// The process that writes the file through its log, or without syncs; nil when there is none,
-    /// or it is this one.
-    package func logOwner() throws(LMDBError) -> Int32? { try locks.holder(of: .logging) }
-
-    /// Makes all commits of this process durable.
-    ///
-    /// - Throws: `LMDBError`: whether they are durable is unknown.
-    package func sync() throws(LMDBError) {
-        switch writing {
-        case .synced: break
-        case .logged(let log): try log.sync()
-        case .unsynced:
-            let use = try beginUse(.commit)
-            defer { endUse() }
-            try check(mdb_env_sync(use.handle, 1), .commit, path)
-        }
-    }
-
-    /// Ends writing through the log, so that the file alone contains every commit, durably; the
-    /// next commit begins again.
-    ///
-    /// - Parameter erasing: Whether the log is overwritten first.
-    /// - Throws: `LMDBError`.
-    package func leaveLog(erasing: Bool) throws(LMDBError) {
-        guard state.withLock({ !$0.writing.isSynced }) else { return }
-        let transaction = try beginWrite()
-        defer {
-            mdb_txn_abort(transaction)
-            endWrite()
-        }
-        try leave(transaction, erasing: erasing)
-    }
-
-    /// Makes the file durable as it is, without the log that it lacks, and removes its mark.
-    ///
-    /// - Throws: `LMDBError`.
-    package func acceptMissingLog() throws(LMDBError) {
-        mdb_txn_abort(try beginWrite())
-        endWrite()
-    }
-
-    // MARK: Under LMDB's writer lock
-
-    /// Prepares a write transaction that has just begun: removes the mark of a process that has
-    /// died, and begins a checkpoint that is due.
-    func prepare(_ transaction: OpaquePointer) throws(LMDBError) {
-        switch writing {
-        case .synced:
-            guard locks.isLogOwner else { return }
-            if LogMark.read(locks.dataDescriptor) != nil { try settleMarked() }
-            if configuration.durability == .synced { locks.release(.logging) }
-        case .unsynced: break
-        case .logged(let log):
-            switch log.failure {
-            case nil: break
-            // LMDB's pages are whole: it can be left.
-            case .log: return try leave(transaction)
-            case .pages(var error):
-                error.isOutcomeOpen = true
-                throw error
-            }
-            let lastPage = Self.lastPage(transaction)
-            guard log.isCheckpointDue(lastPage: lastPage) else { return }
-            let (pin, metaPages) = try checkpoint(transaction)
-            log.beginCheckpoint(metaPages, pin: pin, lastPage: lastPage)
-        }
-    }
-
-    /// Makes durable what a process that has died has written through a log, or without syncs.
-    ///
-    /// Others have the file open: what they see is in the page cache.
-    private func settleMarked() throws(LMDBError) {
-        try check(fdatasync(locks.dataDescriptor) == 0 ? 0 : errno, .commit, path)
-        try LogMark.write(nil, locks.dataDescriptor, pageByteCount: pageByteCount, path)
-        LogFiles.remove(path)
-    }
-
-    private static func lastPage(_ transaction: OpaquePointer) -> Int {
-        var information = MDB_envinfo()
-        mdb_env_info(mdb_txn_env(transaction), &information)
-        return information.me_last_pgno
-    }
-
-    /// Returns a read of the last commit, and the first bytes of the meta pages that lead to it.
-    private func checkpoint(
-        _ transaction: OpaquePointer
-    ) throws(LMDBError) -> (pin: OpaquePointer, metaPages: [[UInt8]]) {
-        var begun: OpaquePointer?
-        let environment = mdb_txn_env(transaction)
-        try check(mdb_txn_begin(environment, nil, UInt32(MDB_RDONLY), &begun), .begin, path)
-        guard let pin = begun else { throw LMDBError(.begin, code: EINVAL, path: path) }
-        var metaPages: [[UInt8]] = []
-        for page in 0..<Format.metaPageCount {
-            var bytes = [UInt8](repeating: 0, count: Format.metaByteCount)
-            let count = pread(locks.dataDescriptor, &bytes, bytes.count, page * pageByteCount)
-            metaPages.append(count == bytes.count ? bytes : [])
-        }
-        let newest = metaPages.enumerated().compactMap { MetaPage($1, $0)?.transaction }
-        guard mdb_txn_id(pin) == mdb_txn_id(transaction) - 1,
-            newest.count == metaPages.count, newest.max() == UInt64(mdb_txn_id(pin))
-        else {
-            mdb_txn_abort(pin)
-            throw LMDBError(.begin, code: LMDBError.corrupted, path: path)
-        }
-        return (pin, metaPages)
-    }
-
-    // MARK: Entering
-
-    /// Begins a log that continues LMDB's last commit, and marks the file.
-    func enterLog(_ transaction: OpaquePointer) throws(LMDBError) -> TransactionLog {
-        let (pin, metaPages) = try checkpoint(transaction)
-        let mark = LogMark(kind: .logged, number: .random(in: 1...UInt64.max))
-        do throws(LMDBError) {
-            try check(fdatasync(locks.dataDescriptor) == 0 ? 0 : errno, .commit, path)
-            let files = try LogFiles.create(path, like: locks.dataFile)
-            let slot = LogSlot(
-                generation: 1, transaction: UInt64(mdb_txn_id(pin)), sequence: 0, chain: 0,
-                sectorByteCount: LogFiles.sectorByteCount(locks.dataDescriptor),
-                metaPages: metaPages)
-            let log = CommitLog(files: files, continuing: slot, seed: mark.number)
-            try log.writeSlot(slot)
-            try FileSystem.syncDirectory(of: path)
-            try enter(mark, transaction)
-            var delay: Duration?
-            if case .relaxed(let within) = configuration.durability { delay = within }
-            let made = TransactionLog(
-                files, log, pin: pin, lastPage: Self.lastPage(transaction),
-                data: locks.dataDescriptor, delay: delay, self)
-            state.withLock { $0.writing = .logged(made) }
-            return made
-        } catch {
-            mdb_txn_abort(pin)
-            throw error
-        }
-    }
-
-    /// Marks the file, durably, and lets LMDB commit without syncs.
-    private func enter(_ mark: LogMark, _ transaction: OpaquePointer) throws(LMDBError) {
-        do throws(LMDBError) {
-            try LogMark.write(mark, locks.dataDescriptor, pageByteCount: pageByteCount, path)
-        } catch {
-            // A mark that remains would undo what is committed without its log.
-            do throws(LMDBError) {
-                try LogMark.write(nil, locks.dataDescriptor, pageByteCount: pageByteCount, path)
-            } catch {
-                state.withLock { $0.failure = error }
-            }
-            throw error
-        }
-        mdb_env_set_flags(mdb_txn_env(transaction), UInt32(MDB_NOSYNC), 1)
-    }
-
-    /// Marks the file for commits without syncs.
-    func enterUnsynced(_ transaction: OpaquePointer) throws(LMDBError) {
-        try enter(LogMark(kind: .unsynced, number: 0), transaction)
-        state.withLock { $0.writing = .unsynced }
-    }
-
-    // MARK: Leaving
-
-    /// Makes every commit durable in the data file alone, and removes the mark and the log.
-    ///
-    /// - Throws: `LMDBError`: the file may still be marked, and goes on being written as before.
-    func leave(_ transaction: OpaquePointer, erasing: Bool = false) throws(LMDBError) {
-        let writing = writing
-        if writing.isSynced { return }
-        if case .logged(let log) = writing {
-            log.waitForCheckpoint()
-            if case .pages(var error) = log.failure {
-                error.isOutcomeOpen = true
-                throw error
-            }
-        }
-        try check(fdatasync(locks.dataDescriptor) == 0 ? 0 : errno, .commit, path)
-        try LogMark.write(nil, locks.dataDescriptor, pageByteCount: pageByteCount, path)
-        mdb_env_set_flags(mdb_txn_env(transaction), UInt32(MDB_NOSYNC), 0)
-        state.withLock { $0.writing = .synced }
-        guard case .logged(let log) = writing else { return }
-        log.end()
-        defer { LogFiles.remove(path) }
-        if erasing { try log.erase() }
-    }
-
-    /// Ends the threads and reads of a log before LMDB's handle is closed; the file stays marked.
-    func abandonLog() {
-        let writing = state.withLock { state in
-            defer { state.writing = .synced }
-            return state.writing
-        }
-        writing.abandon()
-    }
-
-    /// Leaves the log before the file is closed; what fails is left to the next recovery.
-    func leaveLogToClose() {
-        let thread = pthread_self()
-        let isNeeded = state.withLock { state in
-            !state.writing.isSynced && !state.isClosed && state.failure == nil
-                && !state.openTransactions.contains { $0.thread == thread }
-        }
-        if isNeeded { try? leaveLog(erasing: false) }
-    }
+    /// The log, and what comes with commits that LMDB does not sync.
+    package var log: EnvironmentLog { EnvironmentLog(environment: self) }
 }
 
 extension Environment.Writing {

@@ -6,11 +6,11 @@ import Glibc
 /// It is in both meta pages, behind the bytes that LMDB uses and writes. LMDB's own copies of a
 /// file have no mark if they are compact, as this package makes them.
 package struct LogMark: Hashable, Sendable {
-    /// How commits become durable while the mark is there.
+    /// The place of commits that are not in the data file for sure.
     package enum Kind: UInt64, Sendable {
-        /// By the log.
+        /// The log that the mark names.
         case logged = 1
-        /// Not before the mark is removed.
+        /// None: they are durable once the mark is removed.
         case unsynced = 2
     }
 
@@ -20,7 +20,7 @@ package struct LogMark: Hashable, Sendable {
 
     private static let magic: UInt64 = 0x4B52_414D_5445_5453
     private static let byteCount = 32
-    /// In a sector of its own, of 512 bytes.
+    /// The offset in a meta page, in a sector of 512 bytes of its own.
     private static let offset = 2_048
 
     /// Returns the mark at the beginning of a page; nil when there is none.
@@ -40,8 +40,8 @@ package struct LogMark: Hashable, Sendable {
     /// - Complexity: one system call.
     static func readFirst(_ descriptor: Int32) -> LogMark? { read(descriptor, at: 0) }
 
-    /// Returns the mark of an open data file, of which a power cut may have left one; its meta pages
-    /// may be damaged.
+    /// Returns the mark of an open data file, of which a power cut may have left one; its meta
+    /// pages may be damaged.
     static func read(_ descriptor: Int32) -> LogMark? {
         if let mark = readFirst(descriptor) { return mark }
         for size in Format.pageByteCounts {

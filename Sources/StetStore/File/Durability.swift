@@ -49,4 +49,14 @@ public enum Durability: Hashable, Sendable {
         #endif
         return .synced
     }()
+
+    /// Whether saves wait for another process that writes: false, unless a build for tests finds
+    /// `STET_WAITS`.
+    package static let waitsByDefault: Bool = {
+        #if STET_FAULTS
+            return getenv("STET_WAITS") != nil
+        #else
+            return false
+        #endif
+    }()
 }

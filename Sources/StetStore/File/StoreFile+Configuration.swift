@@ -21,7 +21,7 @@ extension StoreFile {
         /// The time at which commits are on the disk.
         package var durability = Durability.usual
         /// Whether saves wait while another process writes through its log.
-        package var waitsForOtherWriter = Durability.usual != .synced
+        package var waitsForOtherWriter = Durability.waitsByDefault
         /// Whether a store is opened whose log is missing, if all of it verifies.
         package var recoversWithoutLog = false
 

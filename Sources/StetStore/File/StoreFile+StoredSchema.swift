@@ -18,13 +18,12 @@ extension StoreFile {
                     advice: "Correct the path; nothing was made.")
             }
             try place.check(allowsUnsafe: configuration.allowsUnsafePlace)
-            let environment = try openEnvironment(
-                place, nil, configuration.ofStore(entityCount: Limits.entityCount))
-            try inspect(environment, configuration)
+            let opening = EnvironmentOpening(place: place, configuration: configuration)
+            let environment = try opening.open(nil, entityCount: Limits.entityCount)
             let file = try environment.attachment {
                 try connect(environment, nil, configuration)
             }
-            try file.acceptMissingLog()
+            try opening.accept(file)
             return file
         }
     }

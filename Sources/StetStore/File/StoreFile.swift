@@ -87,16 +87,15 @@ package final class StoreFile: Sendable {
                         at: path, schema, configuration.ofEnvironment(entityCount: entityCount))
                 }
             }
-            let environment = try openEnvironment(
-                place, declared, configuration.ofStore(entityCount: entityCount))
-            try inspect(environment, configuration)
+            let opening = EnvironmentOpening(place: place, configuration: configuration)
+            let environment = try opening.open(declared, entityCount: entityCount)
             if !environment.isAttached {
                 try prepare(environment, declared, configuration)
             }
             let file = try environment.attachment {
                 try connect(environment, declared, configuration)
             }
-            try file.acceptMissingLog()
+            try opening.accept(file)
             try refuseOthers(file, declared)
             if file.retention != configuration.retention {
                 configuration.logger.warning(
@@ -104,41 +103,6 @@ package final class StoreFile: Sendable {
             }
             return file
         }
-    }
-
-    /// Opens the environment of a store that exists.
-    static func openEnvironment(
-        _ place: StorePlace, _ declared: DeclaredModels?, _ options: Environment.Configuration
-    ) throws -> Environment {
-        let path = place.path
-        // Pages of a file that needs its log can only be judged after the recovery.
-        let isMarked = LogMark.read(path: path) != nil
-        let recovered = isMarked ? try Environment.open(at: path, options) : nil
-        try refuseUnusable(path)
-        try refuseForeign(place, declared)
-        return try recovered ?? Environment.open(at: path, options)
-    }
-
-    /// Refuses a damaged file before its pages are used, where that is asked for, or its log is
-    /// missing.
-    static func inspect(_ environment: Environment, _ configuration: Configuration) throws {
-        guard configuration.inspectsPages || environment.lacksLog else { return }
-        try refuseDamaged(try environment.inspectPages(), environment.path)
-    }
-
-    /// Accepts a store whose log is missing if all of it verifies.
-    func acceptMissingLog() throws {
-        guard environment.lacksLog else { return }
-        do {
-            if let problem = try verify().problems.first {
-                throw StoreError.damaged(problem, path: path)
-            }
-            try environment.acceptMissingLog()
-        } catch {
-            close()
-            throw error
-        }
-        logger.warning("The store was opened without its log: its last commits may be missing.")
     }
 
     /// Begins the migration of an environment in which no store is open yet.
@@ -187,7 +151,7 @@ package final class StoreFile: Sendable {
     ///
     /// - Throws: `StoreError`: whether they are durable is unknown.
     package func sync() throws {
-        try StoreError.wrapping(path: path) { try environment.sync() }
+        try StoreError.wrapping(path: path) { try environment.log.sync() }
     }
 
     /// True from the beginning of `close()`; the writer's queue is still committed.

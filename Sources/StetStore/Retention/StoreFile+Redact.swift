@@ -68,7 +68,7 @@ extension StoreFile {
 
     /// Overwrites the log; if that fails, its files are removed when the store is closed.
     private func eraseLog() {
-        do { try environment.leaveLog(erasing: true) } catch {
+        do { try environment.log.leave(erasing: true) } catch {
             logger.error("The log could not be overwritten after a redaction.")
         }
     }

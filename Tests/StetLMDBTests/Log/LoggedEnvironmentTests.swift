@@ -142,7 +142,7 @@ struct LoggedEnvironmentTests {
         defer { environment.close() }
         _ = try environment.makeTable()
         #expect(try environment.readers() == [])
-        #expect(environment.logStatistics?.commitCount == 1)
+        #expect(environment.log.statistics?.commitCount == 1)
     }
 
     // MARK: Power cuts
@@ -176,7 +176,7 @@ struct LoggedEnvironmentTests {
                 }
             }
             // The state that a durable checkpoint has, at least.
-            let count = try #require(environment.logStatistics).checkpointCount
+            let count = try #require(environment.log.statistics).checkpointCount
             if count > checkpoints {
                 checkpoints = count
                 synced = try Data(contentsOf: URL(filePath: path))
@@ -258,7 +258,7 @@ struct LoggedEnvironmentTests {
         let again = try Environment.open(at: left.file(), configuration)
         #expect(again.lacksLog)
         #expect(try again.entries(in: try #require(try again.tables(["t"])[0])).count == 1)
-        try again.acceptMissingLog()
+        try again.log.acceptMissing()
         again.close()
         #expect(try entries(left) == [KeyValue([1], [1])])
     }

@@ -6,7 +6,9 @@ import Testing
 /// Shows, rather than assumes, that what was acknowledged is on the disk.
 @Suite(.serialized) struct DurabilityTests {
     /// Records a child that makes commits on a store that is there already.
-    private func record(commits: Int) throws -> (trace: WriteTrace, initial: [UInt8]) {
+    private func record(
+        commits: Int, _ environment: [String: String] = [:]
+    ) throws -> (trace: WriteTrace, initial: [UInt8]) {
         let directory = TemporaryDirectory()
         let path = directory.file()
         let log = directory.file("trace")
@@ -15,7 +17,7 @@ import Testing
         let recorder = [
             "LD_PRELOAD": "\(ChildProcess.buildFolder)/libStetRecorder.so",
             "STET_RECORD_FILE": path, "STET_RECORD_LOG": log,
-        ]
+        ].merging(environment) { $1 }
         let outcome = try ChildProcess.run(
             ["write", path, "\(commits)"], environment: recorder)
         #expect(outcome.status == 0, "\(outcome.lines.suffix(3))")
@@ -35,8 +37,12 @@ import Testing
         #expect(metas == 100)
     }
 
-    @Test func afterAPowerCutAnywhereTheStoreVerifiesAndHasWhatWasAcknowledged() throws {
-        let (trace, initial) = try record(commits: 60)
+    @Test(arguments: ["synced", "logged"])
+    func afterAPowerCutAnywhereTheStoreVerifiesAndHasWhatWasAcknowledged(
+        durability: String
+    ) throws {
+        let environment = ["STET_DURABILITY": durability, "STET_CHECKPOINT": "8"]
+        let (trace, initial) = try record(commits: 60, environment)
         let images = PowerCutImages(trace, seed: 20_261_121, count: 500, initial: initial)
         let directory = TemporaryDirectory()
         var results: [String] = []
@@ -52,7 +58,7 @@ import Testing
             #expect(!outcome.wasKilled, "images \(batch)…: \(outcome.status)")
             results += outcome.lines
             for index in batch..<batch + 50 {
-                for suffix in ["", "-lock"] {
+                for suffix in ["", "-lock", "-log-0", "-log-1"] {
                     try? FileManager.default.removeItem(
                         atPath: directory.file("image-\(index)") + suffix)
                 }

@@ -1,36 +1,39 @@
 import CLMDB
 import Glibc
 
-// The end of a write transaction.
+/// A commit that has failed.
+struct CommitFailure: Error {
+    let error: LMDBError
+    /// True when the file has to be opened again to know whether the commit was made.
+    let isOutcomeOpen: Bool
 
-extension Environment {
-    /// A commit that has failed.
-    struct CommitFailure: Error {
-        let error: LMDBError
-        /// True when the file has to be opened again to know whether the commit was made.
-        let isOutcomeOpen: Bool
-
-        init(_ error: LMDBError, isOutcomeOpen: Bool = false) {
-            self.error = error
-            self.isOutcomeOpen = isOutcomeOpen
-        }
+    init(_ error: LMDBError, isOutcomeOpen: Bool = false) {
+        self.error = error
+        self.isOutcomeOpen = isOutcomeOpen
     }
+}
+
+/// The end of a write transaction: its commit, as the durability of the environment requires.
+struct TransactionCommit {
+    let environment: Environment
+    let transaction: OpaquePointer
+    let recorder: OperationRecorder?
+
+    private var path: String { environment.path }
 
     /// Commits a transaction as the durability of this environment requires, and ends it.
-    func commit(
-        _ transaction: OpaquePointer, _ recorder: OperationRecorder?
-    ) throws(CommitFailure) {
+    func run() throws(CommitFailure) {
         let log: TransactionLog?
         do throws(LMDBError) {
-            log = try prepareCommit(transaction, recorder)
+            log = try prepare()
         } catch {
             mdb_txn_abort(transaction)
             throw CommitFailure(error, isOutcomeOpen: error.isOutcomeOpen)
         }
         if let log, let recorder {
-            try commit(transaction, recorder, log)
+            try commit(recorder, log)
         } else {
-            let (code, cause) = commitToLMDB(transaction)
+            let (code, cause) = commitToLMDB()
             guard code != 0 else { return }
             throw CommitFailure(
                 LMDBError(.commit, code: cause, path: path),
@@ -39,24 +42,24 @@ extension Environment {
     }
 
     /// Returns the log for a commit; nil when LMDB alone makes it.
-    private func prepareCommit(
-        _ transaction: OpaquePointer, _ recorder: OperationRecorder?
-    ) throws(LMDBError) -> TransactionLog? {
-        let writing = state.withLock { $0.writing }
-        if configuration.durability == .none, writing.isSynced { try enterUnsynced(transaction) }
+    private func prepare() throws(LMDBError) -> TransactionLog? {
+        let writing = environment.state.withLock { $0.writing }
+        if environment.configuration.durability == .none, writing.isSynced {
+            try environment.log.enterUnsynced(transaction)
+        }
         guard let recorder, recorder.operationCount > 0 else { return nil }
         if recorder.isTooLong {
             // One sync of many pages is faster than their sync after that of a long frame.
-            try leave(transaction)
+            try environment.log.leave(transaction)
             return nil
         }
         if case .logged(let log) = writing { return log }
-        return try enterLog(transaction)
+        return try environment.log.enter(transaction)
     }
 
     /// Commits a transaction to the log, and then to LMDB.
     private func commit(
-        _ transaction: OpaquePointer, _ recorder: OperationRecorder, _ log: TransactionLog
+        _ recorder: OperationRecorder, _ log: TransactionLog
     ) throws(CommitFailure) {
         recorder.settle()
         let before = log.position
@@ -65,9 +68,9 @@ extension Environment {
             _ = try log.append(recorder.buffer)
             try checkInjected(.syncLog)
         } catch {
-            try withdraw(transaction, log, before, after: error)
+            try withdraw(log, before, after: error)
         }
-        let (code, cause) = commitToLMDB(transaction)
+        let (code, cause) = commitToLMDB()
         guard code != 0 else { return log.noteCommit() }
         let error = LMDBError(.commit, code: cause, path: path)
         let isOpen = code == EIO && cause == EIO || isPanicking
@@ -78,8 +81,7 @@ extension Environment {
 
     /// Ends a transaction whose frame was not written or not synced.
     private func withdraw(
-        _ transaction: OpaquePointer, _ log: TransactionLog, _ before: CommitLog.Position,
-        after error: LMDBError
+        _ log: TransactionLog, _ before: CommitLog.Position, after error: LMDBError
     ) throws(CommitFailure) -> Never {
         defer { mdb_txn_abort(transaction) }
         if error.operation == .writeLog, (try? log.withdraw(to: before)) != nil {
@@ -87,7 +89,7 @@ extension Environment {
         }
         // Nothing is known of the log any more, but LMDB's pages have all commits before.
         do throws(LMDBError) {
-            try leave(transaction)
+            try environment.log.leave(transaction)
         } catch {
             throw CommitFailure(error, isOutcomeOpen: true)
         }
@@ -95,16 +97,16 @@ extension Environment {
     }
 
     /// Returns LMDB's code, and its cause.
-    private func commitToLMDB(_ transaction: OpaquePointer) -> (code: Int32, cause: Int32) {
+    private func commitToLMDB() -> (code: Int32, cause: Int32) {
         let handle = mdb_txn_env(transaction)
         #if STET_FAULTS
-            let refused = faults.code(for: .commit)
+            let refused = environment.faults.code(for: .commit)
             if refused != 0 {
                 mdb_txn_abort(transaction)
                 return (refused, refused)
             }
             var code = mdb_txn_commit(transaction)
-            if code == 0 { code = faults.code(for: .reportOfCommit) }
+            if code == 0 { code = environment.faults.code(for: .reportOfCommit) }
         #else
             let code = mdb_txn_commit(transaction)
         #endif
@@ -124,14 +126,14 @@ extension Environment {
     private var isPanicking: Bool {
         // Begins a write, which needs no reader slot.
         var transaction: OpaquePointer?
-        let code = mdb_txn_begin(state.withLock { $0.handle }, nil, 0, &transaction)
+        let code = mdb_txn_begin(environment.state.withLock { $0.handle }, nil, 0, &transaction)
         if code == 0 { mdb_txn_abort(transaction) }
         return code == MDB_PANIC
     }
 
     private func checkInjected(_ operation: LMDBError.Operation) throws(LMDBError) {
         #if STET_FAULTS
-            try check(faults.code(for: operation), operation, path)
+            try check(environment.faults.code(for: operation), operation, path)
         #endif
     }
 }

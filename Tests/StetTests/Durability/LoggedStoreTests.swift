@@ -1,0 +1,168 @@
+import Foundation
+import Stet
+import StetStore
+import StetTestModels
+import StetTestSupport
+import Testing
+
+/// Stores whose commits are durable by a log, or later.
+@Suite struct LoggedStoreTests {
+    private let directory = TemporaryDirectory()
+    private var path: String { directory.file() }
+
+    private func open(
+        _ durability: Durability, recoversWithoutLog: Bool = false, at path: String? = nil
+    ) throws -> Store {
+        var configuration = StoreConfiguration()
+        configuration.durability = durability
+        configuration.recoversWithoutLog = recoversWithoutLog
+        return try Store.open(
+            at: path ?? self.path, for: Notebook.self, Article.self, Tag.self,
+            configuration: configuration)
+    }
+
+    private func save(_ names: String..., in store: Store) throws {
+        for name in names {
+            let context = store.context(author: "Mara")
+            context.insert(Notebook(name: name))
+            try context.save()
+        }
+    }
+
+    private func names(_ store: Store) throws -> [String] {
+        try store.context().fetch(Notebook.self).map(\.name).sorted()
+    }
+
+    /// The store's files as a kill would leave them now, at another path.
+    private func killed() throws -> String {
+        let copy = directory.file("killed-\(UUID().uuidString)")
+        for suffix in ["", "-log-0", "-log-1"]
+        where FileManager.default.fileExists(atPath: path + suffix) {
+            try FileManager.default.copyItem(atPath: path + suffix, toPath: copy + suffix)
+        }
+        return copy
+    }
+
+    private func code(_ body: () throws -> Void) -> StoreError.Code? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? StoreError)?.code
+        }
+    }
+
+    @Test(arguments: [Durability.logged, .relaxed(within: .seconds(60))])
+    func aKilledProcessLosesNoCommit(durability: Durability) throws {
+        let store = try open(durability)
+        defer { store.close() }
+        try save("A", "B", in: store)
+        #expect(try store.undo(author: "Mara") != nil)
+        try save("C", in: store)
+        let copy = try killed()
+        let again = try open(.synced, at: copy)
+        defer { again.close() }
+        #expect(try names(again) == ["A", "C"])
+        #expect(try again.verify().isClean)
+        #expect(!FileManager.default.fileExists(atPath: "\(copy)-log-0"))
+    }
+
+    @Test func aStoreThatWasClosedIsOneFileForEveryDurability() throws {
+        for (number, durability) in [Durability.logged, .none, .relaxed(within: .zero), .synced]
+            .enumerated()
+        {
+            let store = try open(durability)
+            try save("\(number)", in: store)
+            try store.sync()
+            store.close()
+            #expect(!FileManager.default.fileExists(atPath: "\(path)-log-0"))
+        }
+        let store = try open(.synced)
+        defer { store.close() }
+        #expect(try names(store) == ["0", "1", "2", "3"])
+        #expect(try store.verify().isClean)
+    }
+
+    @Test func anotherProcessThatWritesThroughItsLogIsNamed() throws {
+        try open(.synced).close()
+        let owner = try #require(ForeignLock(path, from: 10 << 48, count: 4_711))
+        let store = try open(.logged)
+        defer { store.close() }
+        #expect(try names(store) == [])
+        var text = ""
+        do { try save("A", in: store) } catch let error as StoreError {
+            #expect(error.code == .writtenElsewhere)
+            text = error.message
+        }
+        #expect(text.contains("process 4710"))
+        owner.release()
+        try save("A", in: store)
+        #expect(try names(store) == ["A"])
+    }
+
+    @Test func aStoreWithoutItsLogIsOpenedOnlyIfThatIsAskedFor() throws {
+        let store = try open(.logged)
+        defer { store.close() }
+        try save("A", in: store)
+        let copy = try killed()
+        for suffix in ["-log-0", "-log-1"] {
+            try FileManager.default.removeItem(atPath: copy + suffix)
+        }
+        #expect(code { try open(.synced, at: copy).close() } == .logMissing)
+        #expect(code { try open(.logged, at: copy).close() } == .logMissing)
+        let accepted = try open(.synced, recoversWithoutLog: true, at: copy)
+        #expect(try names(accepted) == ["A"])
+        accepted.close()
+        try open(.synced, at: copy).close()
+    }
+
+    @Test func aStoreWithoutDurabilityThatWasNotClosedIsRefused() throws {
+        let store = try open(.none)
+        defer { store.close() }
+        try save("A", in: store)
+        let copy = try killed()
+        #expect(code { try open(.synced, at: copy).close() } == .notSynced)
+        let accepted = try open(.synced, recoversWithoutLog: true, at: copy)
+        defer { accepted.close() }
+        #expect(try names(accepted) == ["A"])
+    }
+
+    @Test func aRedactedValueIsNotInTheLog() throws {
+        let store = try open(.logged)
+        defer { store.close() }
+        let context = store.context()
+        let notebook = Notebook(name: "SecretSecret")
+        context.insert(notebook)
+        try context.save()
+        notebook.name = "Public"
+        try context.save()
+        func logsContain(_ text: String) throws -> Bool {
+            try ["-log-0", "-log-1"].contains { suffix in
+                let file = URL(fileURLWithPath: path + suffix)
+                guard FileManager.default.fileExists(atPath: file.path) else { return false }
+                return try Data(contentsOf: file).range(of: Data(text.utf8)) != nil
+            }
+        }
+        #expect(try logsContain("SecretSecret"))
+        let kept = try FileHandle(forReadingFrom: URL(fileURLWithPath: "\(path)-log-1"))
+        let action = try store.requestRedaction(of: Notebook.self, id: notebook.id, \.name)
+        try action.confirm()
+        #expect(try !logsContain("SecretSecret"))
+        // Also not in the blocks of the file that was removed.
+        let rest = try #require(try kept.readToEnd())
+        #expect(!rest.isEmpty && rest.allSatisfy { $0 == 0 })
+        try save("After", in: store)
+        #expect(try logsContain("After"))
+    }
+
+    @Test func compactionReplacesAStoreWithALog() throws {
+        let store = try open(.logged)
+        try save("A", "B", in: store)
+        try store.compactInPlace()
+        let again = try open(.logged)
+        defer { again.close() }
+        try save("C", in: again)
+        #expect(try names(again) == ["A", "B", "C"])
+        #expect(try again.verify().isClean)
+    }
+}
