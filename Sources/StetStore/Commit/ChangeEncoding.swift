@@ -155,9 +155,15 @@ package struct NetChanges: ~Copyable {
         // Objects inserted one after the other are in order already.
         let isSorted = zip(items, items.dropFirst()).allSatisfy { !Self.precedes($1, $0) }
         if !isSorted { items.sort(by: Self.precedes) }
-        links = links.sorted { one, other in
-            let (left, right) = (place(one).0, place(other).0)
-            return left != right ? left < right : one.key < other.key
+        let owners = links.reduce(into: [Int: EntityNumber]()) { owners, link in
+            if owners[link.key.link] == nil { owners[link.key.link] = place(link).0 }
+        }
+        links.sort { one, other in
+            if one.key.link != other.key.link {
+                let (left, right) = (owners[one.key.link], owners[other.key.link])
+                if let left, let right, left != right { return left < right }
+            }
+            return one.key < other.key
         }
     }
 
@@ -232,7 +238,7 @@ extension NetChanges {
         try attributes.checkLimits()
         try checkLimits()
         var journal = ByteBuffer(capacity: bodies.buffer.count + 96 * items.count + 256)
-        var members: [MemberEdit] = []
+        var members = try memberEdits()
         var changes: [EncodedChangeSet.Change] = []
         changes.reserveCapacity(items.count)
         attributes.append(to: &journal)
@@ -240,7 +246,6 @@ extension NetChanges {
             let start = journal.count
             let item = block.item.map { items[$0] }
             try append(block, item, to: &journal)
-            if let item { try appendMemberEdits(of: item, to: &members) }
             let after = item?.after ?? 0..<0
             changes.append(
                 EncodedChangeSet.Change(
@@ -248,7 +253,6 @@ extension NetChanges {
                     bodyHash: RecordHeader.bodyHash(body(after), of: block.id), body: after,
                     journal: start..<journal.count))
         }
-        for link in links { try appendMemberEdits(of: link, to: &members) }
         try check("The commit has", journal.count, "bytes", limits.commitByteCount)
         let digest = Self.saltAndDigest(&journal, changes)
         let indexChanges = try indexChanges ?? collectedIndexChanges()
@@ -330,13 +334,19 @@ extension NetChanges {
         journal.overwrite(count, at: countOffset)
     }
 
-    /// Returns the edits of lists of members that follow from the items, in the order of the tree.
+    /// Returns the edits of lists of members that follow from the items: in no particular order,
+    /// except that an entry is erased before it is put elsewhere.
     borrowing func memberEdits() throws -> [MemberEdit] {
         var edits: [MemberEdit] = []
+        edits.reserveCapacity(expectedMemberEdits)
         for item in items { try appendMemberEdits(of: item, to: &edits) }
         for link in links { try appendMemberEdits(of: link, to: &edits) }
-        edits.sort()
         return edits
+    }
+
+    /// The number of edits of lists of members, unless references or positions change.
+    private var expectedMemberEdits: Int {
+        items.reduce(2 * links.count) { $0 + schema.referenceEnds(ofMember: $1.entity).count }
     }
 
     private borrowing func appendMemberEdits(
@@ -373,7 +383,8 @@ extension NetChanges {
         }
         let (targets, sources) = (ends.targets, ends.sources)
         let action: MemberEdit.Action = link.after.isPresent ? .put : .bury
-        let difference = (link.after.isPresent ? 1 : 0) - (link.before.isPresent ? 1 : 0)
+        let difference: Int8 =
+            (link.after.isPresent ? 1 : 0) - (link.before.isPresent ? 1 : 0)
         edits.append(
             MemberEdit(
                 sources.number, of: link.key.target, link.key.source, link.after.position, action,
