@@ -1,5 +1,6 @@
 import Glibc
 import Stet
+import Synchronization
 
 /// The time that observers add to a commit.
 ///
@@ -19,6 +20,8 @@ struct FeedWorkloads {
     /// The article that every commit changes, and another one.
     private let target: ObjectID
     private let stranger: ObjectID
+    /// The number of changes that observers have received.
+    private let received = Counter()
 
     init(_ options: Options, _ samples: Samples) throws {
         self.options = options
@@ -42,7 +45,7 @@ struct FeedWorkloads {
 
     func run(_ measurements: inout Measurements) async throws {
         let store = store
-        let (target, stranger) = (target, stranger)
+        let (target, stranger, received) = (target, stranger, received)
         let ids = notebookIDs[Self.observed]
         let query = store.fetch(Article.self) { $0.rating == 5 && ids.contains($0.notebook?.id) }
             .sorted(by: \.title)
@@ -59,7 +62,8 @@ struct FeedWorkloads {
                 "W9 one feed", 1,
                 {
                     Task {
-                        for try await _ in store.changes(of: Article.self).objects([target]) {}
+                        let changes = store.changes(of: Article.self).objects([target])
+                        for try await _ in changes { received.increment() }
                     }
                 }
             ),
@@ -72,7 +76,7 @@ struct FeedWorkloads {
             var added = Costs(wall: [], processor: [])
             for _ in 0..<options.feedBlocks {
                 let without = try await commitCost(0, observe)
-                let with = try await commitCost(count, observe)
+                let with = try await commitCost(count, observe, isReceived: count == 1)
                 added.wall.append(with.wall - without.wall)
                 added.processor.append(with.processor - without.processor)
             }
@@ -92,21 +96,25 @@ struct FeedWorkloads {
     /// Returns the microseconds of a commit beside some observers: the median of the time until it
     /// returns, and the mean of the processor time of the whole process.
     ///
-    /// The observers have a pause after each commit, so that their work is not in the time of the
-    /// next one.
+    /// An observer that gets the change has received it before the next commit, so that its work is
+    /// not in the time of that one.
     private func commitCost(
-        _ count: Int, _ observe: Observe
+        _ count: Int, _ observe: Observe, isReceived: Bool = false
     ) async throws -> (wall: Double, processor: Double) {
         let observers = (0..<count).map { _ in observe() }
         // Nothing tells when all of them wait.
         try await Task.sleep(for: .milliseconds(50))
         var times: [Double] = []
+        var known = received.value
         let before = Self.processorMicroseconds
         for _ in 0..<options.feedCommits {
             let start = ContinuousClock.now
             try changeTarget()
             times.append(start.duration(to: .now) / .microseconds(1))
-            try await Task.sleep(for: .milliseconds(1))
+            if isReceived {
+                while received.value == known { await Task.yield() }
+                known = received.value
+            }
         }
         let processor = Self.processorMicroseconds - before
         for observer in observers {
@@ -132,4 +140,12 @@ struct FeedWorkloads {
         article.rating = article.rating == 5 ? 4 : 5
         try context.save()
     }
+}
+
+private final class Counter: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    func increment() { count.add(1, ordering: .relaxed) }
 }

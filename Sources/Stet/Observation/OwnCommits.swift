@@ -46,10 +46,12 @@ final class OwnCommits: Sendable {
         }
     }
 
-    func contains(_ commit: Commit) -> Bool {
+    func contains(_ commit: Commit) -> Bool { contains(commit.id, commit.revision) }
+
+    func contains(_ id: CommitID, _ revision: Revision) -> Bool {
         state.withLock { state in
-            if state.sent.contains(commit.id) { return true }
-            let number = commit.revision.number
+            if state.sent.contains(id) { return true }
+            let number = revision.number
             let index = state.ranges.partitionPoint { $0.upperBound < number }
             return state.ranges.element(at: index)?.contains(number) ?? false
         }
