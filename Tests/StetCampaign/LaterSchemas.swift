@@ -71,7 +71,7 @@ extension People {
         _ = try insert(1...1_200, into: store)
     }
 
-    /// Migrates a store that `make` has created, and reports the promise.
+    /// Migrates a store that `make` has created, and reports the promise; a system call may fail.
     static func migrate(_ path: String, seed: UInt64) throws {
         var random = SeededGenerator(seed: seed, stream: 1)
         if Bool.random(using: &random) {
@@ -79,22 +79,35 @@ extension People {
             configuration.migrationProgress = { _ in throw Interruption() }
             do {
                 try Store.open(at: path, migrating: plan, configuration: configuration).close()
-            } catch is Interruption {}
+            } catch let error where error is Interruption || canFail {}
             // Commits of others invalidate the copies.
             if Bool.random(using: &random) {
-                let store = try Store.open(at: path, for: Version1.Person.self)
-                try acknowledge(insert(1_201...1_210, into: store))
+                let store = try trying { try Store.open(at: path, for: Version1.Person.self) }
+                try acknowledge { try insert(1_201...1_210, into: store) }
                 store.close()
             }
         }
-        let store = try Store.open(at: path, migrating: plan)
+        let store = try trying { try Store.open(at: path, migrating: plan) }
         defer { store.close() }
         say(Promise.migrated.line)
         let context = store.context()
         for number in 1...4 {
-            context.insert(Version2.Person("later \(number)"))
-            try acknowledge(context.save())
+            try acknowledge {
+                context.insert(Version2.Person("later \(number)"))
+                return try context.save()
+            }
         }
+    }
+
+    /// Whether a system call of this process fails.
+    private static let canFail = ProcessInfo.processInfo.environment["STET_FAIL_FILE"] != nil
+
+    /// Opens a store, again if a system call has failed.
+    private static func trying(_ open: () throws -> Store) throws -> Store {
+        for _ in 1..<(canFail ? 5 : 1) {
+            do { return try open() } catch is StoreError {}
+        }
+        return try open()
     }
 
     private static func insert(_ numbers: ClosedRange<Int>, into store: Store) throws -> Commit? {
@@ -103,8 +116,13 @@ extension People {
         return try context.save()
     }
 
-    private static func acknowledge(_ commit: Commit?) throws {
-        guard let commit else { throw CampaignFailure("nothing was saved") }
-        say("\(Acknowledgement(revision: commit.revision, token: commit.id.token))")
+    /// Reports the commit of a save, unless a system call has failed.
+    private static func acknowledge(_ save: () throws -> Commit?) throws {
+        do {
+            guard let commit = try save() else { throw CampaignFailure("nothing was saved") }
+            say("\(Acknowledgement(revision: commit.revision, token: commit.id.token))")
+        } catch let error
+            where canFail && (error is StoreError || error is UnknownOutcomeError)
+        {}
     }
 }

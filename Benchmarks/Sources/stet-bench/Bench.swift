@@ -71,8 +71,9 @@ enum Bench {
             W19           reads by id in a context 10,000 commits behind, beside a fresh one
             W9'           100 and 1,000 observers of a query of 167 articles among all, which each
                           commit changes by one; the next commit waits until all have the result
-            W9            what 100 feeds or live queries that are not concerned add to a commit, what
-                          one feed adds that is; other process: from a commit there to the update
+            W9            what 100 feeds or live queries that are not concerned add to a commit in
+                          memory, what one feed adds that is; other process: from a commit there to
+                          the update
             grdb-region   ValueObservation of the whole table, grdb-tuned: of what the query reads
             lmdb-structs  C that makes a struct and two texts of malloc of each record
             grdb          DatabasePool, WAL, synchronous = FULL, records by hand, fetchOne(key:), updates of
@@ -128,6 +129,11 @@ enum Bench {
                 try await workloads.run(round: round, &measurements)
             }
             try workloads.close()
+        }
+        if options.groups.contains(.feeds) {
+            let workloads = try FeedWorkloads(options, samples)
+            for _ in rounds(options, "Feeds") { try await workloads.run(&measurements) }
+            workloads.close()
         }
         if options.groups.contains(.growth) {
             let workloads = try await GrowthWorkloads(options, samples, directory: directory)

@@ -4,8 +4,7 @@ import Glibc
 import Stet
 import Synchronization
 
-/// Observers of a store: live queries beside GRDB's `ValueObservation`, and what feeds add to a
-/// commit.
+/// Live queries beside GRDB's `ValueObservation`, and the way from another process to a live query.
 ///
 /// Each commit changes one article; where observers get something of it, the next one waits until
 /// all of them have.
@@ -13,8 +12,6 @@ struct ObservationWorkloads {
     private static let observerCount = 100
     /// The notebooks whose articles the observed queries find, as `Samples` numbers them.
     private static let observed = 0..<5
-    /// The notebook whose article is changed where no observer is to be concerned.
-    private static let other = 500
 
     private let options: Options
     private let samples: Samples
@@ -68,7 +65,6 @@ struct ObservationWorkloads {
             let rate = try await valueObservations(count, commits: commits, byRegion: true)
             measurements.add(rate, .commits, name, .grdbRegion)
         }
-        try await measureFeeds(&measurements)
         try await measureOtherProcess(&measurements)
     }
 
@@ -167,70 +163,6 @@ struct ObservationWorkloads {
         let stored = try await pool.read { try request.fetchCount($0) }
         try expectEqual(expected, stored, "the observed results")
         return Double(commits) / (time / .seconds(1))
-    }
-
-    // MARK: Feeds
-
-    /// The cost that observers add to a commit, in turn with commits without them.
-    private func measureFeeds(_ measurements: inout Measurements) async throws {
-        let target = positions(in: Self.other..<Self.other + 1)[0]
-        let stranger = ids[positions(in: Self.other + 1..<Self.other + 2)[0]]
-        let matching = ids[target]
-        let store = store
-        let query = query
-        let none: () -> Task<Void, any Error> = { Task {} }
-        let kinds: [(String, Int, () -> Task<Void, any Error>)] = [
-            (
-                "W9 100 other feeds", Self.observerCount,
-                {
-                    Task {
-                        for try await _ in store.changes(of: Article.self).objects([stranger]) {}
-                    }
-                }
-            ),
-            (
-                "W9 one feed", 1,
-                {
-                    Task {
-                        for try await _ in store.changes(of: Article.self).objects([matching]) {}
-                    }
-                }
-            ),
-            (
-                "W9 100 other queries", Self.observerCount,
-                { Task { for try await _ in store.observe(query) {} } }
-            ),
-        ]
-        for (name, count, observe) in kinds {
-            var with: [Double] = []
-            var without: [Double] = []
-            for _ in 0..<options.feedBlocks {
-                without += try await commitTimes(target, 0, none)
-                with += try await commitTimes(target, count, observe)
-            }
-            let added = Measurements.median(with.sorted()) - Measurements.median(without.sorted())
-            measurements.add(added, .microsecondsAdded, name, .stet)
-        }
-    }
-
-    /// Microseconds of commits beside some observers.
-    private func commitTimes(
-        _ position: Int, _ count: Int, _ observe: () -> Task<Void, any Error>
-    ) async throws -> [Double] {
-        let observers = (0..<count).map { _ in observe() }
-        // Nothing tells when all of them wait.
-        try await Task.sleep(for: .milliseconds(50))
-        var times: [Double] = []
-        for _ in 0..<50 {
-            let start = ContinuousClock.now
-            try await toggle(position)
-            times.append(start.duration(to: .now) / .microseconds(1))
-        }
-        for observer in observers {
-            observer.cancel()
-            _ = await observer.result
-        }
-        return times
     }
 
     // MARK: Another process

@@ -7,11 +7,11 @@ struct Options {
           --directory  where the stores are made and removed again, on a real disk;
                        .build of the current directory unless said otherwise
           --only       one workload, such as W2b, or one group: peers, reading, editing,
-                       members, contexts, observation, growth
+                       members, contexts, observation, feeds, growth
         """
 
     enum Group: String, CaseIterable {
-        case peers, reading, editing, members, contexts, observation, growth
+        case peers, reading, editing, members, contexts, observation, feeds, growth
     }
 
     var isQuick = false
@@ -81,8 +81,9 @@ struct Options {
     var commitsBehind: Int { isQuick ? 1_000 : 10_000 }
     /// The commits that live queries follow.
     var observedCommits: Int { isQuick ? 20 : 40 }
-    /// The number of times that commits with and without feeds take turns, 50 of each.
+    /// The number of times that commits with and without feeds take turns, and the commits of each.
     var feedBlocks: Int { isQuick ? 4 : 20 }
+    var feedCommits: Int { 200 }
     /// The commits of another process.
     var foreignCommits: Int { isQuick ? 20 : 100 }
     /// The number of articles that are pending when a context is rolled back or a save refused.

@@ -8,8 +8,8 @@ struct PackageIndex {
 
     /// - Throws: `Failure` if the file cannot be read or has no packages.
     func run() throws {
-        let input = try Input.read(.file(path))
-        let file = StatusFile(input.bytes, listsAvailable: true)
+        // The bytes are not kept while the packages are imported.
+        let file = StatusFile(try Input.read(.file(path)).bytes, listsAvailable: true)
         guard !file.packages.isEmpty else { throw Failure(message: "\(path) has no packages") }
         let place = try StorePlace(kept: nil)
         defer { place.tidy() }

@@ -112,7 +112,9 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
 
     /// Returns the changes except those that a context saves.
     ///
-    /// Undos and redos of its commits are commits of the store, and are delivered.
+    /// Undos and redos of its commits are commits of the store, and are delivered. If the context
+    /// commits in turn with others, at least its last 32,768 commits are known; an observer that is
+    /// further behind receives the earlier ones.
     public func excluding(_ context: ManagedContext) -> Changes {
         changed { $0.excluded.append(context.core.ownCommits) }
     }

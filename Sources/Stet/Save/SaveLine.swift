@@ -40,7 +40,7 @@ final class SaveLine {
     nonisolated(nonsending) func save(
         _ label: String?, _ id: CommitID?, _ onFailure: FailureBehavior
     ) async throws -> Commit? {
-        try await takeTurn()
+        try await takeTurn(label)
         defer { passTurn() }
         try core.checkUsable()
         let start = onFailure.rollsBack ? nil : core.pending.capture()
@@ -196,9 +196,7 @@ final class SaveLine {
             return error
         }
         save.noteSent(nil)
-        core.store.file.refusals.report(
-            error, author: core.author, scope: core.scope, label: save.label,
-            clock: core.store.configuration.clock, rejected: core.changes())
+        report(error, save.label, rejected: core.changes())
         if let start = save.start {
             // Moves to the head where nothing needs to be merged, so that the caller sees the
             // cause.
@@ -216,6 +214,15 @@ final class SaveLine {
         let failure = LaterChangesError(cause: error, laterChanges: later.changes)
         tell(take(.later), failure)
         return failure
+    }
+
+    /// Reports a save that came to nothing to the observers of refusals.
+    private func report(
+        _ error: any Error, _ label: String?, rejected: @autoclosure () -> ChangeSet
+    ) {
+        core.store.file.refusals.report(
+            error, author: core.author, scope: core.scope, label: label,
+            clock: core.store.configuration.clock, rejected: rejected())
     }
 
     /// Returns the codes by which a refused save is counted: those of the violations, or the kind
@@ -238,7 +245,7 @@ final class SaveLine {
     ///
     /// - Throws: `LaterChangesError` when another save fails and the changes are rolled back with
     ///   it; `CancellationError`, after the changes that were pending at the call were withdrawn.
-    private nonisolated(nonsending) func takeTurn() async throws {
+    private nonisolated(nonsending) func takeTurn(_ label: String?) async throws {
         guard isTurnTaken else {
             isTurnTaken = true
             return
@@ -249,12 +256,16 @@ final class SaveLine {
         let hasTurn = beginning === entry
         if hasTurn { beginning = nil }
         if let failure = entry.failure {
+            report(failure, label, rejected: failure.laterChanges)
             if hasTurn { passTurn() }
             throw failure
         }
         if Task.isCancelled {
             waiting.removeAll { $0 === entry }
-            if entry.fate == .pending { core.withdraw(entry.changes) }
+            if entry.fate == .pending {
+                core.withdraw(entry.changes)
+                report(CancellationError(), label, rejected: ChangeSet())
+            }
             if hasTurn { passTurn() }
             throw CancellationError()
         }

@@ -155,9 +155,15 @@ package struct NetChanges: ~Copyable {
         // Objects inserted in sequence are sorted already.
         let isSorted = zip(items, items.dropFirst()).allSatisfy { !Self.precedes($1, $0) }
         if !isSorted { items.sort(by: Self.precedes) }
-        links = links.sorted { one, other in
-            let (left, right) = (place(one).0, place(other).0)
-            return left != right ? left < right : one.key < other.key
+        let owners = links.reduce(into: [Int: EntityNumber]()) { owners, link in
+            if owners[link.key.link] == nil { owners[link.key.link] = place(link).0 }
+        }
+        links.sort { one, other in
+            if one.key.link != other.key.link {
+                let (left, right) = (owners[one.key.link], owners[other.key.link])
+                if let left, let right, left != right { return left < right }
+            }
+            return one.key < other.key
         }
     }
 
@@ -232,7 +238,7 @@ extension NetChanges {
         try attributes.checkLimits()
         try checkLimits()
         var journal = ByteBuffer(capacity: bodies.buffer.count + 96 * items.count + 256)
-        var members: [MemberEdit] = []
+        var members = try memberEdits()
         var changes: [EncodedChangeSet.Change] = []
         changes.reserveCapacity(items.count)
         attributes.append(to: &journal)
@@ -240,7 +246,6 @@ extension NetChanges {
             let start = journal.count
             let item = block.item.map { items[$0] }
             try append(block, item, to: &journal)
-            if let item { try appendMemberEdits(of: item, to: &members) }
             let after = item?.after ?? 0..<0
             changes.append(
                 EncodedChangeSet.Change(
@@ -248,7 +253,6 @@ extension NetChanges {
                     bodyHash: RecordHeader.bodyHash(body(after), of: block.id), body: after,
                     journal: start..<journal.count))
         }
-        for link in links { try appendMemberEdits(of: link, to: &members) }
         try check("The commit has", journal.count, "bytes", limits.commitByteCount)
         let digest = Self.saltAndDigest(&journal, changes)
         let indexChanges = try indexChanges ?? collectedIndexChanges()
@@ -328,66 +332,6 @@ extension NetChanges {
             count += 1
         }
         journal.overwrite(count, at: countOffset)
-    }
-
-    /// Returns the edits of lists of members that follow from the items, in the order of the tree.
-    borrowing func memberEdits() throws -> [MemberEdit] {
-        var edits: [MemberEdit] = []
-        for item in items { try appendMemberEdits(of: item, to: &edits) }
-        for link in links { try appendMemberEdits(of: link, to: &edits) }
-        edits.sort()
-        return edits
-    }
-
-    private borrowing func appendMemberEdits(
-        of item: Item, to edits: inout [MemberEdit]
-    ) throws {
-        let ends = schema.referenceEnds(ofMember: item.entity)
-        if ends.isEmpty { return }
-        let entity = schema.entities[item.entity]
-        let before = item.kind == .insert ? nil : try RecordBody(body(item.before), of: entity)
-        let after = item.kind == .delete ? nil : try RecordBody(body(item.after), of: entity)
-        for end in ends {
-            let old = try before?.reference(end.slot)
-            let new = try after?.reference(end.slot)
-            let oldPosition = end.isOrdered ? try before?.position(end.slot) : nil
-            let newPosition = end.isOrdered ? try after?.position(end.slot) : nil
-            if old == new, oldPosition == newPosition { continue }
-            if let old {
-                edits.append(
-                    MemberEdit(
-                        end.number, of: old, item.id, oldPosition, .erase, difference: -1))
-            }
-            if let new {
-                edits.append(
-                    MemberEdit(end.number, of: new, item.id, newPosition, .put, difference: 1))
-            }
-        }
-    }
-
-    private borrowing func appendMemberEdits(
-        of link: LinkChange, to edits: inout [MemberEdit]
-    ) throws {
-        guard let ends = schema.ends(ofLink: link.key.link) else {
-            throw DecodingFailure("a change of links that do not exist")
-        }
-        let (targets, sources) = (ends.targets, ends.sources)
-        let action: MemberEdit.Action = link.after.isPresent ? .put : .bury
-        let difference = (link.after.isPresent ? 1 : 0) - (link.before.isPresent ? 1 : 0)
-        edits.append(
-            MemberEdit(
-                sources.number, of: link.key.target, link.key.source, link.after.position, action,
-                difference: difference))
-        // The entry of a removed member sorts before those with positions.
-        let (old, new) = (link.before.position, link.after.position)
-        if targets.isOrdered, old != new, link.previous > .zero || link.before.isPresent {
-            edits.append(
-                MemberEdit(targets.number, of: link.key.source, link.key.target, old, .erase))
-        }
-        edits.append(
-            MemberEdit(
-                targets.number, of: link.key.source, link.key.target, new, action,
-                difference: difference))
     }
 
     /// Sets the salt of every block of the body, then digests the digests of all blocks.

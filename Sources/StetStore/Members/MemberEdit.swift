@@ -10,20 +10,21 @@ package struct MemberEdit: Hashable, Sendable {
         case erase
     }
 
+    // Large change sets have many of them: the small fields share a word.
     package let end: EndNumber
+    package let action: Action
+    /// The difference in the number of members: -1, 0 or 1.
+    package let difference: Int8
     package let owner: ObjectID
     package let member: ObjectID
     /// The position of the entry; nil at an end without order, and for a removed member.
     package let position: ListPosition?
-    package let action: Action
-    /// The difference in the number of members.
-    package let difference: Int
     /// The revision of an entry of a link; 0 means that of the commit.
     let revision: Revision
 
     package init(
         _ end: EndNumber, of owner: ObjectID, _ member: ObjectID, _ position: ListPosition? = nil,
-        _ action: Action, difference: Int = 0, at revision: Revision = .zero
+        _ action: Action, difference: Int8 = 0, at revision: Revision = .zero
     ) {
         self.end = end
         self.owner = owner

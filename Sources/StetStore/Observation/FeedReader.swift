@@ -82,7 +82,7 @@ package struct FeedReader: Sendable {
             switch try await seek(isolation: actor) {
             case .end: return .end
             case .nudged: return .nudged
-            case .commit(let commit): return .commit(deliver(commit))
+            case .commit(let commit): return .commit(deliver(try asStored(commit)))
             case .journal(let last):
                 let found = try read(through: last)
                 seen = found.reached
@@ -197,9 +197,29 @@ package struct FeedReader: Sendable {
     ) throws -> Commit? {
         if let before = revision.previous, case .deliver(let commit) = file.feed.step(after: before)
         {
-            return try observer.includes(commit) ? commit : nil
+            return try observer.includes(commit) ? asStored(commit, reader) : nil
         }
         return try entry(revision, reader)
+    }
+
+    /// Returns a commit of the ring without the values that any process has redacted since.
+    ///
+    /// If the journal does not contain it any more, or this process cannot read that any more, the
+    /// commit is returned.
+    private func asStored(_ commit: Commit) throws -> Commit {
+        do {
+            return try file.read { try asStored(commit, $0) }
+        } catch let error as StoreError
+            where [.storeClosed, .modelMismatch].contains(error.code)
+        {
+            return commit
+        }
+    }
+
+    private func asStored(_ commit: Commit, _ reader: borrowing StoreReader) throws -> Commit {
+        if try commit.revision <= reader.floor() { return commit }
+        let stored = try file.journal.envelope(commit.revision, in: reader.transaction)
+        return stored.isRedacted ? try reader.commit(commit.revision) : commit
     }
 
     /// Returns an entry of the journal; nil when it does not concern the observer.

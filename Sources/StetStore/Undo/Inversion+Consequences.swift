@@ -61,7 +61,9 @@ extension Inversion {
     /// Removes the links between deleted objects, which concern no rule.
     private mutating func removeLinksOfDeleted() throws {
         for key in deleted {
-            for end in schema.ends(ofOwner: key.entity) where !end.isReference {
+            for end in schema.ends(ofOwner: key.entity) {
+                // The target is deleted, too: each link is found at its source.
+                guard case .targets = end.source else { continue }
                 var members: [ObjectID] = []
                 try reader.forEachMember(of: key.id, at: end) { member, _ in
                     members.append(member)

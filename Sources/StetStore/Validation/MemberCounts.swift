@@ -86,7 +86,7 @@ extension StoreReader {
         for counted in file.schema.countedRelationships {
             var differences: [ObjectID: Int] = [:]
             for edit in edits where edit.end == counted.end.number {
-                differences[edit.owner, default: 0] += edit.difference
+                differences[edit.owner, default: 0] += Int(edit.difference)
             }
             for owner in inserted(counted.entity) { differences[owner, default: 0] += 0 }
             for (owner, difference) in differences.sorted(by: { $0.key < $1.key })

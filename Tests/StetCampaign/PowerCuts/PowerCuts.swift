@@ -77,8 +77,8 @@ struct PowerCuts: Campaign {
 private enum SessionKind: Hashable {
     /// Writers with these arguments: to a new store, or to one that has been used.
     case commits(isNew: Bool, [String])
-    /// Two writers at the same time.
-    case twoWriters
+    /// Two writers at the same time, which also create the store if it is new.
+    case twoWriters(isNew: Bool)
     /// All operations on a store, by this number of processes at the same time.
     case toil(processes: Int)
     /// All operations by one process, while calls of LMDB fail, or one system call.
@@ -91,11 +91,12 @@ private enum SessionKind: Hashable {
         .commits(isNew: false, ["--commits", "40"]),
         .commits(isNew: false, ["--commits", "12", "--savers", "4"]),
         .commits(isNew: false, ["--commits", "4", "--changes", "400"]),
-        .twoWriters,
+        .twoWriters(isNew: false), .twoWriters(isNew: true),
         .toil(processes: 1), .toil(processes: 2),
         .failingToil(inSystem: false), .failingToil(inSystem: true), .failingToil(inSystem: true),
         .migration(.index, fails: false), .migration(.index, fails: true),
         .migration(.largeIndex, fails: false), .migration(.code, fails: false),
+        .migration(.code, fails: true),
     ]
 
     var schema: CheckedSchema {
@@ -109,7 +110,7 @@ private enum SessionKind: Hashable {
     /// Returns the arguments that create the store before the recording; nil for a new one.
     func preparation(_ seed: UInt64) -> [String]? {
         switch self {
-        case .commits(isNew: true, _): nil
+        case .commits(isNew: true, _), .twoWriters(isNew: true): nil
         case .migration(let way, _):
             ["migrate", "--way", way.rawValue, "--prepares", "--seed", "\(seed)"]
         default: ["write", "--seed", "\(seed)", "--stream", "1", "--commits", "30"]

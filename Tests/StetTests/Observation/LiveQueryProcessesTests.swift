@@ -50,6 +50,67 @@ import Testing
         #expect(live.statistics.rerunCounts["values were redacted"] == 1)
     }
 
+    @Test("A7 a feed delivers no value that another process has redacted")
+    func aFeedDeliversNoValueThatAnotherProcessHasRedacted() async throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file()
+        let store = try Store.open(at: path, for: Notebook.self, Article.self)
+        let context = store.context()
+        let article = Article(title: "secret", notebook: nil)
+        context.insert(article)
+        try await context.save()
+        var changes = store.changes(of: Article.self).makeAsyncIterator()
+        article.title = "public"
+        try await context.save()
+        // This process has the commit as it was.
+        #expect(try RunningChild(["redact", path, "\(article.id)"]).status() == 0)
+        let event = try #require(try await changes.next())
+        #expect(event.revision == 2 && event.commit.isRedacted)
+        #expect(event.changes[0].old[\.title] == nil)
+        #expect(event.changes[0].new[\.title] == "public")
+        #expect(event.commit.changeSet.changes[0]["title"]?.redacted.old == true)
+    }
+
+    @Test("A7 a migration by another process ends every sequence of observers with an error")
+    func aMigrationEndsEverySequence() async throws {
+        let directory = TemporaryDirectory()
+        let path = directory.file()
+        let store = try Store.open(at: path, for: Notebook.self, Article.self)
+        let context = store.context()
+        let notebook = Notebook(name: "early")
+        context.insert(notebook)
+        try await context.save()
+        let notebooks = store.fetch(Notebook.self).sorted(by: \.name)
+        let mailer = try store.subscribe("mailer", to: store.commits)
+        let endings = [
+            ending(of: store.commits), ending(of: store.changes(of: Notebook.self)),
+            ending(of: store.changes(of: Notebook.self) { $0.name == "early" }),
+            ending(of: store.observe(notebooks)), ending(of: store.observe(notebooks).count),
+            ending(of: store.observe(Notebook.self, id: notebook.id)),
+            ending(of: mailer.deliveries),
+        ]
+        while store.file.feed.waiterCount < endings.count { await Task.yield() }
+        let child = try RunningChild(["migrate", path])
+        try #require(child.lines() == ["migrating", "migrated 2"])
+        for ending in endings {
+            #expect((await ending.value as? StoreError)?.code == .modelMismatch)
+        }
+        #expect(store.file.feed.observerCount == 0)
+        #expect(try RunningChild(["verify", path]).lines() == ["ok schema 2 1 objects"])
+    }
+
+    /// The error that ends a sequence.
+    private func ending<S: AsyncSequence & Sendable>(of sequence: S) -> Task<(any Error)?, Never> {
+        Task {
+            do {
+                for try await _ in sequence {}
+                return nil
+            } catch {
+                return error
+            }
+        }
+    }
+
     /// The updates lead to the result of the query, once the observer has seen all commits.
     private func check<M: Model>(_ task: LiveTask<M>, _ query: SnapshotFetch<M>) async throws {
         let fresh = try query.snapshots

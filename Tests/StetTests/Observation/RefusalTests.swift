@@ -61,6 +61,44 @@ import Testing
         #expect(refusal.error is UndoConflictError && refusal.author == "lala")
     }
 
+    @Test @MainActor
+    func aSaveThatWaitsAndIsRolledBackWithAnotherOneIsToldOf() async throws {
+        let desk = try Desk()
+        var refusals = desk.store.refusals.makeAsyncIterator()
+        try desk.renameElsewhere()
+        desk.notebook.name = "flight"
+        desk.hold()
+        let first = await desk.send("first")
+        desk.article.rating = 3
+        let second = await desk.queue("second")
+        try await desk.release()
+        #expect(await failure(of: first) is LaterChangesError)
+        #expect(await failure(of: second) is LaterChangesError)
+        let cause = try #require(await refusals.next())
+        #expect(cause.label == "first" && cause.error is ConflictError)
+        let effect = try #require(await refusals.next())
+        #expect(effect.label == "second" && effect.author == "lala")
+        #expect(effect.error is LaterChangesError && effect.violations.isEmpty)
+        #expect(effect.rejected.changes.map(\.id) == [desk.article.id])
+    }
+
+    @Test @MainActor func aSaveThatIsCancelledWhileItWaitsIsToldOf() async throws {
+        let desk = try Desk()
+        var refusals = desk.store.refusals.makeAsyncIterator()
+        desk.notebook.name = "flight"
+        desk.hold()
+        let first = await desk.send("first")
+        desk.article.rating = 3
+        let second = await desk.queue("second")
+        second.cancel()
+        #expect(await failure(of: second) is CancellationError)
+        let refusal = try #require(await refusals.next())
+        #expect(refusal.label == "second" && refusal.error is CancellationError)
+        try await desk.release()
+        #expect(try await first.value?.label == "first")
+        #expect(desk.article.rating == 0)
+    }
+
     @Test func aSlowObserverIsToldHowManyItHasMissed() async throws {
         let scratch = try Scratch()
         let (context, notebook, _) = try scratch.saved()

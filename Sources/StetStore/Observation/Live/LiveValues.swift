@@ -48,11 +48,8 @@ package struct LiveValues {
             return .run("the query has a page")
         }
         if !changes.isOfOwnObjects { return .run("the query reads other objects") }
-        // Earlier values may be redacted. The journal shows it; the ring keeps the original
-        // commits.
-        if try backlog.commits.contains(where: { try state.isRedacted($0.revision) }) {
-            return .run("values were redacted")
-        }
+        // The values before them may be gone.
+        if backlog.commits.contains(where: \.isRedacted) { return .run("values were redacted") }
         switch try changes.objects(of: backlog.commits, isWatched: { _ in false }) {
         case .run(let reason): return .run(reason)
         case .objects(let ids):
@@ -69,11 +66,5 @@ package struct LiveValues {
         guard let row = try state.row(query.entity, id) else { return nil }
         var frame = QueryFrame(state, row)
         return try condition.test(&frame) ? operand.value(&frame) : nil
-    }
-}
-
-extension QueryState {
-    fileprivate func isRedacted(_ revision: Revision) throws -> Bool {
-        try reader.file.journal.envelope(revision, in: reader.transaction).isRedacted
     }
 }
