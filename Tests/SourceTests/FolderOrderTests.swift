@@ -176,8 +176,8 @@ extension SourceFile {
         }
     }
 
-    /// The words of its code that begin with a capital letter, also after an underscore, and are not
-    /// members of another word.
+    /// The words of its code that begin with a capital letter, also after an underscore, and are
+    /// not members of another word.
     fileprivate var capitalizedWords: Set<String> {
         // Comments and strings match first, as a whole.
         let token = #/\/\/[^\n]*|"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|\.?\w+/#

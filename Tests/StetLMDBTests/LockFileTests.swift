@@ -43,7 +43,7 @@ struct LockFileTests {
         let environment = try directory.open()
         defer { environment.close() }
         #expect(chmod(directory.file(), 0o640) == 0)
-        try environment.replaceFile { _ in }
+        try Draft.replaceFile(of: environment) { _ in }
         #expect(status(directory.file()).map { $0.st_mode & 0o777 } == 0o640)
     }
 

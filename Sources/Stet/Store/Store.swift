@@ -220,17 +220,13 @@ public final class Store: Sendable {
     ///
     /// - Throws: `StoreError`: whether they are durable is unknown.
     /// - Complexity: one sync of the disk; nothing where each commit is durable.
-    public func sync() throws {
-        try file.sync()
-    }
+    public func sync() throws { try file.sync() }
 
     /// Closes the store for everyone who has it open in this process: later calls throw
     /// `.storeClosed`, observers end.
     ///
     /// Closing again does nothing.
-    public func close() {
-        file.close()
-    }
+    public func close() { file.close() }
 }
 
 /// The sizes of a store, the places that are allowed, its clock, rules, log and metrics.

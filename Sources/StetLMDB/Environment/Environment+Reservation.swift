@@ -46,19 +46,6 @@ extension Environment {
 
     // MARK: Size
 
-    /// Makes room in a map that is full, by letting it grow, or by ending the log, which keeps
-    /// pages from being reused; returns false when neither is possible.
-    package func makeRoom() throws(LMDBError) -> Bool {
-        if try grow() { return true }
-        guard let statistics = log.statistics,
-            statistics.commitCount + statistics.checkpointCount > 0
-        else {
-            return false
-        }
-        try log.leave(erasing: false)
-        return true
-    }
-
     /// Doubles the map, up to the size of the configuration; returns false when it has that size,
     /// or the system refuses.
     ///

@@ -96,32 +96,4 @@ extension Environment {
     package func isLeased(_ number: Int) throws(LMDBError) -> Bool {
         try locks.isLeased(number)
     }
-
-    /// Replaces this file with one that `body` makes, while nobody writes or opens it.
-    ///
-    /// The new file gets the owner and the rights of this one. The lock file is removed, so that
-    /// the new file gets its own. Processes that have the old files open can continue to read them,
-    /// but can no longer write.
-    package func replaceFile<Result>(_ body: (Draft) throws -> Result) throws -> Result {
-        // A transaction, because threads of this process do not exclude each other otherwise.
-        let transaction = try beginWrite()
-        defer {
-            mdb_txn_abort(transaction)
-            endWrite()
-        }
-        try locks.checkNamedPlace()
-        try log.leave(transaction)
-        let draft = try Draft(of: path)
-        defer { draft.remove() }
-        try locks.giveRights(to: draft)
-        let result = try body(draft)
-        try locks.takeOpening(.seconds(5))
-        defer { locks.release(.opening) }
-        // The file is replaced first, because a new lock file beside the old file would admit a
-        // second writer.
-        try draft.replaceTarget()
-        unlink(locks.lockPath)
-        try FileSystem.syncDirectory(of: path)
-        return result
-    }
 }

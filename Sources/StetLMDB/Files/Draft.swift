@@ -1,3 +1,4 @@
+import CLMDB
 import Glibc
 
 /// A file that is written under a temporary name, `TARGET.new-ID`, and renamed when it is complete.
@@ -51,6 +52,36 @@ package final class Draft {
     func replaceTarget() throws(LMDBError) {
         unlink("\(path)-lock")
         if rename(path, target) != 0 { throw LMDBError(.create, code: errno, path: target) }
+    }
+
+    /// Replaces an environment's file with one that `body` makes, while nobody writes or opens it.
+    ///
+    /// The new file gets the owner and the rights of this one. The lock file is removed, so that
+    /// the new file gets its own. Processes that have the old files open can continue to read them,
+    /// but can no longer write.
+    package static func replaceFile<Result>(
+        of environment: Environment, _ body: (Draft) throws -> Result
+    ) throws -> Result {
+        // A transaction, because threads of this process do not exclude each other otherwise.
+        let transaction = try environment.beginWrite()
+        defer {
+            mdb_txn_abort(transaction)
+            environment.endWrite()
+        }
+        try environment.locks.checkNamedPlace()
+        try environment.log.leave(transaction)
+        let draft = try Draft(of: environment.path)
+        defer { draft.remove() }
+        try environment.locks.giveRights(to: draft)
+        let result = try body(draft)
+        try environment.locks.takeOpening(.seconds(5))
+        defer { environment.locks.release(.opening) }
+        // The file is replaced first, because a new lock file beside the old file would admit a
+        // second writer.
+        try draft.replaceTarget()
+        unlink(environment.locks.lockPath)
+        try FileSystem.syncDirectory(of: environment.path)
+        return result
     }
 
     // MARK: Leftovers

@@ -41,7 +41,7 @@ extension Environment {
         package let age: Duration
     }
 
-    /// The log, and what comes with commits that LMDB does not sync.
+    /// The log, and the other commits that LMDB does not sync.
     package var log: EnvironmentLog { EnvironmentLog(environment: self) }
 }
 

@@ -62,6 +62,19 @@ package struct EnvironmentLog {
         environment.endWrite()
     }
 
+    /// Makes room in a map that is full, by letting it grow, or by ending the log, which keeps
+    /// pages from being reused; returns false when neither is possible.
+    package func makeRoom() throws(LMDBError) -> Bool {
+        if try environment.grow() { return true }
+        guard let statistics,
+            statistics.commitCount + statistics.checkpointCount > 0
+        else {
+            return false
+        }
+        try leave(erasing: false)
+        return true
+    }
+
     /// Acquires the right to write through a log, if this process needs it; returns false while
     /// another process has it and this one may wait.
     ///

@@ -97,6 +97,14 @@ package final class LogFileOnDisk: LogFile {
         return 0
     }
 
+    func writeZeros(_ count: Int, at offset: Int) throws(LMDBError) {
+        let zeros = [UInt8](repeating: 0, count: count)
+        let result: Result<Void, LMDBError> = zeros.withUnsafeBytes { bytes in
+            Result { () throws(LMDBError) in try write(bytes, at: offset) }
+        }
+        try result.get()
+    }
+
     package func sync() throws(LMDBError) {
         try check(fdatasync(descriptor) == 0 ? 0 : errno, .syncLog, path)
     }

@@ -13,6 +13,8 @@ enum LogFiles {
         for path in paths(of: path) {
             let file = try LogFileOnDisk(at: path, createsFile: true)
             file.adoptRights(of: data)
+            // So that it has its first blocks before anything depends on it.
+            try file.writeZeros(LogSlot.headByteCount, at: 0)
             files.append(file)
         }
         return files

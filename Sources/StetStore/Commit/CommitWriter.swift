@@ -60,7 +60,7 @@ struct CommitWriter {
     }
 
     private func canGrow() -> Bool {
-        guard (try? environment.makeRoom()) ?? false else { return false }
+        guard (try? environment.log.makeRoom()) ?? false else { return false }
         logger.debug("The map was full, and has room again.")
         return true
     }

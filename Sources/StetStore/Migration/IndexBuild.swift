@@ -212,7 +212,7 @@ extension Environment {
             do {
                 return try write(body)
             } catch let error as LMDBError where error.code == LMDBError.mapFull {
-                guard try makeRoom() else { throw error }
+                guard try log.makeRoom() else { throw error }
             }
         }
     }

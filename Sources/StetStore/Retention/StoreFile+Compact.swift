@@ -15,7 +15,7 @@ extension StoreFile {
         progress: (StoreCopy.Progress) -> Void = { _ in }
     ) throws -> StoreCopy {
         let copy = try StoreError.wrapping(path: path) {
-            try environment.replaceFile { draft in
+            try Draft.replaceFile(of: environment) { draft in
                 try StoreCopier(file: self).withRewritten(path) {
                     try StoreCopier(file: $0).fill(draft, of: self, progress)
                 }

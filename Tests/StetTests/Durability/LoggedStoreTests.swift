@@ -17,7 +17,7 @@ import Testing
         configuration.durability = durability
         configuration.recoversWithoutLog = recoversWithoutLog
         return try Store.open(
-            at: path ?? self.path, for: Notebook.self, Article.self, Tag.self,
+            at: path ?? self.path, for: Notebook.self, Article.self,
             configuration: configuration)
     }
 
