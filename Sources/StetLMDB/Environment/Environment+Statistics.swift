@@ -84,17 +84,10 @@ extension Environment {
         defer { endUse() }
         let now = configuration.uptime()
         let own = getpid()
-        var found = locks.readers.slots.compactMap(Reader.Identity.init).sorted {
-            $0.transaction < $1.transaction
-        }
-        // The reads that a log holds for a recovery are none of a reader.
-        for pinned in log.pinnedTransactions {
-            let place = found.firstIndex { $0.processID == own && $0.transaction == pinned }
-            if let place { found.remove(at: place) }
-        }
-        let owner = try log.owner()
-        let owned = owner.flatMap { owner in found.firstIndex { $0.processID == owner } }
-        if let owned { found.remove(at: owned) }
+        let found = try log.withoutPins(
+            locks.readers.slots.compactMap(Reader.Identity.init).sorted {
+                $0.transaction < $1.transaction
+            })
         return state.withLock { state in
             // A read that began earlier sees no later commit, so both lists have the same order.
             var begun = state.openTransactions.filter(\.isRead).map(\.begun).sorted()[...]

@@ -16,9 +16,22 @@ package struct EnvironmentLog {
         if case .logged(let log) = writing { log.statistics } else { nil }
     }
 
-    /// LMDB's numbers of the commits whose pages this process keeps for a recovery.
-    var pinnedTransactions: [Int] {
-        if case .logged(let log) = writing { log.pinnedTransactions } else { [] }
+    /// Returns reads, the oldest first, without those that a log has open for a recovery.
+    func withoutPins(
+        _ readers: [Environment.Reader.Identity]
+    ) throws(LMDBError) -> [Environment.Reader.Identity] {
+        var readers = readers
+        func remove(_ isPin: (Environment.Reader.Identity) -> Bool) {
+            if let place = readers.firstIndex(where: isPin) { readers.remove(at: place) }
+        }
+        if case .logged(let log) = writing {
+            for pinned in log.pinnedTransactions {
+                remove { $0.processID == getpid() && $0.transaction == pinned }
+            }
+        } else if let owner = try owner() {
+            remove { $0.processID == owner }
+        }
+        return readers
     }
 
     /// The process that writes the file through its log, or without syncs; nil when there is none,
