@@ -28,7 +28,7 @@ enum LogFiles {
         for logPath in paths(of: path) {
             do throws(LMDBError) {
                 files.append(try LogFileOnDisk(at: logPath, createsFile: false))
-            } catch where error.code == ENOENT {
+            } catch let error where error.code == ENOENT {
                 throw LMDBError(missingLogOf: path)
             }
         }

@@ -1,4 +1,3 @@
-
 /// The changes of a write transaction in the order in which they are made: the payload of a frame.
 ///
 /// Each operation has a head of 12 bytes: its kind and the number of its table, the bytes of its
@@ -45,8 +44,6 @@ final class OperationRecorder: @unchecked Sendable {  // used under the writer l
     }
 
     /// Adds an operation on a table; `name` returns the name of a table that has no number yet.
-    ///
-    /// - Parameter value: nil for a value that is filled later, of `byteCount` bytes.
     func add(
         _ kind: Kind, _ table: Table, _ key: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer = .init(start: nil, count: 0), named name: () -> String

@@ -80,8 +80,12 @@ final class TransactionLog: Sendable {
     ///
     /// - Parameters:
     ///   - files: the two files.
+    ///   - log: the place of the next frame in them.
     ///   - pin: the read of the slot's tree, which the log ends.
+    ///   - lastPage: the last page of the data file that is in use.
     ///   - data: the descriptor of the data file, which outlives the log.
+    ///   - delay: the time within which frames are synced; nil when each commit syncs its own.
+    ///   - environment: the environment, for its path and configuration.
     init(
         _ files: [LogFileOnDisk], _ log: CommitLog, pin: OpaquePointer, lastPage: Int, data: Int32,
         delay: Duration?, _ environment: Environment
@@ -158,10 +162,11 @@ final class TransactionLog: Sendable {
 
     // MARK: Checkpoints
 
-    /// Returns whether a checkpoint is due; waits for the one that is on its way where commits have
-    /// got far ahead of it.
+    /// Returns whether a checkpoint is due; waits for the one that is on its way if commits are far
+    /// ahead of it.
     ///
     /// - Parameter lastPage: the last page of the file that is in use.
+    /// - Returns: whether it is due.
     func isCheckpointDue(lastPage: Int) -> Bool {
         func isDue(_ state: State, _ factor: Int) -> Bool {
             state.commitCount >= factor * distance.commitCount
@@ -183,6 +188,7 @@ final class TransactionLog: Sendable {
     /// - Parameters:
     ///   - metaPages: the first bytes of LMDB's meta pages.
     ///   - pin: a read of the last commit, which the log ends.
+    ///   - lastPage: the last page of the file that is in use.
     func beginCheckpoint(
         _ metaPages: [[UInt8]], pin: OpaquePointer, lastPage: Int
     ) {
