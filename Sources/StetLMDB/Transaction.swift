@@ -285,15 +285,9 @@ extension Environment {
             endWrite()
             throw error
         }
-        let failure: CommitFailure?
-        do throws(CommitFailure) {
-            try TransactionCommit(
-                environment: self, transaction: handle, recorder: recorder
-            ).run()
-            failure = nil
-        } catch {
-            failure = error
-        }
+        let end = TransactionCommit(environment: self, transaction: handle, recorder: recorder)
+        var failure: CommitFailure?
+        do throws(CommitFailure) { try end.run() } catch { failure = error }
         state.withLock { state in
             if failure == nil { state.tableNames.merge(state.newTableNames) { $1 } }
             state.newTableNames = [:]
