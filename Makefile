@@ -106,6 +106,10 @@ else
 	$(CAMPAIGN) $(NAME) --size $(SIZE) --seed $(or $(SEED),1) $(ARGS)
 endif
 
+# With a log beside each store, and a checkpoint every few commits.
+LOGGED := STET_DURABILITY=logged STET_CHECKPOINT=8 STET_WAITS=1
+LOGGED_DOSES := "kills --size 60" "power-cuts --size 1000" "shutdowns --size 4" "full --size 4"
+
 # What CI runs: a dose of each campaign.
 SMALL_DOSES := \
   "kills --size 200" "system-calls --size 36" "power-cuts --size 2000" "shutdowns --size 10" \
@@ -126,6 +130,9 @@ campaigns-small: campaign-build ## Runs a small dose of each campaign
 	.build-campaign/release/stet-live 20000 1
 	@for dose in $(SMALL_DOSES); do \
 	  $(CAMPAIGN) $$dose || [ $$? = 69 ] || exit 1; \
+	done
+	@for dose in $(LOGGED_DOSES); do \
+	  $(LOGGED) $(CAMPAIGN) $$dose || [ $$? = 69 ] || exit 1; \
 	done
 
 .PHONY: models

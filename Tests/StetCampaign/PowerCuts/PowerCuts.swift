@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import StetStore
 import StetTestSupport
 
 /// Examines the states in which a power cut may leave a recorded session; each case is one image of
@@ -85,7 +86,10 @@ private enum SessionKind: Hashable {
     case failingToil(inSystem: Bool)
     case migration(Migrate.Way, fails: Bool)
 
-    static let all: [SessionKind] = [
+    /// The kinds of sessions; those of one process if only one can write.
+    static let all = Durability.usual == .synced ? every : every.filter { !$0.hasSeveralWriters }
+
+    private static let every: [SessionKind] = [
         .commits(isNew: true, ["--commits", "1"]),
         .commits(isNew: true, ["--commits", "30"]),
         .commits(isNew: false, ["--commits", "40"]),
@@ -98,6 +102,14 @@ private enum SessionKind: Hashable {
         .migration(.largeIndex, fails: false), .migration(.code, fails: false),
         .migration(.code, fails: true),
     ]
+
+    private var hasSeveralWriters: Bool {
+        switch self {
+        case .twoWriters: true
+        case .toil(let processes): processes > 1
+        case .commits, .failingToil, .migration: false
+        }
+    }
 
     var schema: CheckedSchema {
         switch self {
