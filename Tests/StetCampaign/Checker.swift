@@ -27,6 +27,8 @@ struct Check: ParsableCommand {
     ) -> Answer {
         var answer = Answer(stage: .inspect)
         do {
+            // Its pages can be judged only after its log has restored them.
+            if LogMark.read(path: path) != nil { try schema.open(path).close() }
             let inspection = try StoreInspection.inspect(path)
             if inspection.isDamaged {
                 answer.problem = inspection.damages.prefix(3).joined(separator: "; ")

@@ -207,7 +207,8 @@ public final class Store: Sendable {
     /// Inspects a store's file page by page without opening it, which is safe for a file that may
     /// be damaged.
     ///
-    /// The file must not be written to during the inspection.
+    /// The file must not be written to during the inspection. If a process has ended without
+    /// closing a store that has a log (`Durability`), its pages may look damaged until it is opened.
     ///
     /// - Throws: `StoreError`: `.notAStore` for a file of another kind, `.newerFormat`,
     ///   `.invalidPath`, `.notFound`, `.noPermission`, `.inputOutput`.
