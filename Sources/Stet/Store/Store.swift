@@ -208,7 +208,7 @@ public final class Store: Sendable {
     /// be damaged.
     ///
     /// The file must not be written to during the inspection. If a process has ended without
-    /// closing a store that has a log (`Durability`), its pages may look damaged until it is opened.
+    /// closing a store with a log (`Durability`), its pages may look damaged until it is opened.
     ///
     /// - Throws: `StoreError`: `.notAStore` for a file of another kind, `.newerFormat`,
     ///   `.invalidPath`, `.notFound`, `.noPermission`, `.inputOutput`.

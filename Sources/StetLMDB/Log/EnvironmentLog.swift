@@ -194,7 +194,8 @@ package struct EnvironmentLog {
         let (pin, metaPages) = try checkpoint(transaction)
         let mark = LogMark(kind: .logged, number: .random(in: 1...UInt64.max))
         do throws(LMDBError) {
-            try syncData()
+            // A mark whose removal has failed may only be gone from the page cache.
+            try write(nil)
             let files = try LogFiles.create(path, like: environment.locks.dataFile)
             let slot = LogSlot(
                 generation: 1, transaction: UInt64(mdb_txn_id(pin)), sequence: 0, chain: 0,
