@@ -14,6 +14,8 @@ package struct LMDBError: Error, Hashable, Sendable {
         case watch
         /// The opening, reading, writing and syncing of a log, and of its mark in the data file.
         case openLog, readLog, writeLog, syncLog
+        /// The syncs of a data file that has a log: at a checkpoint, and when the log is left.
+        case checkpoint, leaveLog
     }
 
     package let operation: Operation
@@ -53,7 +55,9 @@ package struct LMDBError: Error, Hashable, Sendable {
         switch operation {
         case .openEnvironment, .openTable, .inspect, .openLog, .readLog: "opened"
         case .watch: "watched"
-        case .put, .delete, .commit, .reportOfCommit, .writeLog, .syncLog: "written"
+        case .put, .delete, .commit, .reportOfCommit, .writeLog, .syncLog,
+            .checkpoint, .leaveLog:
+            "written"
         case .begin, .get, .cursor: "used"
         case .setMapSize: "enlarged"
         case .environmentStatistics, .checkReaders: "looked at"

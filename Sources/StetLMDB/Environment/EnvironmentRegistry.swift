@@ -101,9 +101,15 @@ final class EnvironmentRegistry: Sendable {
     private static func recover(
         _ locks: FileLocks, _ configuration: Environment.Configuration
     ) throws(LMDBError) -> Bool {
-        guard let recovery = LogRecovery(locks.path, locks.dataDescriptor, configuration),
-            try locks.isAlone()
-        else { return false }
+        let recovery = LogRecovery(locks.path, locks.dataDescriptor, configuration)
+        guard recovery != nil || LogFiles.exist(locks.path), try locks.isAlone() else {
+            return false
+        }
+        guard let recovery else {
+            try LogMark.remove(locks.dataDescriptor, locks.path)
+            LogFiles.remove(locks.path)
+            return false
+        }
         do throws(LMDBError) {
             let count = try recovery.run()
             configuration.recovered(count)
@@ -214,7 +220,9 @@ final class EnvironmentRegistry: Sendable {
     private func recoverAgain(
         _ locks: FileLocks, _ configuration: Environment.Configuration
     ) throws(LMDBError) {
-        guard LogMark.read(locks.dataDescriptor) != nil else { return }
+        guard LogMark.read(locks.dataDescriptor) != nil || LogFiles.exist(locks.path) else {
+            return
+        }
         try locks.takeOpening(Self.openingLimit)
         defer { locks.release(.opening) }
         guard try locks.isAlone() else {

@@ -84,19 +84,12 @@ package struct CommitLog: Sendable {
     /// - Throws: `LMDBError`: whether they are void is unknown.
     package mutating func withdraw(to before: Position) throws(LMDBError) {
         // Also where the write of the frame has failed, and the position has not moved.
-        let code: Result<Void, LMDBError> = [UInt8](repeating: 0, count: LogFrame.byteCount)
-            .withUnsafeBytes { zeros in
-                Result { () throws(LMDBError) in try file.write(zeros, at: before.offset) }
-            }
-        try code.get()
+        try file.write([UInt8](repeating: 0, count: LogFrame.byteCount), at: before.offset)
         try file.sync()
         position = before
     }
 
     // MARK: Checkpoints
-
-    /// True while the slot of the present generation is not durable.
-    package var isInCheckpoint: Bool { durableGeneration < position.generation }
 
     /// Begins the next log; the slot that it continues is written later, by `writeSlot`.
     ///
@@ -113,10 +106,7 @@ package struct CommitLog: Sendable {
     /// - Throws: `LMDBError`: whether the slot is durable is unknown.
     package func writeSlot(_ slot: LogSlot) throws(LMDBError) {
         let file = Self.file(slot.generation, files)
-        let code: Result<Void, LMDBError> = slot.encoded(seed: seed).withUnsafeBytes { bytes in
-            Result { () throws(LMDBError) in try file.write(bytes, at: 0) }
-        }
-        try code.get()
+        try file.write(slot.encoded(seed: seed), at: 0)
         try file.sync()
     }
 

@@ -48,7 +48,13 @@ package struct EnvironmentLog {
         case .unsynced:
             let use = try environment.beginUse(.commit)
             defer { environment.endUse() }
-            try check(mdb_env_sync(use.handle, 1), .commit, path)
+            do throws(LMDBError) {
+                try check(mdb_env_sync(use.handle, 1), .commit, path)
+            } catch {
+                // A later sync would not write the pages that this one could not write.
+                environment.state.withLock { $0.failure = error }
+                throw error
+            }
         }
     }
 
@@ -255,8 +261,13 @@ package struct EnvironmentLog {
                 throw error
             }
         }
-        try syncData()
-        try write(nil)
+        do throws(LMDBError) {
+            try checkInjected(.leaveLog)
+            try syncData()
+            try write(nil)
+        } catch {
+            try fail(writing, error)
+        }
         mdb_env_set_flags(mdb_txn_env(transaction), UInt32(MDB_NOSYNC), 0)
         environment.state.withLock { $0.writing = .synced }
         guard case .logged(let log) = writing else { return }
@@ -272,6 +283,26 @@ package struct EnvironmentLog {
             return state.writing
         }
         writing.abandon()
+    }
+
+    /// Prevents a second attempt, which would take for written what the first could not write.
+    private func fail(
+        _ writing: Environment.Writing, _ error: LMDBError
+    ) throws(LMDBError) -> Never {
+        var error = error
+        if case .logged(let log) = writing {
+            log.fail(.pages(error))
+            error.isOutcomeOpen = true
+        } else {
+            environment.state.withLock { $0.failure = error }
+        }
+        throw error
+    }
+
+    private func checkInjected(_ operation: LMDBError.Operation) throws(LMDBError) {
+        #if STET_FAULTS
+            try check(environment.faults.code(for: operation), operation, path)
+        #endif
     }
 
     /// Leaves the log before the file is closed; what fails is left to the next recovery.

@@ -10,6 +10,15 @@ package protocol LogFile: AnyObject, Sendable {
     func sync() throws(LMDBError)
 }
 
+extension LogFile {
+    func write(_ bytes: [UInt8], at offset: Int) throws(LMDBError) {
+        let result: Result<Void, LMDBError> = bytes.withUnsafeBytes { bytes in
+            Result { () throws(LMDBError) in try write(bytes, at: offset) }
+        }
+        try result.get()
+    }
+}
+
 /// A file of a commit log on a disk.
 ///
 /// It grows by whole steps of zeros, so that most syncs need not write its size.
@@ -97,14 +106,6 @@ package final class LogFileOnDisk: LogFile {
         return 0
     }
 
-    func writeZeros(_ count: Int, at offset: Int) throws(LMDBError) {
-        let zeros = [UInt8](repeating: 0, count: count)
-        let result: Result<Void, LMDBError> = zeros.withUnsafeBytes { bytes in
-            Result { () throws(LMDBError) in try write(bytes, at: offset) }
-        }
-        try result.get()
-    }
-
     package func sync() throws(LMDBError) {
         try check(fdatasync(descriptor) == 0 ? 0 : errno, .syncLog, path)
     }
@@ -112,14 +113,8 @@ package final class LogFileOnDisk: LogFile {
     /// Overwrites the whole file with zeros, durably.
     func erase() throws(LMDBError) {
         let count = byteCount.withLock { $0 }
-        let zeros = [UInt8](repeating: 0, count: Self.step)
         for offset in stride(from: 0, to: count, by: Self.step) {
-            let code = zeros.withUnsafeBytes { bytes in
-                writeAll(
-                    UnsafeRawBufferPointer(rebasing: bytes[..<min(Self.step, count - offset)]),
-                    at: offset)
-            }
-            try check(code, .writeLog, path)
+            try write([UInt8](repeating: 0, count: min(Self.step, count - offset)), at: offset)
         }
         try sync()
     }

@@ -14,7 +14,7 @@ enum LogFiles {
             let file = try LogFileOnDisk(at: path, createsFile: true)
             file.adoptRights(of: data)
             // So that it has its first blocks before anything depends on it.
-            try file.writeZeros(LogSlot.headByteCount, at: 0)
+            try file.write([UInt8](repeating: 0, count: LogSlot.headByteCount), at: 0)
             files.append(file)
         }
         return files
@@ -33,6 +33,11 @@ enum LogFiles {
             }
         }
         return files
+    }
+
+    /// Whether a file of a log is beside a data file.
+    static func exist(_ path: String) -> Bool {
+        paths(of: path).contains { access($0, F_OK) == 0 }
     }
 
     static func remove(_ path: String) {

@@ -72,6 +72,19 @@ package struct LogMark: Hashable, Sendable {
         try check(fdatasync(descriptor) == 0 ? 0 : errno, .syncLog, path)
     }
 
+    /// Removes the mark of an open data file whose pages are all readable, durably.
+    ///
+    /// It is written even where none can be read: a removal whose sync has failed is in the page
+    /// cache only.
+    static func remove(_ descriptor: Int32, _ path: String) throws(LMDBError) {
+        try check(fdatasync(descriptor) == 0 ? 0 : errno, .commit, path)
+        var head = [UInt8](repeating: 0, count: Format.metaByteCount)
+        guard pread(descriptor, &head, head.count, 0) == head.count,
+            let page = MetaPage(head, 0)
+        else { return }
+        try write(nil, descriptor, pageByteCount: page.pageByteCount, path)
+    }
+
     private static func checksum(_ kind: UInt64, _ number: UInt64) -> UInt64 {
         Checksum.combine(magic, kind, number)
     }

@@ -75,6 +75,9 @@ final class TransactionLog: Sendable {
     private let delay: Duration?
     private let distance: CheckpointDistance
     private let uptime: @Sendable () -> Duration
+    #if STET_FAULTS
+        private let faults: FaultInjector
+    #endif
 
     /// Creates the log that continues a slot, which is durable.
     ///
@@ -96,6 +99,9 @@ final class TransactionLog: Sendable {
         path = environment.path
         distance = environment.configuration.checkpointDistance
         uptime = environment.configuration.uptime
+        #if STET_FAULTS
+            faults = environment.faults
+        #endif
         state = Monitor(
             State(log: log, pin: pin, firstPage: lastPage, checkpointTime: uptime()))
     }
@@ -152,13 +158,22 @@ final class TransactionLog: Sendable {
         do throws(LMDBError) {
             for file in files { try file.sync() }
         } catch {
-            state.withLock { $0.failure = $0.failure ?? .log(error) }
+            fail(.log(error))
             throw error
         }
     }
 
-    /// The failure of a checkpoint or a delayed sync.
+    /// The failure of a checkpoint, of a delayed sync or of leaving.
     var failure: Failure? { state.withLock { $0.failure } }
+
+    /// Notes a failure.
+    func fail(_ failure: Failure) { state.withLock { Self.note(failure, &$0) } }
+
+    /// Notes a failure; one of LMDB's pages replaces one of the log.
+    private static func note(_ failure: Failure, _ state: inout State) {
+        if case .pages = state.failure { return }
+        state.failure = failure
+    }
 
     // MARK: Checkpoints
 
@@ -283,7 +298,10 @@ final class TransactionLog: Sendable {
         else { return }
         var failure: Failure?
         do throws(LMDBError) {
-            try check(fdatasync(data) == 0 ? 0 : errno, .commit, path)
+            #if STET_FAULTS
+                try check(faults.code(for: .checkpoint), .checkpoint, path)
+            #endif
+            try check(fdatasync(data) == 0 ? 0 : errno, .checkpoint, path)
         } catch {
             failure = .pages(error)
         }
@@ -300,7 +318,7 @@ final class TransactionLog: Sendable {
         state.withLock { state in
             state.slot = nil
             if let failure {
-                state.failure = state.failure ?? failure
+                Self.note(failure, &state)
                 return nil
             }
             state.log.endCheckpoint()

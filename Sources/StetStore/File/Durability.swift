@@ -17,7 +17,7 @@ public enum Durability: Hashable, Sendable {
     /// Any number of processes can write.
     case synced
     /// Each commit is on the disk when it is acknowledged, by one sync of a log beside the store's
-    /// file: two to three times as many commits in a second.
+    /// file.
     ///
     /// The log, `PATH-log-0` and `PATH-log-1`, belongs to the store until the store is closed.
     case logged

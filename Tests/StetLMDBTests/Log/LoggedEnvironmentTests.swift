@@ -6,15 +6,15 @@ import Testing
 
 /// Environments whose commits are durable by a log, and the files that a crash leaves of them.
 struct LoggedEnvironmentTests {
-    private let directory: EnvironmentDirectory
-    private let path: String
+    let directory: EnvironmentDirectory
+    let path: String
 
     init() throws {
         directory = try EnvironmentDirectory()
         path = directory.file()
     }
 
-    private static func configuration(
+    static func configuration(
         _ durability: Environment.Durability = .logged
     ) -> Environment.Configuration {
         var configuration = Environment.Configuration.small()
@@ -22,14 +22,14 @@ struct LoggedEnvironmentTests {
         return configuration
     }
 
-    private func open(
+    func open(
         _ durability: Environment.Durability = .logged
     ) throws -> Environment {
         try Environment.open(at: path, Self.configuration(durability))
     }
 
     /// The files as a kill would leave them now, in a directory of their own.
-    private func killed() throws -> EnvironmentDirectory {
+    func killed() throws -> EnvironmentDirectory {
         let copy = try EnvironmentDirectory()
         for name in directory.names where !name.hasSuffix("-lock") {
             try FileManager.default.copyItem(atPath: directory.file(name), toPath: copy.file(name))
@@ -37,7 +37,7 @@ struct LoggedEnvironmentTests {
         return copy
     }
 
-    private func entries(_ directory: EnvironmentDirectory) throws -> [KeyValue] {
+    func entries(_ directory: EnvironmentDirectory) throws -> [KeyValue] {
         let environment = try Environment.open(at: directory.file(), Self.configuration())
         defer { environment.close() }
         return try environment.entries(in: try environment.makeTable())

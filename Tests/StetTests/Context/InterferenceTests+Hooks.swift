@@ -199,18 +199,22 @@ extension InterferenceTests {
         #expect(weakN == nil)
     }
 
+    /// Inserts two objects that refer to each other.
+    private func insertedCycle(in context: ManagedContext) -> (Hooked, Hooked) {
+        let (a, b) = (Hooked("a"), Hooked("b"))
+        context.insert(a)
+        context.insert(b)
+        a.next = b
+        b.next = a
+        return (a, b)
+    }
+
     @Test func aCycleOfInsertedObjectsIsFreedAfterARollback() throws {
         let store = try open()
         weak var weakA: Hooked?
         do {
             let context = store.context()
-            let a = Hooked("a")
-            weakA = a
-            let b = Hooked("b")
-            context.insert(a)
-            context.insert(b)
-            a.next = b
-            b.next = a
+            weakA = insertedCycle(in: context).0
             context.rollback()
         }
         #expect(weakA == nil)
@@ -221,13 +225,8 @@ extension InterferenceTests {
         weak var weakA: Hooked?
         do {
             let context = store.context()
-            let a = Hooked("a")
+            let (a, b) = insertedCycle(in: context)
             weakA = a
-            let b = Hooked("b")
-            context.insert(a)
-            context.insert(b)
-            a.next = b
-            b.next = a
             context.rollback(a)
             #expect(a.context == nil)
             #expect(b.next === a)
