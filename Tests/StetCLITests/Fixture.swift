@@ -12,8 +12,11 @@ final class Fixture {
 
     var path: String { file.path }
 
-    init(schema: Schema = .notes) throws {
-        file = try StoreFile.open(at: directory.file("notes.stet"), schema: schema)
+    init(schema: Schema = .notes, durability: Durability? = nil) throws {
+        var configuration = StoreFile.Configuration()
+        if let durability { configuration.durability = durability }
+        file = try StoreFile.open(
+            at: directory.file("notes.stet"), schema: schema, configuration)
     }
 
     deinit { file.close() }

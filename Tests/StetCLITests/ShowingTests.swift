@@ -255,6 +255,19 @@ struct ShowingTests {
             (object["entities"] as? [[String: Any]])?.map { $0["recordCount"] as? Int } == [1, 1])
     }
 
+    @Test func infoShowsTheLogOfTheProcessThatWritesIt() throws {
+        let fixture = try Fixture(durability: .logged)
+        let process = ProcessInfo.processInfo.processIdentifier
+        #expect(try !Tool.run("info", fixture.path).output.contains("\nlog  "))
+        try fixture.commit([(2, .fixed(1), [.string("Swift")])])
+        let bytes = try #require(try fixture.file.overview().log?.byteCount)
+        #expect(bytes > 0)
+        let line = "log         \(bytes) bytes, written by process \(process)\n"
+        #expect(try Tool.run("info", fixture.path).output.contains(line))
+        let json = "\"log\":{\"byteCount\":\(bytes),\"ownerProcessID\":\(process)}"
+        #expect(try Tool.run("info", fixture.path, "--json").output.contains(json))
+    }
+
     @Test func verifyGivesTheVerdictAndTheHash() throws {
         let (fixture, hashes) = try makeStore()
         let text = """

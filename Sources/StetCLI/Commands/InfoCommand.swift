@@ -6,7 +6,7 @@ import StetStore
 struct InfoCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "info",
-        abstract: "Shows sizes, the journal's share, the schema, the last commit and who reads.",
+        abstract: "Shows sizes, the schema, the last commit, who reads, and the log.",
         discussion: """
             Numbers of records include those that remain of deleted objects. Readers are the reads \
             that other processes have open now; one that is many transactions behind is stuck, and \
@@ -45,6 +45,7 @@ extension StoreOverview {
         lines += readers.map {
             "  process \($0.processID), \($0.transactionsBehind) transactions behind"
         }
+        if let log { lines.append("log         \(log.line)") }
         lines.append("schema      revision \(schema.revision)")
         for (entity, count) in entities {
             lines.append("  \(entity.name.visible): \(count) record\(count == 1 ? "" : "s")")
@@ -91,6 +92,7 @@ extension StoreOverview {
             "hash": .string(hash),
             "indexesByteCount": .integer(indexesByteCount),
             "journalByteCount": .integer(journalByteCount),
+            "log": log.map { $0.json } ?? .null,
             "path": .string(path),
             "readerLimit": .integer(readerLimit),
             "readers": .array(
@@ -107,6 +109,20 @@ extension StoreOverview {
             "store": .string(storeID.description),
             "time": time.isFinite ? .string(timeText(time)) : .null,
             "usedByteCount": .integer(usedByteCount),
+        ])
+    }
+}
+
+extension StoreStatistics.Log {
+    fileprivate var line: String {
+        let owner = ownerProcessID.map { "written by process \($0)" } ?? "its process has died"
+        return "\(byteCount) bytes, \(owner)"
+    }
+
+    fileprivate var json: JSON {
+        .object([
+            "byteCount": .integer(byteCount),
+            "ownerProcessID": ownerProcessID.map { .integer(Int($0)) } ?? .null,
         ])
     }
 }

@@ -29,7 +29,17 @@ extension Environment {
         case logged(TransactionLog)
     }
 
-    /// The log's size and owner.
+    /// The log of a file in any process.
+    package struct LogOverview: Hashable, Sendable {
+        /// The process that writes it; nil when it has died.
+        package let owner: Int32?
+        /// The number of bytes of its files.
+        package let byteCount: Int
+        /// The progress of a log that this process writes.
+        package let statistics: LogStatistics?
+    }
+
+    /// The progress of a log.
     package struct LogStatistics: Hashable, Sendable {
         /// The number of bytes in the log since the last checkpoint began.
         package let byteCount: Int

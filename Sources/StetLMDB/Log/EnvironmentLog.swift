@@ -16,6 +16,15 @@ package struct EnvironmentLog {
         if case .logged(let log) = writing { log.statistics } else { nil }
     }
 
+    /// Returns the log that any process writes, or has left; nil when the file has none.
+    package func overview() throws(LMDBError) -> Environment.LogOverview? {
+        let statistics = statistics
+        let owner = statistics == nil ? try owner() : getpid()
+        guard statistics != nil || LogMark.readFirst(data)?.kind == .logged else { return nil }
+        return Environment.LogOverview(
+            owner: owner, byteCount: LogFiles.byteCount(path), statistics: statistics)
+    }
+
     /// Returns reads, the oldest first, without those that a log has open for a recovery.
     func withoutPins(
         _ readers: [Environment.Reader.Identity]

@@ -40,6 +40,13 @@ enum LogFiles {
         paths(of: path).contains { access($0, F_OK) == 0 }
     }
 
+    static func byteCount(_ path: String) -> Int {
+        paths(of: path).reduce(0) { count, path in
+            var status = stat()
+            return stat(path, &status) == 0 ? count + Int(status.st_size) : count
+        }
+    }
+
     static func remove(_ path: String) {
         for path in paths(of: path) { unlink(path) }
     }

@@ -6,17 +6,19 @@ import StetLMDB
 /// Every metric has the dimension `store`, the name of the file without its directory. Without a
 /// metrics system a call costs a few nanoseconds.
 ///
-/// | label | kind | what | |---|---|---| | `stet.save.duration` | timer | from the submission of a
-/// change set to its outcome | | `stet.save.refused` | counter | saves without a commit; dimension
-/// `code` | | `stet.commit.duration` | timer | one LMDB transaction of the writer | |
-/// `stet.commit.batch_size` | recorder | change sets in it | | `stet.writer.queue_depth` | gauge |
-/// change sets that still wait when a batch begins | | `stet.observer.lag` | recorder | commits
-/// that an observer is behind when it gets one | | `stet.reader.oldest_age` | gauge | seconds, of
-/// the oldest open read, over all processes | | `stet.reader.held_back_pages` | gauge | free pages
-/// that cannot be used before its end | | `stet.map.used_bytes`, `stet.map.bytes` | gauge | of the
-/// memory map |
+/// - `stet.save.duration`, a timer: from the submission of a change set to its outcome
+/// - `stet.save.refused`, a counter: saves without a commit; dimension `code`
+/// - `stet.commit.duration`, a timer: one LMDB transaction of the writer
+/// - `stet.commit.batch_size`, a recorder: change sets in it
+/// - `stet.writer.queue_depth`, a gauge: change sets that still wait when a batch begins
+/// - `stet.observer.lag`, a recorder: commits that an observer is behind when it gets one
+/// - `stet.reader.oldest_age`, a gauge: seconds, of the oldest open read, over all processes
+/// - `stet.reader.held_back_pages`, a gauge: free pages that cannot be used before its end
+/// - `stet.map.used_bytes`, `stet.map.bytes`, gauges: of the memory map
+/// - `stet.log.bytes`, a gauge: of the files of a log; 0 without one
+/// - `stet.log.checkpoint_age`, a gauge: seconds since the last checkpoint of this process's log
 ///
-/// The last four are brought up to date every 30 seconds while the store is written or observed.
+/// The last six are brought up to date every 30 seconds while the store is written or observed.
 struct StoreMetrics: Sendable {
     let saveDuration: Metrics.Timer
     let commitDuration: Metrics.Timer
@@ -27,6 +29,8 @@ struct StoreMetrics: Sendable {
     private let heldBackPages: Gauge
     private let usedBytes: Gauge
     private let mapBytes: Gauge
+    private let logBytes: Gauge
+    private let checkpointAge: Gauge
     private let factory: any MetricsFactory
     private let dimensions: [(String, String)]
 
@@ -53,6 +57,8 @@ struct StoreMetrics: Sendable {
         heldBackPages = gauge("stet.reader.held_back_pages")
         usedBytes = gauge("stet.map.used_bytes")
         mapBytes = gauge("stet.map.bytes")
+        logBytes = gauge("stet.log.bytes")
+        checkpointAge = gauge("stet.log.checkpoint_age")
     }
 
     /// Counts a save that was refused.
@@ -69,6 +75,8 @@ struct StoreMetrics: Sendable {
         heldBackPages.record(statistics.heldBackPageCount)
         usedBytes.record(statistics.usedByteCount)
         mapBytes.record(statistics.mapByteCount)
+        logBytes.record(statistics.log?.byteCount ?? 0)
+        checkpointAge.record(statistics.log?.checkpointAge?.seconds ?? 0)
     }
 }
 

@@ -34,6 +34,8 @@ package struct StoreOverview: Hashable, Sendable {
     package let indexesByteCount: Int
     package let readers: [Reader]
     package let readerLimit: Int
+    /// The log beside the file; nil when no commit depends on one.
+    package let log: StoreStatistics.Log?
 }
 
 extension StoreFile {
@@ -44,6 +46,7 @@ extension StoreFile {
         try StoreError.wrapping(path: path) {
             let freePageCount = try environment.pageCount(heldBackBy: 0)
             let readers = try environment.readers()
+            let log = try environment.log.overview().map(StoreStatistics.Log.init)
             return try environment.read { transaction in
                 let head = try Head.read(in: transaction)
                 let statistics = try environment.statistics()
@@ -69,7 +72,7 @@ extension StoreFile {
                             processID: $0.processID,
                             transactionsBehind: max(transaction.number - $0.transaction, 0))
                     },
-                    readerLimit: statistics.readerLimit)
+                    readerLimit: statistics.readerLimit, log: log)
             }
         }
     }

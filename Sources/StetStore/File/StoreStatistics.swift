@@ -19,6 +19,27 @@ public struct StoreStatistics: Sendable, Hashable {
         }
     }
 
+    /// A log that is beside the store's file while a process writes through it (``Durability``).
+    public struct Log: Sendable, Hashable {
+        /// The id of the process that writes through the log, and is the only one that can save;
+        /// nil when it has died, and no save or opening has settled the log yet.
+        public let ownerProcessID: Int32?
+        /// The number of bytes of the log's files.
+        public let byteCount: Int
+        /// The number of commits since the last checkpoint began; nil for the log of another
+        /// process.
+        public let commitCount: Int?
+        /// The time since the last checkpoint ended; nil for the log of another process.
+        public let checkpointAge: Duration?
+
+        init(_ log: Environment.LogOverview) {
+            ownerProcessID = log.owner
+            byteCount = log.byteCount
+            commitCount = log.statistics?.commitCount
+            checkpointAge = log.statistics?.age
+        }
+    }
+
     /// The number of bytes of the map's address space: the file grows up to it, then the map grows,
     /// up to the size of the configuration.
     public let mapByteCount: Int
@@ -39,6 +60,8 @@ public struct StoreStatistics: Sendable, Hashable {
     public let observerCount: Int
     /// The number of bytes of recent commits that are kept in memory for observers, at most 16 MiB.
     public let ringByteCount: Int
+    /// The log beside the file; nil when no commit depends on one.
+    public let log: Log?
 }
 
 extension StoreFile {
@@ -58,7 +81,8 @@ extension StoreFile {
                     StoreStatistics.Reader(processID: $0.processID, age: $0.age)
                 },
                 heldBackPageCount: heldBack ?? 0, waitingSaveCount: waitingCount,
-                observerCount: feed.observerCount, ringByteCount: feed.byteCount)
+                observerCount: feed.observerCount, ringByteCount: feed.byteCount,
+                log: try environment.log.overview().map(StoreStatistics.Log.init))
         }
     }
 

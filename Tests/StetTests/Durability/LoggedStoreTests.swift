@@ -1,5 +1,6 @@
 import Foundation
 import Stet
+import StetLMDB
 import StetStore
 import StetTestModels
 import StetTestSupport
@@ -165,4 +166,48 @@ import Testing
         #expect(try names(again) == ["A", "B", "C"])
         #expect(try again.verify().isClean)
     }
+
+    // MARK: Statistics
+
+    @Test func statisticsShowTheLogOfThisProcess() throws {
+        let now = Monitor(Duration.seconds(1_000))
+        var configuration = StoreConfiguration()
+        configuration.durability = .logged
+        configuration.uptime = { now.withLock { $0 } }
+        let store = try Store.open(
+            at: path, for: Notebook.self, Article.self, configuration: configuration)
+        defer { store.close() }
+        #expect(try store.statistics().log == nil)
+        try save("A", "B", in: store)
+        now.withLock { $0 += .seconds(7) }
+        let log = try #require(try store.statistics().log)
+        #expect(log.ownerProcessID == ProcessInfo.processInfo.processIdentifier)
+        #expect(log.commitCount == 2 && log.checkpointAge == .seconds(7))
+        #expect(try log.byteCount == files())
+    }
+
+    private func files() throws -> Int {
+        try ["-log-0", "-log-1"].reduce(0) {
+            try $0 + Data(contentsOf: URL(fileURLWithPath: path + $1)).count
+        }
+    }
+
+    #if STET_FAULTS
+        @Test func statisticsShowTheLogOfAnotherProcess() throws {
+            let store = try open(.synced)
+            defer { store.close() }
+            let child = try RunningChild(
+                ["write", path], environment: ["STET_DURABILITY": "logged"])
+            #expect(child.line() == "ack 1")
+            let log = try #require(try store.statistics().log)
+            #expect(log.ownerProcessID == child.processID)
+            #expect(log.commitCount == nil && log.checkpointAge == nil)
+            child.kill()
+            let left = try #require(try store.statistics().log)
+            #expect(try left.ownerProcessID == nil && left.byteCount == files())
+            try save("A", in: store)
+            #expect(try store.statistics().log == nil)
+            #expect(try store.verify().isClean)
+        }
+    #endif
 }

@@ -85,6 +85,8 @@ struct ObservabilityTests {
         #expect(
             try metrics.expectGauge("stet.map.bytes", store).lastValue
                 == Double(statistics.mapByteCount))
+        #expect(try metrics.expectGauge("stet.log.bytes", store).lastValue != nil)
+        #expect(try metrics.expectGauge("stet.log.checkpoint_age", store).lastValue != nil)
         #expect(
             log.lines.contains {
                 $0.hasPrefix("warning A read has been open for long")
