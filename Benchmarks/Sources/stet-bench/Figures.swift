@@ -28,6 +28,7 @@ enum Unit: String {
     case mebibytes = "MiB"
     case bytesPerObject = "bytes/object"
     case percent = "%"
+    case timesMedian = "× median"
     case timesFresh = "× fresh"
     case timesSmallest = "× smallest"
 
@@ -36,8 +37,8 @@ enum Unit: String {
         switch self {
         case .milliseconds, .nanoseconds, .microseconds: true
         case .objects, .commits, .reads, .queries, .rows: false
-        case .pages, .calls, .bytes, .mebibytes, .bytesPerObject, .percent, .timesFresh,
-            .timesSmallest, .microsecondsAdded:
+        case .pages, .calls, .bytes, .mebibytes, .bytesPerObject, .percent, .timesMedian,
+            .timesFresh, .timesSmallest, .microsecondsAdded:
             nil
         }
     }

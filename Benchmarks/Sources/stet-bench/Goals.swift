@@ -3,6 +3,8 @@ import FoundationEssentials
 /// The goal of Stet in one workload, from `goals.json`; it has one of the last three properties.
 struct Goal: Decodable {
     let workload: String
+    /// The program that is to reach it; nil for `stet`.
+    let of: String?
     /// The program that Stet is compared with.
     let program: String?
     /// Stet's speed as a part of the other program's, at least.
@@ -28,7 +30,7 @@ struct Goal: Decodable {
         func figure(_ program: String) -> Figure? {
             figures.first { $0.workload == workload && $0.program == program }
         }
-        guard let stet = figure(Program.stet.rawValue) else { return (nil, false) }
+        guard let stet = figure(of ?? Program.stet.rawValue) else { return (nil, false) }
         if let limit { return (stet.median, stet.median <= limit) }
         guard let other = program.flatMap(figure) else { return (nil, false) }
         if let excess {

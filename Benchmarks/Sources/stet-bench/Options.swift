@@ -2,12 +2,15 @@
 struct Options {
     static let usage = """
         usage: stet-bench [--quick] [--rounds N] [--directory PATH] [--only WORK]
+                          [--programs NAMES]
           --quick      smaller sizes and two rounds: under four minutes
           --rounds     how often the programs take turns, 5 unless said otherwise
           --directory  where the stores are made and removed again, on a real disk;
                        .build of the current directory unless said otherwise
           --only       one workload, such as W2b, or one group: peers, reading, editing,
                        members, contexts, observation, feeds, growth
+          --programs   those of the group peers that take turns, such as stet-logged,grdb;
+                       all unless said otherwise
         """
 
     enum Group: String, CaseIterable {
@@ -19,6 +22,7 @@ struct Options {
     var directory = ".build"
     var groups = Group.allCases
     var workloads = Workload.allCases
+    var programs = Program.allCases
     private var only: String?
 
     init(_ arguments: [String]) throws {
@@ -37,6 +41,12 @@ struct Options {
             case "--only":
                 guard let text = rest.popFirst() else { throw Failure(Self.usage) }
                 try limit(to: text)
+            case "--programs":
+                let names = rest.popFirst()?.split(separator: ",") ?? []
+                programs = names.compactMap { Program(rawValue: String($0)) }
+                guard programs.count == names.count, !names.isEmpty else {
+                    throw Failure(Self.usage)
+                }
             default: throw Failure(Self.usage)
             }
         }

@@ -32,7 +32,7 @@ struct PeerWorkloads {
 
     /// One round; who begins changes from round to round.
     func run(round: Int, _ measurements: inout Measurements) async throws {
-        let programs = Program.allCases.filter { !$0.workloads.isEmpty }
+        let programs = options.programs.filter { !$0.workloads.isEmpty }
         let first = round % programs.count
         var turns = Turns()
         for program in programs[first...] + programs[..<first] {
@@ -71,6 +71,7 @@ struct PeerWorkloads {
         case .lmdb: try BarePeer(path, samples, journals: false)
         case .lmdbJournal, .lmdbStructs: try BarePeer(path, samples, journals: true)
         case .grdb: try GRDBPeer(path, samples, [])
+        case .grdbNormal: try GRDBPeer(path, samples, [.unsynced])
         case .grdbCached: try GRDBPeer(path, samples, [.tuned, .cached])
         case .grdbTuned, .grdbRegion: try GRDBPeer(path, samples, [.tuned])
         case .grdbUndo: try GRDBPeer(path, samples, [.undo])
@@ -179,14 +180,19 @@ struct PeerWorkloads {
             return rate(range.count, time)
         case .insertSingly:
             let before = try WriteCounters.now()
-            let time = try clock.measure {
-                for position in range { try peer.commit(position..<position + 1) }
+            var times: [Duration] = []
+            for position in range {
+                times.append(try clock.measure { try peer.commit(position..<position + 1) })
             }
             let after = try WriteCounters.now()
             let commits = Double(range.count)
             count(Workload.pages, .pages, after.pages(since: before) / commits)
             count(
                 Workload.writeCalls, .calls, Double(after.callCount - before.callCount) / commits)
+            let time = times.reduce(.zero, +)
+            times.sort()
+            let tail = times[times.count * 99 / 100] / times[times.count / 2]
+            count(Workload.tail, .timesMedian, tail)
             return rate(range.count, time)
         case .insertBy16, .insertBy64:
             let writers = workload == .insertBy16 ? 16 : 64

@@ -34,12 +34,12 @@ func table(of goals: [Goal], _ figures: [Figure]) -> String {
         if outcome.isReached { reached += 1 }
         let state = outcome.value == nil ? "not run" : outcome.isReached ? "reached" : "MISSED"
         return [
-            goal.workload, goal.program ?? "", goal.sentence, outcome.value.map(number) ?? "",
+            goal.workload, goal.of ?? Program.stet.rawValue, goal.program ?? "", goal.sentence, outcome.value.map(number) ?? "",
             state,
         ]
     }
-    let titles = ["workload", "beside", "goal for Stet", "is", ""]
-    return columns([titles] + rows, flushLeft: 3)
+    let titles = ["workload", "program", "beside", "goal", "is", ""]
+    return columns([titles] + rows, flushLeft: 4)
         + "\n\(reached) of \(goals.count) goals reached; what did not run counts as missed."
 }
 

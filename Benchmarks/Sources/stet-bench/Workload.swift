@@ -20,6 +20,8 @@ enum Workload: String, CaseIterable {
     /// Counted while W2 runs.
     static let pages = "W2 pages"
     static let writeCalls = "W2 write calls"
+    /// The time of the slowest commit but one in a hundred.
+    static let tail = "W2 p99"
     /// The name of the figure for the size of the store after W1.
     static let size = "W1 size"
 
@@ -65,6 +67,7 @@ enum Program: String, CaseIterable {
     case lmdb
     case lmdbJournal = "lmdb-journal"
     case grdb
+    case grdbNormal = "grdb-normal"
     case grdbCached = "grdb-cached"
     case grdbTuned = "grdb-tuned"
     case grdbUndo = "grdb-undo"
@@ -85,6 +88,7 @@ enum Program: String, CaseIterable {
                 .insertAll, .insertThousands, .insertSingly, .insertBy16, .insertBy64, .update,
                 .undo, .delete,
             ]
+        case .grdbNormal: [.insertSingly, .insertBy16, .insertBy64]
         case .grdbCached: [.readInOneScope, .readInScopes]
         case .grdbUndo, .grdbUndoTuned:
             [
