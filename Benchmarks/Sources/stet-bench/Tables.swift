@@ -34,7 +34,8 @@ func table(of goals: [Goal], _ figures: [Figure]) -> String {
         if outcome.isReached { reached += 1 }
         let state = outcome.value == nil ? "not run" : outcome.isReached ? "reached" : "MISSED"
         return [
-            goal.workload, goal.of ?? Program.stet.rawValue, goal.program ?? "", goal.sentence, outcome.value.map(number) ?? "",
+            goal.workload, goal.of ?? Program.stet.rawValue, goal.program ?? "", goal.sentence,
+            outcome.value.map(number) ?? "",
             state,
         ]
     }

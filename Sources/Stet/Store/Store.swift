@@ -207,8 +207,7 @@ public final class Store: Sendable {
     /// Inspects a store's file page by page without opening it, which is safe for a file that may
     /// be damaged.
     ///
-    /// The file must not be written to during the inspection. If a process has ended without
-    /// closing a store with a log (`Durability`), its pages may look damaged until it is opened.
+    /// The file must not be written to during the inspection.
     ///
     /// - Throws: `StoreError`: `.notAStore` for a file of another kind, `.newerFormat`,
     ///   `.invalidPath`, `.notFound`, `.noPermission`, `.inputOutput`.

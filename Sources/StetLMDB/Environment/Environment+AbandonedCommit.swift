@@ -13,12 +13,12 @@ extension Environment {
     /// file would read.
     ///
     /// Waits for the writer lock when the two differ, which also happens while a commit is just
-    /// ending.
+    /// ending, and when the log of a process that has died may contain a commit more.
     ///
     /// - Throws: `LMDBError`: the file may still contain parts of a failed commit.
     package func settle() throws {
         let seen = try read { transaction in transaction.number }
-        if try lastTransaction() <= seen { return }
+        if try lastTransaction() <= seen, try !log.isLeft() { return }
         mdb_txn_abort(try beginWrite())
         endWrite()
     }

@@ -151,12 +151,12 @@ package struct CommitLog: Sendable {
         _ body: (Entry) throws(LMDBError) -> Void
     ) throws(LMDBError) {
         var (chain, sequence) = (slot.chain, slot.sequence)
-        for generation in [slot.generation, slot.generation + 1] {
+        for generation in [slot.generation, slot.generation &+ 1] {
             let file = file(generation, files)
             var offset = LogSlot.headByteCount
             while let (frame, hash, payload) = try frame(at: offset, of: file, seed: seed),
                 frame.generation == generation, frame.chain == chain,
-                frame.sequence == sequence + 1
+                frame.sequence == sequence &+ 1
             {
                 guard frame.durableGeneration <= slot.generation else {
                     throw LMDBError(

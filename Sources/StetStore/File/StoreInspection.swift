@@ -13,6 +13,9 @@ public struct StoreInspection: Sendable, Hashable {
     public let usedPageCount: Int
     /// The number of free pages, which can be reused.
     public let freePageCount: Int
+    /// True when the process that wrote the store last has not closed it, and its last commits are
+    /// in its log (``Durability``): until the store is opened, its pages may look damaged.
+    public let needsRecovery: Bool
     /// The damages, each as a sentence that names the page; at most 100, empty for a healthy file.
     public let damages: [String]
 
@@ -35,6 +38,7 @@ public struct StoreInspection: Sendable, Hashable {
             return StoreInspection(
                 fileByteCount: file.fileByteCount, pageByteCount: file.pageByteCount,
                 usedPageCount: file.usedPageCount ?? 0, freePageCount: file.freePageCount ?? 0,
+                needsRecovery: LogMark.read(path: path) != nil,
                 damages: file.damages.map(\.description))
         }
     }

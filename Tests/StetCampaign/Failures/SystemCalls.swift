@@ -9,15 +9,28 @@ struct SystemCalls: Campaign {
 
     @OptionGroup var options: CampaignOptions
 
+    /// The store with which a session begins.
+    private enum Start: String, CaseIterable {
+        /// None: the session creates it.
+        case new
+        /// A store whose writer was killed.
+        case killed
+        /// The same, while another process has it open.
+        case held
+    }
+
     /// A call by its name, and its number among the calls of that name in its thread, which is how
     /// strace counts.
     private struct Call: Hashable {
+        let start: Start
         let name: String
         let number: Int
     }
 
+    private static let limit = Duration.seconds(60)
+
     func run(_ report: Report) throws {
-        let calls = try sessionCalls()
+        let calls = try Start.allCases.flatMap(sessionCalls)
         report.count("calls in the session", calls.count)
         let count = options.size == 0 ? calls.count : min(options.size, calls.count)
         // With `only`, the index selects a call, whatever the size.
@@ -26,29 +39,53 @@ struct SystemCalls: Campaign {
             let position = Int(Double(index) * stride)
             let call = calls[position]
             if let problem = try kill(at: call, report) {
-                report.finding(position, "killed at \(call.name) \(call.number): \(problem)")
+                report.finding(
+                    position, "\(call.start): killed at \(call.name) \(call.number): \(problem)")
             }
             report.count("calls tried")
         }
     }
 
-    /// Returns the arguments of the session: it creates a store and commits, alone and in one
+    /// Returns the arguments of the session: it opens or creates a store and commits, in one
     /// thread.
     private func session(_ path: String) -> [String] {
         let program = "\(ChildProcess.buildFolder)/stet-campaign"
-        return [program, "write", path, "--seed", "\(options.seed)", "--stream", "1"]
-            + ["--commits", "12"]
+        return [program] + writer(path, stream: 2, commits: 12)
+    }
+
+    private func writer(_ path: String, stream: Int, commits: Int) -> [String] {
+        ["write", path, "--seed", "\(options.seed)", "--stream", "\(stream)"]
+            + ["--commits", "\(commits)"]
+    }
+
+    /// Makes what the session begins with; returns what was promised, and the process that has the
+    /// store open.
+    private func prepare(_ start: Start, _ path: String) throws -> (lines: [String], Child?) {
+        if start == .new { return ([], nil) }
+        let holder = start == .held ? try Child(["hold", path]) : nil
+        if let holder, holder.nextLine(within: Self.limit) != "open" {
+            throw CampaignFailure("the store cannot be held")
+        }
+        let writer = try Child(writer(path, stream: 1, commits: .max))
+        for _ in 0..<9 where writer.nextLine(within: Self.limit) == nil {
+            throw CampaignFailure("the first writer failed")
+        }
+        writer.kill()
+        _ = writer.end(within: Self.limit)
+        return (writer.lines, holder)
     }
 
     /// Returns the calls of the session from the first that names the store.
-    private func sessionCalls() throws -> [Call] {
+    private func sessionCalls(_ start: Start) throws -> [Call] {
         let directory = TemporaryDirectory()
         let trace = directory.file("trace")
         let path = directory.file()
+        let (_, holder) = try prepare(start, path)
         let child = try Self.strace(["-f", "-o", trace] + session(path))
-        guard child.end(within: .seconds(60)) == .exited(0) else {
+        guard child.end(within: Self.limit) == .exited(0) else {
             throw CampaignFailure("the session failed: \(child.lines.last ?? "without a word")")
         }
+        withExtendedLifetime(holder) {}
         var counts: [Substring: [Substring: Int]] = [:]
         var calls: [Call] = []
         var hasBegun = false
@@ -65,7 +102,8 @@ struct SystemCalls: Campaign {
             hasBegun = hasBegun || (line.contains(path) && !isExec)
             if hasBegun, name != "exit_group", name != "exit" {
                 calls.append(
-                    Call(name: String(name), number: counts[words[0]]?[name] ?? 1))
+                    Call(
+                        start: start, name: String(name), number: counts[words[0]]?[name] ?? 1))
             }
         }
         guard !calls.isEmpty else { throw CampaignFailure("the trace shows no system calls") }
@@ -85,26 +123,29 @@ struct SystemCalls: Campaign {
     private func kill(at call: Call, _ report: Report) throws -> String? {
         let directory = TemporaryDirectory()
         let path = directory.file()
+        let (promised, holder) = try prepare(call.start, path)
         let injection = "inject=\(call.name):signal=KILL:when=\(call.number)"
         let child = try Self.strace(
             ["-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call.name)", "-e", injection]
                 + session(path))
-        let ending = child.end(within: .seconds(60))
+        let ending = child.end(within: Self.limit)
         // strace ends as the session did. Threads vary the order of calls a little, so that
         // sometimes the call does not occur.
         guard ending == .killed(SIGKILL) || ending == .exited(0) else {
             return "the session ended otherwise: \(child.lines.last ?? "without a word")"
         }
         report.count("kills", ending == .killed(SIGKILL) ? 1 : 0)
-        report.count("acknowledged commits", child.lines.count)
+        report.count("acknowledged commits", promised.count + child.lines.count)
         var log = AcknowledgementLog(path: directory.file("acknowledgements"))
-        try log.append(child.lines)
+        try log.append(promised + child.lines)
         if FileManager.default.fileExists(atPath: path) {
             let request = CheckRequest(path: path, acknowledgements: (log.path, log.count))
             if let problem = try answers(to: [request])[0].problem { return problem }
         } else if log.count > 0 {
             return "acknowledged, but there is no file"
         }
-        return try Child.commitAtOnce(to: path, stream: 2).problem
+        return try withExtendedLifetime(holder) {
+            try Child.commitAtOnce(to: path, stream: 3).problem
+        }
     }
 }

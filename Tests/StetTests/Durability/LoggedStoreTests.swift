@@ -128,6 +128,17 @@ import Testing
         #expect(try names(accepted) == ["A"])
     }
 
+    @Test func anInspectionSaysThatAStoreNeedsRecovery() throws {
+        let store = try open(.logged)
+        defer { store.close() }
+        try save("A", in: store)
+        let copy = try killed()
+        #expect(try Store.inspect(copy).needsRecovery)
+        try open(.synced, at: copy).close()
+        let inspection = try Store.inspect(copy)
+        #expect(!inspection.needsRecovery && !inspection.isDamaged)
+    }
+
     @Test func aRedactedValueIsNotInTheLog() throws {
         let store = try open(.logged)
         defer { store.close() }
@@ -193,6 +204,25 @@ import Testing
     }
 
     #if STET_FAULTS
+        /// A commit whose frame is in the log, and which LMDB does not have, is settled before it
+        /// is reported as not made.
+        @Test func anOutcomeStaysAsItWasReported() throws {
+            let store = try open(.synced)
+            let child = try RunningChild(
+                ["write", path], environment: ["STET_DURABILITY": "logged"])
+            #expect(child.line() == "ack 1")
+            child.kill()
+            #expect(try store.statistics().log != nil)
+            let id = try store.file.makeCommitID(at: .zero)
+            #expect(store.outcome(of: id) == .notCommitted)
+            #expect(try store.statistics().log == nil)
+            let count = try store.revision()
+            store.close()
+            let again = try open(.synced)
+            defer { again.close() }
+            #expect(try again.revision() == count)
+        }
+
         @Test func statisticsShowTheLogOfAnotherProcess() throws {
             let store = try open(.synced)
             defer { store.close() }
