@@ -108,7 +108,8 @@ endif
 
 # With a log beside each store, and a checkpoint every few commits.
 LOGGED := STET_DURABILITY=logged STET_CHECKPOINT=8 STET_WAITS=1
-LOGGED_DOSES := "kills --size 60" "shutdowns --size 4" "full --size 4"
+LOGGED_DOSES := "kills --size 60" "system-calls --size 60" "power-cuts --size 1000" \
+  "failures --size 60" "shutdowns --size 4" "full --size 4"
 
 # What CI runs: a dose of each campaign.
 SMALL_DOSES := \

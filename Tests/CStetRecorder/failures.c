@@ -10,6 +10,7 @@
 //   STET_FAIL_ERROR   EIO, ENOSPC, EINTR, ENOMEM or EMFILE: nothing is done, and this is reported;
 //                     short: half is written, and that is reported;
 //                     persisted: all is done, and EIO is reported
+//                     killed: nothing is done, and the process ends by SIGKILL
 //   STET_FAIL_STICKY  "1" lets every later call of that name fail too: after persisted with EIO,
 //                     and of EINTR every second one, because who tries again until it is not
 //                     interrupted would do so for ever
@@ -23,6 +24,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -39,7 +41,7 @@ static const char *const names[CALL_COUNT] = {
 };
 
 // What a call has to do.
-enum action { PASS, REPORT, SHORTEN, PERSIST };
+enum action { PASS, REPORT, SHORTEN, PERSIST, KILL };
 
 // Set once before main.
 static const char *file;
@@ -63,7 +65,7 @@ __attribute__((constructor)) static void read_environment(void) {
     static const struct { const char *name; enum action action; int error; } errors[] = {
         {"EIO", REPORT, EIO}, {"ENOSPC", REPORT, ENOSPC}, {"EINTR", REPORT, EINTR},
         {"ENOMEM", REPORT, ENOMEM}, {"EMFILE", REPORT, EMFILE},
-        {"short", SHORTEN, 0}, {"persisted", PERSIST, EIO},
+        {"short", SHORTEN, 0}, {"persisted", PERSIST, EIO}, {"killed", KILL, 0},
     };
     file = getenv("STET_FAIL_FILE");
     log_path = getenv("STET_FAIL_LOG");
@@ -132,6 +134,10 @@ static enum action begin(enum call call, bool counts_here) {
     unsigned long number = atomic_fetch_add(&counts[call], 1) + 1;
     enum action action = action_of(call, number);
     if (log_path) append_line(call, number, action == PASS ? "passed" : error_name);
+    if (action == KILL) {
+        syscall(SYS_kill, getpid(), SIGKILL);
+        pause();
+    }
     return action;
 }
 

@@ -85,6 +85,19 @@ private enum SessionKind: Hashable {
     /// All operations by one process, while calls of LMDB fail, or one system call.
     case failingToil(inSystem: Bool)
     case migration(Migrate.Way, fails: Bool)
+    /// A writer that is killed, then another one, which may be killed, too, then a third; the store
+    /// may be open in a further process for as long.
+    case kills(count: Int, isHeld: Bool)
+
+    /// The processes of a step of a session, which run at the same time.
+    struct Step {
+        var processes: [[String]]
+        /// A system call that fails; nil for none.
+        var failure: FailureCase?
+
+        /// Whether its processes may be killed.
+        var endsByKill: Bool { failure?.error == "killed" }
+    }
 
     /// The kinds of sessions; those of one process if only one can write.
     static let all = Durability.usual == .synced ? every : every.filter { !$0.hasSeveralWriters }
@@ -101,19 +114,25 @@ private enum SessionKind: Hashable {
         .migration(.index, fails: false), .migration(.index, fails: true),
         .migration(.largeIndex, fails: false), .migration(.code, fails: false),
         .migration(.code, fails: true),
+        .kills(count: 1, isHeld: false), .kills(count: 2, isHeld: false),
+        .kills(count: 2, isHeld: false), .kills(count: 1, isHeld: true),
+        .kills(count: 2, isHeld: true),
     ]
 
     private var hasSeveralWriters: Bool {
         switch self {
         case .twoWriters: true
         case .toil(let processes): processes > 1
-        case .commits, .failingToil, .migration: false
+        case .commits, .failingToil, .migration, .kills: false
         }
     }
 
+    /// Whether a process that is not recorded has the store open.
+    var isHeld: Bool { if case .kills(_, let isHeld) = self { isHeld } else { false } }
+
     var schema: CheckedSchema {
         switch self {
-        case .commits, .twoWriters, .toil, .failingToil: .campaign
+        case .commits, .twoWriters, .toil, .failingToil, .kills: .campaign
         case .migration(.code, _): .people
         case .migration: .withIndex
         }
@@ -129,23 +148,51 @@ private enum SessionKind: Hashable {
         }
     }
 
-    /// Returns the processes that are recorded.
-    func processes(_ seed: UInt64) -> [[String]] {
-        let seed = ["--seed", "\(seed)"]
+    /// Returns the steps that are recorded.
+    func steps(_ seed: UInt64) -> [Step] {
+        let option = ["--seed", "\(seed)"]
+        func one(_ arguments: [String]) -> [Step] {
+            [Step(processes: [arguments + option], failure: failure(seed))]
+        }
         switch self {
-        case .commits(_, let arguments): return [["write", "--stream", "2"] + seed + arguments]
+        case .commits(_, let arguments): return one(["write", "--stream", "2"] + arguments)
         case .twoWriters:
-            return (2...3).map { ["write", "--stream", "\($0)", "--commits", "20"] + seed }
+            return [
+                Step(
+                    processes: (2...3).map {
+                        ["write", "--stream", "\($0)", "--commits", "20"] + option
+                    })
+            ]
         case .toil(let count):
-            return (2..<2 + count).map { ["toil", "--stream", "\($0)"] + seed }
+            return [
+                Step(processes: (2..<2 + count).map { ["toil", "--stream", "\($0)"] + option })
+            ]
         case .failingToil(let inSystem):
-            return [["toil", "--stream", "2"] + seed + (inSystem ? [] : ["--fails"])]
-        case .migration(let way, _): return [["migrate", "--way", way.rawValue] + seed]
+            return one(["toil", "--stream", "2"] + (inSystem ? [] : ["--fails"]))
+        case .migration(let way, _): return one(["migrate", "--way", way.rawValue])
+        case .kills(let count, _):
+            var random = SeededGenerator(seed: seed, stream: 3)
+            return (0...count).map { number in
+                var step = Step(processes: [
+                    ["write", "--stream", "\(2 + number)", "--commits", "20"] + option
+                ])
+                if number < count { step.failure = kill(number == 0 ? 120 : 25, &random) }
+                return step
+            }
         }
     }
 
-    /// Returns a system call that fails; nil for none.
-    func failure(_ seed: UInt64) -> FailureCase? {
+    /// Returns one of the first calls at which a process is killed.
+    private func kill(_ limit: Int, _ random: inout SeededGenerator) -> FailureCase {
+        let isSync = Int.random(in: 0..<3, using: &random) == 0
+        return FailureCase(
+            call: isSync ? "fdatasync" : "pwrite",
+            number: Int.random(in: 1...(isSync ? limit / 5 : limit), using: &random),
+            error: "killed", isSticky: false, isHeld: isHeld)
+    }
+
+    /// Returns a system call that fails in a session of one step; nil for none.
+    private func failure(_ seed: UInt64) -> FailureCase? {
         switch self {
         case .failingToil(inSystem: true), .migration(_, fails: true): break
         default: return nil
@@ -189,18 +236,25 @@ private struct Recording {
         } else {
             initial = []
         }
-        var environment = [
-            "LD_PRELOAD": "\(ChildProcess.buildFolder)/libStetRecorder.so",
-            "STET_RECORD_FILE": path, "STET_RECORD_LOG": trace,
-        ]
-        if let failure = kind.failure(seed) {
-            environment.merge(failure.environment) { $1 }
-            environment["STET_FAIL_FILE"] = path
+        let holder = kind.isHeld ? try Child(["hold", path]) : nil
+        if let holder, holder.nextLine(within: .seconds(60)) != "open" {
+            throw CampaignFailure("the store cannot be held")
         }
-        let children = try kind.processes(seed).map {
-            try Child(Self.with(path, $0), environment: environment)
+        for step in kind.steps(seed) {
+            var environment = [
+                "LD_PRELOAD": "\(ChildProcess.buildFolder)/libStetRecorder.so",
+                "STET_RECORD_FILE": path, "STET_RECORD_LOG": trace,
+            ]
+            if let failure = step.failure {
+                environment.merge(failure.environment) { $1 }
+                environment["STET_FAIL_FILE"] = path
+            }
+            let children = try step.processes.map {
+                try Child(Self.with(path, $0), environment: environment)
+            }
+            _ = try Self.end(children, allowsKill: step.endsByKill)
         }
-        _ = try Self.end(children)
+        withExtendedLifetime(holder) {}
         self.trace = try WriteTrace(contentsOf: trace)
         let lines = self.trace.events.compactMap(\.acknowledgement).map {
             $0.trimmingCharacters(in: .newlines)
@@ -219,10 +273,11 @@ private struct Recording {
         [arguments[0], path] + arguments.dropFirst()
     }
 
-    /// Returns the output of children after they have ended successfully.
-    private static func end(_ children: [Child]) throws -> [String] {
+    /// Returns the output of children after they have ended successfully, or by a kill.
+    private static func end(_ children: [Child], allowsKill: Bool = false) throws -> [String] {
         try children.flatMap { child in
-            guard child.end(within: .seconds(60)) == .exited(0) else {
+            let ending = child.end(within: .seconds(60))
+            guard ending == .exited(0) || allowsKill && ending == .killed(SIGKILL) else {
                 throw CampaignFailure("a writer failed: \(child.lines.last ?? "without a word")")
             }
             return child.lines
