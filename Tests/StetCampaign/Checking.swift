@@ -60,6 +60,15 @@ func answers(to requests: [CheckRequest]) throws -> [CheckOutcome] {
 }
 
 extension Child {
+    /// Starts a process that has a store open until it is killed; returns when it does.
+    static func holding(_ path: String) throws -> Child {
+        let holder = try Child(["hold", path])
+        guard holder.nextLine(within: .seconds(60)) == "open" else {
+            throw CampaignFailure("the store cannot be held")
+        }
+        return holder
+    }
+
     /// Lets a writer make one commit, which must not wait for dead writers, and returns its output
     /// and a description of a problem.
     static func commitAtOnce(to path: String, stream: Int) throws -> (

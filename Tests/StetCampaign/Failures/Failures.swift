@@ -57,10 +57,7 @@ private struct FailureRun {
         self.failure = failure
         let path = directory.file()
         let log = directory.file("calls")
-        let holder = isHeld ? try Child(["hold", path]) : nil
-        if let holder, holder.nextLine(within: Self.limit) != "open" {
-            throw CampaignFailure("the store cannot be held")
-        }
+        let holder = isHeld ? try Child.holding(path) : nil
         let shim = [
             "LD_PRELOAD": "\(ChildProcess.buildFolder)/libStetRecorder.so",
             "STET_FAIL_FILE": path, "STET_FAIL_LOG": log,

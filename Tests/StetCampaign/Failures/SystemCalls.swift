@@ -62,10 +62,7 @@ struct SystemCalls: Campaign {
     /// store open.
     private func prepare(_ start: Start, _ path: String) throws -> (lines: [String], Child?) {
         if start == .new { return ([], nil) }
-        let holder = start == .held ? try Child(["hold", path]) : nil
-        if let holder, holder.nextLine(within: Self.limit) != "open" {
-            throw CampaignFailure("the store cannot be held")
-        }
+        let holder = start == .held ? try Child.holding(path) : nil
         let writer = try Child(writer(path, stream: 1, commits: .max))
         for _ in 0..<9 where writer.nextLine(within: Self.limit) == nil {
             throw CampaignFailure("the first writer failed")

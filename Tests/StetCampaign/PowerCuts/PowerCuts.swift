@@ -236,10 +236,7 @@ private struct Recording {
         } else {
             initial = []
         }
-        let holder = kind.isHeld ? try Child(["hold", path]) : nil
-        if let holder, holder.nextLine(within: .seconds(60)) != "open" {
-            throw CampaignFailure("the store cannot be held")
-        }
+        let holder = kind.isHeld ? try Child.holding(path) : nil
         for step in kind.steps(seed) {
             var environment = [
                 "LD_PRELOAD": "\(ChildProcess.buildFolder)/libStetRecorder.so",

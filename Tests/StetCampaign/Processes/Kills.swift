@@ -96,10 +96,7 @@ private final class KilledStore {
         stream += 1
         let next = try Child.commitAtOnce(to: path, stream: stream)
         if let problem = next.problem { return problem }
-        if isHeld, holder == nil {
-            holder = try Child(["hold", path])
-            guard holder?.nextLine(within: .seconds(20)) == "open" else { return "cannot be held" }
-        }
+        if isHeld, holder == nil { holder = try Child.holding(path) }
         try log.append(next.lines)
         return nil
     }
