@@ -60,8 +60,8 @@ package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached
         }
     }
 
-    /// Waits for `notify()`, at most for a time, while no thread is inside.
-    package func wait(atMost limit: Duration) {
+    /// Waits for `notify()`, at most for a time, unless the value needs no waiting.
+    package func wait(atMost limit: Duration, while isNeeded: (Value) -> Bool = { _ in true }) {
         var end = timespec()
         clock_gettime(CLOCK_MONOTONIC, &end)
         let (seconds, attoseconds) = limit.components
@@ -70,6 +70,7 @@ package final class Monitor<Value>: @unchecked Sendable {  // `value` is reached
         end.tv_nsec = nanoseconds % 1_000_000_000
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
+        guard isNeeded(value) else { return }
         pthread_cond_timedwait(condition, mutex, &end)
     }
 

@@ -162,9 +162,11 @@ package struct WriteTransaction: ~Copyable {
 }
 
 extension Environment {
-    /// Returns the name of an open table; that of the unnamed one is empty.
-    fileprivate func name(of table: Table) -> String {
-        state.withLock { $0.newTableNames[table.handle] ?? $0.tableNames[table.handle] ?? "" }
+    /// Returns the name of an open table, which is empty for the unnamed one; nil for a table that
+    /// only a read has opened.
+    fileprivate func name(of table: Table) -> String? {
+        if table == .unnamed { return "" }
+        return state.withLock { $0.newTableNames[table.handle] ?? $0.tableNames[table.handle] }
     }
 }
 

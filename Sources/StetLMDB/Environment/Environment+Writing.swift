@@ -57,7 +57,9 @@ extension Environment {
                 guard try locks.take(.turn), try locks.take(.writing) else { return false }
                 do throws(LMDBError) {
                     if try !log.takeRight() {
+                        // The owner of the log needs both to write and to close.
                         locks.release(.writing)
+                        locks.release(.turn)
                         return false
                     }
                 } catch {

@@ -72,13 +72,17 @@ final class EnvironmentRegistry: Sendable {
         guard locks.isInPlace else { return .nothingYet }
         try locks.claim()
         let lacksLog = try recover(locks, configuration)
+        let isUnsettled = state.unsettled.contains(locks.identity)
+        if isUnsettled, !lacksLog, LogMark.read(locks.dataDescriptor) != nil {
+            throw LMDBError(heldAfterFailure: locks.path)
+        }
         let handle = try open(path, configuration)
         do throws(LMDBError) {
             try locks.holdOpen(true)
             try locks.watchReaders()
             try check(prepareUnnamedTable(handle), .openEnvironment, path)
             try locks.checkPlace(.openEnvironment)
-            if state.unsettled.contains(locks.identity) { try settle(handle, locks) }
+            if isUnsettled { try settle(handle, locks) }
             state.unsettled.remove(locks.identity)
         } catch {
             mdb_env_close(handle)
@@ -226,9 +230,7 @@ final class EnvironmentRegistry: Sendable {
         try locks.takeOpening(Self.openingLimit)
         defer { locks.release(.opening) }
         guard try locks.isAlone() else {
-            throw LMDBError(
-                .openEnvironment, code: LMDBError.busy, path: locks.path,
-                detail: "the disk has failed, and other processes have it open: close it there")
+            throw LMDBError(heldAfterFailure: locks.path)
         }
         _ = try Self.recover(locks, configuration)
     }
@@ -260,6 +262,15 @@ final class EnvironmentRegistry: Sendable {
             }
             throw LMDBError(.openEnvironment, code: code, path: path)
         }
+    }
+}
+
+extension LMDBError {
+    /// Creates the error for a file that only a recovery can restore, while others have it open.
+    fileprivate init(heldAfterFailure path: String) {
+        self.init(
+            .openEnvironment, code: Self.busy, path: path,
+            detail: "the disk has failed, and other processes have it open: close it there")
     }
 }
 

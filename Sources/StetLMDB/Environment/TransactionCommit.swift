@@ -48,7 +48,7 @@ struct TransactionCommit {
             try environment.log.enterUnsynced(transaction)
         }
         guard let recorder, recorder.operationCount > 0 else { return nil }
-        if recorder.isTooLong {
+        if recorder.isIncomplete {
             // One sync of many pages is faster than their sync after that of a long frame.
             try environment.log.leave(transaction)
             return nil

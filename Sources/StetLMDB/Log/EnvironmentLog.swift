@@ -57,6 +57,7 @@ package struct EnvironmentLog {
     ///
     /// - Throws: `LMDBError`: whether they are durable is unknown.
     package func sync() throws(LMDBError) {
+        if environment.isForked { throw LMDBError(.commit, code: LMDBError.forked, path: path) }
         switch writing {
         case .synced: break
         case .logged(let log): try log.sync()
@@ -163,9 +164,16 @@ package struct EnvironmentLog {
     /// Makes durable what a process that has died has written through a log, or without syncs.
     ///
     /// Others have the file open: what they see is in the page cache.
+    ///
+    /// - Throws: `LMDBError`: only a recovery from the log can write again what may be lost.
     private func settleMarked() throws(LMDBError) {
-        try syncData()
-        try write(nil)
+        do throws(LMDBError) {
+            try removeMark()
+        } catch {
+            var error = error
+            error.isOutcomeOpen = true
+            throw error
+        }
         LogFiles.remove(path)
     }
 
@@ -277,9 +285,7 @@ package struct EnvironmentLog {
             }
         }
         do throws(LMDBError) {
-            try checkInjected(.leaveLog)
-            try syncData()
-            try write(nil)
+            try removeMark()
         } catch {
             try fail(writing, error)
         }
@@ -298,6 +304,20 @@ package struct EnvironmentLog {
             return state.writing
         }
         writing.abandon()
+    }
+
+    /// Makes the data file durable as it is, and removes its mark; if that fails, the mark remains.
+    private func removeMark() throws(LMDBError) {
+        let mark = LogMark.read(data)
+        do throws(LMDBError) {
+            try syncData()
+            try write(nil)
+            try checkInjected(.leaveLog)
+        } catch {
+            // Otherwise others would find none, whatever the disk has.
+            if let mark { try? write(mark) }
+            throw error
+        }
     }
 
     /// Prevents a second attempt, which would take for written what the first could not write.

@@ -44,7 +44,11 @@ package struct LogMark: Hashable, Sendable {
     /// pages may be damaged.
     static func read(_ descriptor: Int32) -> LogMark? {
         if let mark = readFirst(descriptor) { return mark }
-        for size in Format.pageByteCounts {
+        var head = [UInt8](repeating: 0, count: Format.metaByteCount)
+        let count = pread(descriptor, &head, head.count, 0)
+        // In a file of smaller pages there may be anything at the place of a larger one.
+        let first = MetaPage(Array(head.prefix(max(count, 0))), 0)
+        for size in first.map({ [$0.pageByteCount] }) ?? Format.pageByteCounts {
             if let mark = read(descriptor, at: size) { return mark }
         }
         return nil
@@ -61,7 +65,9 @@ package struct LogMark: Hashable, Sendable {
             let kind = mark.kind.rawValue
             words = (magic, kind, mark.number, checksum(kind, mark.number))
         }
-        for page in 0..<Format.metaPageCount {
+        // The mark of the first page, which processes look at, is written first and removed last.
+        let pages = Array(0..<Format.metaPageCount)
+        for page in mark == nil ? pages.reversed() : pages {
             let count = withUnsafeBytes(of: words) {
                 pwrite(descriptor, $0.baseAddress, byteCount, page * pageByteCount + offset)
             }

@@ -67,6 +67,12 @@ struct LogRecovery {
         let end = systemUptime() + Self.openingLimit
         while true {
             try restore(slot, pageByteCount)
+            // A page that is missing would end this process.
+            let inspection = try FileInspection.inspect(
+                InspectedFile(duplicating: data, path), walkingPages: false)
+            guard inspection.damages.isEmpty else {
+                throw LMDBError(.openEnvironment, code: LMDBError.corrupted, path: path)
+            }
             var configuration = configuration
             configuration.skipsSync = true
             let handle = try EnvironmentRegistry.open(path, configuration)

@@ -30,8 +30,9 @@ final class OperationRecorder: @unchecked Sendable {  // used under the writer l
     private var reserved: (source: UnsafeRawPointer, offset: Int, byteCount: Int)?
     private(set) var operationCount = 0
 
-    /// True when the payload is longer than the limit, and incomplete.
-    private(set) var isTooLong = false
+    /// True when the payload would be longer than the limit, or a table has no known name: the
+    /// transaction needs a commit without the log.
+    private(set) var isIncomplete = false
 
     /// Forgets all operations.
     func removeAll() {
@@ -40,13 +41,13 @@ final class OperationRecorder: @unchecked Sendable {  // used under the writer l
         tableCount = 0
         reserved = nil
         operationCount = 0
-        isTooLong = false
+        isIncomplete = false
     }
 
     /// Adds an operation on a table; `name` returns the name of a table that has no number yet.
     func add(
         _ kind: Kind, _ table: Table, _ key: UnsafeRawBufferPointer,
-        _ value: UnsafeRawBufferPointer = .init(start: nil, count: 0), named name: () -> String
+        _ value: UnsafeRawBufferPointer = .init(start: nil, count: 0), named name: () -> String?
     ) {
         guard beginOperation() else { return }
         addHead(kind, number(of: table, name), key, valueByteCount: value.count)
@@ -56,7 +57,7 @@ final class OperationRecorder: @unchecked Sendable {  // used under the writer l
     /// Adds a put whose value is filled where LMDB has reserved it.
     func add(
         _ kind: Kind, _ table: Table, _ key: UnsafeRawBufferPointer,
-        reserving value: UnsafeMutableRawBufferPointer, named name: () -> String
+        reserving value: UnsafeMutableRawBufferPointer, named name: () -> String?
     ) {
         guard beginOperation() else { return }
         addHead(kind, number(of: table, name), key, valueByteCount: value.count)
@@ -82,8 +83,8 @@ final class OperationRecorder: @unchecked Sendable {  // used under the writer l
     private func beginOperation() -> Bool {
         settle()
         operationCount += 1
-        if buffer.count > Self.limit { isTooLong = true }
-        return !isTooLong
+        if buffer.count > Self.limit { isIncomplete = true }
+        return !isIncomplete
     }
 
     private func addHead(
@@ -95,13 +96,16 @@ final class OperationRecorder: @unchecked Sendable {  // used under the writer l
         buffer.append(key)
     }
 
-    private func number(of table: Table, _ name: () -> String) -> UInt32 {
+    private func number(of table: Table, _ name: () -> String?) -> UInt32 {
         let place = Int(table.handle)
         if place < numbers.count, numbers[place] != 0 { return numbers[place] }
+        guard var name = name() else {
+            isIncomplete = true
+            return 0
+        }
         while numbers.count <= place { numbers.append(0) }
         tableCount += 1
         numbers[place] = tableCount
-        var name = name()
         name.withUTF8 { addHead(.table, tableCount, UnsafeRawBufferPointer($0), valueByteCount: 0) }
         return tableCount
     }

@@ -57,6 +57,9 @@ final class TransactionLog: Sendable {
         var isEnded = false
         var threadCount = 0
         var hasSyncThread = false
+
+        /// Whether frames may be lost, so that no further sync can be trusted.
+        var hasLogFailed: Bool { if case .log = failure { true } else { false } }
     }
 
     /// A failure of the disk outside a commit.
@@ -140,7 +143,7 @@ final class TransactionLog: Sendable {
     func sync() throws(LMDBError) {
         let isNeeded = state.wait { state -> Bool? in
             if state.isSyncing { return nil }
-            guard state.unsyncedSince != nil, state.failure == nil, !state.isEnded else {
+            guard state.unsyncedSince != nil, !state.hasLogFailed, !state.isEnded else {
                 return false
             }
             state.unsyncedSince = nil
@@ -223,7 +226,7 @@ final class TransactionLog: Sendable {
 
     /// Waits until no checkpoint is on its way.
     func waitForCheckpoint() {
-        state.wait { state in state.slot == nil || state.failure != nil ? () : nil }
+        state.wait { state in state.slot == nil ? () : nil }
     }
 
     var statistics: Environment.LogStatistics {
@@ -245,6 +248,7 @@ final class TransactionLog: Sendable {
     /// Ends the threads and the reads; the files remain.
     func end() {
         state.withLock { $0.isEnded = true }
+        state.notify()
         let pins = state.wait { state -> [OpaquePointer]? in
             guard state.threadCount == 0, !state.isSyncing else { return nil }
             defer { (state.pin, state.nextPin) = (nil, nil) }
@@ -340,14 +344,18 @@ final class TransactionLog: Sendable {
     private func syncInTime() {
         while true {
             let since: Duration? = state.withLock { state in
-                let since = state.isEnded || state.failure != nil ? nil : state.unsyncedSince
+                let since = state.isEnded || state.hasLogFailed ? nil : state.unsyncedSince
                 if since == nil { state.hasSyncThread = false }
                 return since
             }
             guard let since, let delay else { return }
             // The other half of the time is for the sync itself.
             let rest = delay / 2 - (uptime() - since)
-            if rest > .zero { state.wait(atMost: rest) } else { try? sync() }
+            if rest > .zero {
+                state.wait(atMost: rest) { !$0.isEnded }
+            } else {
+                try? sync()
+            }
         }
     }
 }

@@ -77,8 +77,8 @@ private struct CopyAdoption: ~Copyable {
         try replace(MemberTree.tableName, by: file.projection.members.table, transaction)
         if let indexes = file.projection.indexes {
             try replace(StoreTables.indexesName, by: indexes, transaction)
-        } else if let former = try transaction.reading.table(StoreTables.indexesName) {
-            try transaction.empty(former)
+        } else if try transaction.reading.table(StoreTables.indexesName) != nil {
+            try transaction.empty(try transaction.table(StoreTables.indexesName))
         }
         try StoreTables.put(file.schema, in: transaction)
         try StoreTables.put(migrations: try StoreTables.migrations(in: source), in: transaction)

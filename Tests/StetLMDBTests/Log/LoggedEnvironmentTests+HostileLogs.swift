@@ -77,6 +77,42 @@ extension LoggedEnvironmentTests {
         return copy
     }
 
+    @Test func contentsThatLookLikeAMarkAreNone() throws {
+        let environment = try open()
+        let table = try environment.makeTable()
+        for number in 0..<20 as Range<UInt8> {
+            let value = [UInt8](repeating: number, count: 3_000)
+            try environment.write { try $0.set([number], value, in: table) }
+        }
+        let marked = try Data(contentsOf: URL(filePath: path))
+        environment.close()
+        var bytes = try Data(contentsOf: URL(filePath: path))
+        for page in [8_192, 16_384, 32_768] {
+            bytes.replaceSubrange(page + 2_048..<page + 2_080, with: marked[2_048..<2_080])
+        }
+        try bytes.write(to: URL(filePath: path))
+        #expect(LogMark.read(path: path) == nil)
+        // The mark of the second page alone is one.
+        bytes.replaceSubrange(4_096 + 2_048..<4_096 + 2_080, with: marked[2_048..<2_080])
+        try bytes.write(to: URL(filePath: path))
+        #expect(LogMark.read(path: path)?.kind == .logged)
+    }
+
+    @Test func aFileThatIsTooShortIsRefusedBeforeItIsMapped() throws {
+        let environment = try open()
+        defer { environment.close() }
+        let table = try environment.makeTable()
+        try environment.write { try $0.set([1], [1], in: table) }
+        // So that the checkpoint has a page of the table.
+        try environment.log.leave(erasing: false)
+        try environment.write { try $0.set([2], [2], in: table) }
+        let left = try killed()
+        let bytes = try Data(contentsOf: URL(filePath: left.file())).prefix(8_192)
+        try bytes.write(to: URL(filePath: left.file()))
+        let error = try #require(lmdbError { try Environment.open(at: left.file(), .small()) })
+        #expect(error.code == LMDBError.corrupted)
+    }
+
     /// A slot and a frame with the greatest numbers.
     @Test func theNumbersOfALogMayBeTheGreatest() throws {
         let files = [SimulatedFile(), SimulatedFile()]

@@ -6,6 +6,31 @@ import StetTestModels
 import StetTestSupport
 import Testing
 
+private enum Indexed {
+    @Model final class Person {
+        @Attribute(.indexed) var name: String
+
+        init(name: String) { self.name = name }
+    }
+}
+
+private enum Plain {
+    @Model final class Person {
+        var name: String
+
+        init(name: String) { self.name = name }
+    }
+}
+
+private enum Coded {
+    @Model final class Person {
+        var name: String
+        var age: Int = 0
+
+        init(name: String) { self.name = name }
+    }
+}
+
 /// Stores whose commits are durable by a log, or later.
 @Suite struct LoggedStoreTests {
     private let directory = TemporaryDirectory()
@@ -177,6 +202,77 @@ import Testing
         #expect(try names(again) == ["A", "B", "C"])
         #expect(try again.verify().isClean)
     }
+
+    @Test func aMigrationOfAStoreThatHadIndexesIsInTheLog() throws {
+        let indexed = try Store.open(at: path, for: Indexed.Person.self)
+        let context = indexed.context()
+        context.insert(Indexed.Person(name: "Mara"))
+        try context.save()
+        indexed.close()
+        // Its table of indexes remains, and is empty.
+        try Store.open(at: path, for: Plain.Person.self).close()
+        let plan = MigrationPlan(
+            .version(Plain.Person.self),
+            .version(Coded.Person.self) { step in
+                try step.forEach(Plain.Person.self, Coded.Person.self) { old, new in
+                    new.name = "\(old.name)!"
+                    new.age = 7
+                }
+            })
+        var configuration = StoreConfiguration()
+        configuration.durability = .logged
+        let store = try Store.open(at: path, migrating: plan, configuration: configuration)
+        defer { store.close() }
+        let again = try Store.open(at: try killed(), for: Coded.Person.self)
+        defer { again.close() }
+        let people = try again.context().fetch(Coded.Person.self)
+        #expect(people.map(\.name) == ["Mara!"] && people.map(\.age) == [7])
+        #expect(try again.verify().isClean)
+    }
+
+    #if STET_FAULTS
+        @Test func theOwnerOfTheLogSavesWhileAnotherWaits() async throws {
+            try open(.synced).close()
+            var configuration = StoreConfiguration()
+            configuration.durability = .logged
+            configuration.waitsForOtherWriter = true
+            let child = try RunningChild(
+                ["write", path], environment: ["STET_DURABILITY": "logged"])
+            defer { child.kill() }
+            #expect(child.line() == "ack 1")
+            let store = try Store.open(
+                at: path, for: Notebook.self, Article.self, configuration: configuration)
+            defer { store.close() }
+            let saving = Task {
+                let context = store.context()
+                context.insert(Notebook(name: "waited"))
+                return try await context.save()?.revision
+            }
+            while try store.statistics().waitingSaveCount == 0 { await Task.yield() }
+            for _ in 0..<200 { #expect(child.line()?.hasPrefix("ack ") == true) }
+            child.kill()
+            #expect(try await saving.value ?? 0 > 200)
+        }
+
+        /// Writes of the process that has died may be lost, so that its log is
+        /// needed.
+        @Test func aTakeOverThatFailsIsFollowedByARecovery() throws {
+            let store = try open(.synced)
+            defer { store.close() }
+            let child = try RunningChild(
+                ["write", path, "20"], environment: ["STET_DURABILITY": "logged"])
+            for _ in 0..<20 { #expect(child.line()?.hasPrefix("ack ") == true) }
+            child.kill()
+            store.file.environment.faults.failNext(.leaveLog, code: EIO)
+            _ = try? save("A", in: store)
+            #expect(!store.file.environment.faults.isArmed)
+            #expect(LogMark.read(path: path) == nil)
+            try save("B", in: store)
+            #expect(try store.revision() >= 21)
+            #expect(try names(store).contains("B"))
+            #expect(try store.verify().isClean)
+        }
+    #endif
 
     // MARK: Statistics
 
