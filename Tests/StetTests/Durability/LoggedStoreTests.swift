@@ -254,8 +254,7 @@ private enum Coded {
             #expect(try await saving.value ?? 0 > 200)
         }
 
-        /// Writes of the process that has died may be lost, so that its log is
-        /// needed.
+        /// Writes of the process that has died may be lost, so that its log is needed.
         @Test func aTakeOverThatFailsIsFollowedByARecovery() throws {
             let store = try open(.synced)
             defer { store.close() }
