@@ -18,7 +18,8 @@ extension Environment {
     /// - Throws: `LMDBError`: the file may still contain parts of a failed commit.
     package func settle() throws {
         let seen = try read { transaction in transaction.number }
-        if try lastTransaction() <= seen, try !log.isLeft() { return }
+        let log = try log.overview()
+        if try lastTransaction() <= seen, log == nil || log?.owner != nil { return }
         mdb_txn_abort(try beginWrite())
         endWrite()
     }

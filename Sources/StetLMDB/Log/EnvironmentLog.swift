@@ -47,12 +47,6 @@ package struct EnvironmentLog {
     /// or it is this one.
     package func owner() throws(LMDBError) -> Int32? { try environment.locks.holder(of: .logging) }
 
-    /// Returns whether the file has a log whose process has died.
-    func isLeft() throws(LMDBError) -> Bool {
-        if statistics != nil || LogMark.readFirst(data)?.kind != .logged { return false }
-        return try owner() == nil
-    }
-
     /// Makes all commits of this process durable.
     ///
     /// - Throws: `LMDBError`: whether they are durable is unknown.

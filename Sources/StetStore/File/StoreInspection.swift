@@ -13,8 +13,8 @@ public struct StoreInspection: Sendable, Hashable {
     public let usedPageCount: Int
     /// The number of free pages, which can be reused.
     public let freePageCount: Int
-    /// True when the process that wrote the store last has not closed it, and its last commits are
-    /// in its log (``Durability``): until the store is opened, its pages may look damaged.
+    /// True when a process writes the store through a log or without durability (``Durability``),
+    /// or has not closed it: its pages may look damaged until a process opens it again.
     public let needsRecovery: Bool
     /// The damages, each as a sentence that names the page; at most 100, empty for a healthy file.
     public let damages: [String]

@@ -6,12 +6,8 @@ import Testing
 extension LoggedEnvironmentTests {
     /// Replaces the frames of a log by one with a correct hash.
     private func replaceFrames(_ directory: EnvironmentDirectory, by payload: [UInt8]) throws {
-        let files = try (0..<2).map {
-            try LogFileOnDisk(at: directory.file("test.mdb-log-\($0)"), createsFile: false)
-        }
-        let mark = try #require(LogMark.read(path: directory.file()))
-        let slot = try #require(try CommitLog.newestSlot(of: files, seed: mark.number))
-        var log = CommitLog(files: files, continuing: slot, seed: mark.number)
+        let left = try log(of: directory)
+        var log = CommitLog(files: left.files, continuing: left.slot, seed: left.number)
         let buffer = FrameBuffer()
         payload.withUnsafeBytes { buffer.append($0) }
         _ = try log.append(buffer)
@@ -26,13 +22,9 @@ extension LoggedEnvironmentTests {
         let left = try killed()
         let original = try logs(of: left)
         // The only frame of the log.
-        let mark = try #require(LogMark.read(path: left.file()))
-        let files = try (0..<2).map {
-            try LogFileOnDisk(at: left.file("test.mdb-log-\($0)"), createsFile: false)
-        }
-        let slot = try #require(try CommitLog.newestSlot(of: files, seed: mark.number))
+        let (files, slot, number) = try log(of: left)
         var payload: [UInt8] = []
-        try CommitLog.replay(files, after: slot, seed: mark.number) { payload = Array($0.payload) }
+        try CommitLog.replay(files, after: slot, seed: number) { payload = Array($0.payload) }
         #expect(payload.count > 20)
         var random = SeededGenerator(seed: 4, stream: 0)
         var codes: [Int32: Int] = [:]

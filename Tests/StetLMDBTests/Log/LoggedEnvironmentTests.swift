@@ -43,6 +43,17 @@ struct LoggedEnvironmentTests {
         return try environment.entries(in: try environment.makeTable())
     }
 
+    /// The log of a file that was not closed: its files, its newest slot and its number.
+    func log(
+        of directory: EnvironmentDirectory
+    ) throws -> (files: [LogFileOnDisk], slot: LogSlot, number: UInt64) {
+        let number = try #require(LogMark.read(path: directory.file())).number
+        let files = try (0..<2).map {
+            try LogFileOnDisk(at: directory.file("test.mdb-log-\($0)"), createsFile: false)
+        }
+        return (files, try #require(try CommitLog.newestSlot(of: files, seed: number)), number)
+    }
+
     // MARK: Commits
 
     @Test func aKillTakesNoCommit() throws {
@@ -184,12 +195,7 @@ struct LoggedEnvironmentTests {
         }
         let left = try killed()
         // A checkpoint may have come since the last look, whose pages were synced before its slot.
-        let mark = try #require(LogMark.read(path: left.file()))
-        let logs = try (0...1).map {
-            try LogFileOnDisk(at: left.file("test.mdb-log-\($0)"), createsFile: false)
-        }
-        let slot = try #require(try CommitLog.newestSlot(of: logs, seed: mark.number))
-        if Int(slot.generation) - 1 > checkpoints {
+        if Int(try log(of: left).slot.generation) - 1 > checkpoints {
             synced = try Data(contentsOf: URL(filePath: left.file()))
         }
         try tear(left.file(), synced, &random)

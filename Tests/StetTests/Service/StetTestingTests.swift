@@ -13,7 +13,7 @@ import Testing
     /// The text of the one issue that a closure records.
     private func issue(_ body: () async throws -> Void) async throws -> String {
         let text = SharedText()
-        try await withKnownIssue {  // reason: the issue that the closure records is what is tested
+        try await withKnownIssue("the issue that the closure records is what is tested") {
             try await body()
         } matching: { issue in
             text.append(issue.comments.map(\.rawValue).joined(separator: "\n"))
