@@ -42,7 +42,7 @@ extension StoreFile {
 
     /// Returns when the writer has taken the first change set and `count` more wait.
     func untilWaiting(_ count: Int) {
-        writer.wakeForQueue()
+        attend()
         while waitingCount != count { sched_yield() }
     }
 }
