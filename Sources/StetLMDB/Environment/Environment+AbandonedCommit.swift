@@ -19,7 +19,7 @@ extension Environment {
     package func settle() throws {
         let seen = try read { transaction in transaction.number }
         let log = try log.overview()
-        if try lastTransaction() <= seen, log == nil || log?.owner != nil { return }
+        if try lastCommit().transaction <= seen, log == nil || log?.owner != nil { return }
         mdb_txn_abort(try beginWrite())
         endWrite()
     }

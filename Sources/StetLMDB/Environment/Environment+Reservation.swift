@@ -39,7 +39,7 @@ extension Environment {
                 return Self.takeHandle(&state)
             }
             state.notify()
-            if let last { EnvironmentRegistry.shared.close(last, locks) }
+            if let last { close(last) }
         }
         try body(&current)
     }

@@ -60,19 +60,35 @@ extension Environment {
         )
     }
 
-    /// Returns LMDB's number of the last commit of any process.
+    /// LMDB's number of a commit, which a recovery of this file can give to another one.
+    package struct CommitNumber: Hashable, Sendable {
+        package let transaction: Int
+        /// The number of times that the file had been opened again after a failure.
+        package let reopeningCount: Int
+
+        package init(transaction: Int, reopeningCount: Int) {
+            self.transaction = transaction
+            self.reopeningCount = reopeningCount
+        }
+    }
+
+    /// The number of times that the file was opened again after a failure.
+    package var reopeningCount: Int { state.withLock { $0.reopeningCount } }
+
+    /// Returns the number of the last commit of any process.
     ///
     /// - Complexity: O(1), without a transaction.
-    package func lastTransaction() throws(LMDBError) -> Int {
+    package func lastCommit() throws(LMDBError) -> CommitNumber {
         let operation = LMDBError.Operation.environmentStatistics
         if isForked { throw LMDBError(operation, code: LMDBError.forked, path: path) }
         let thread = pthread_self()
         // Inside the monitor the file can be neither closed nor mapped again.
-        let number: Swift.Result<Int, LMDBError> = state.wait { state in
+        let number: Swift.Result<CommitNumber, LMDBError> = state.wait { state in
             handle(of: state, operation, thread)?.map { handle in
                 var information = MDB_envinfo()
                 mdb_env_info(handle, &information)
-                return information.me_last_txnid
+                return CommitNumber(
+                    transaction: information.me_last_txnid, reopeningCount: state.reopeningCount)
             }
         }
         return try number.get()

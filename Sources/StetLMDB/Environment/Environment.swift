@@ -143,13 +143,20 @@ package final class Environment: Sendable {
     /// Later calls throw `LMDBError.closed`. Closing again does nothing.
     package func close() {
         if isForked { return }
-        log.leaveToClose()
-        let handle = state.withLock { state in
+        let (handle, isWritten) = state.withLock { state in
             state.isClosed = true
-            return Self.takeHandle(&state)
+            let isWritten = state.isReserved || !state.openTransactions.allSatisfy(\.isRead)
+            return (Self.takeHandle(&state), isWritten)
         }
         state.notify()
-        if let handle { EnvironmentRegistry.shared.close(handle, locks) }
+        if !isWritten { log.leaveToClose() }
+        if let handle { close(handle) }
+    }
+
+    /// Closes the file, after its last use.
+    func close(_ handle: OpaquePointer) {
+        log.leaveToClose()
+        EnvironmentRegistry.shared.close(handle, locks)
     }
 
     /// Returns the handle of a closed environment that nobody uses any more, once.
@@ -158,7 +165,6 @@ package final class Environment: Sendable {
             let handle = state.handle
         else { return nil }
         abortIdleReads(&state)
-        state.writing.abandon()
         state.handle = nil
         return handle
     }
@@ -170,6 +176,9 @@ package final class Environment: Sendable {
 
     /// True after `close()`.
     package var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// True after the last use of a closed environment, until its file is closed.
+    var isBeingClosed: Bool { state.withLock { $0.isClosed && $0.handle == nil } }
 
     /// True in a child process that was forked after the environment was opened.
     package var isForked: Bool { forkGeneration != ProcessFork.generation }
@@ -267,7 +276,7 @@ package final class Environment: Sendable {
             return Self.takeHandle(&state)
         }
         state.notify()
-        if let handle { EnvironmentRegistry.shared.close(handle, locks) }
+        if let handle { close(handle) }
     }
 
     /// Returns true once, after enough reads that keeping idle ones would be worthwhile: for a
@@ -288,16 +297,19 @@ package final class Environment: Sendable {
         while true {
             let use = try beginUse(.begin, isRead: true)
             var transaction = use.idleRead
-            var code = Self.begin(&transaction, use.handle)
-            if code == MDB_READERS_FULL {
-                // Slots of dead processes are freed only on request.
-                _ = try? locks.removeStaleReaders()
-                code = Self.begin(&transaction, use.handle)
-            }
+            let code = begin(&transaction, use.handle)
             if code == 0, let transaction { return transaction }
             endUse()
             try recover(from: LMDBError(.begin, code: code, path: path), use)
         }
+    }
+
+    /// Renews an idle read, or begins one; frees the slots of dead processes if there is no other.
+    func begin(_ transaction: inout OpaquePointer?, _ handle: OpaquePointer) -> Int32 {
+        let code = Self.begin(&transaction, handle)
+        guard code == MDB_READERS_FULL else { return code }
+        _ = try? locks.removeStaleReaders()
+        return Self.begin(&transaction, handle)
     }
 
     /// Renews an idle read, or begins one.

@@ -54,6 +54,7 @@ final class EnvironmentRegistry: Sendable {
         }
         if let identity = FileIdentity(path: path), let present = state.registrations[identity] {
             guard let environment = present.environment else { return .nothingYet }
+            if environment.isBeingClosed { return .nothingYet }
             // The environment is closed, but has an open transaction, so the file must not be
             // opened again.
             if environment.isClosed {

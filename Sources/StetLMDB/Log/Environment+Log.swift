@@ -57,9 +57,4 @@ extension Environment {
 
 extension Environment.Writing {
     var isSynced: Bool { if case .synced = self { true } else { false } }
-
-    /// Ends the threads and reads of a log, before LMDB's handle is closed; the file stays marked.
-    func abandon() {
-        if case .logged(let log) = self { log.end() }
-    }
 }

@@ -150,7 +150,10 @@ package struct EnvironmentLog {
             }
             let lastPage = Self.lastPage(transaction)
             guard log.isCheckpointDue(lastPage: lastPage) else { return }
-            let (pin, metaPages) = try checkpoint(transaction)
+            // Without a slot for its read, no checkpoint can begin, and the log would grow.
+            guard let (pin, metaPages) = try checkpoint(transaction) else {
+                return try leave(transaction)
+            }
             log.beginCheckpoint(metaPages, pin: pin, lastPage: lastPage)
         }
     }
@@ -177,13 +180,15 @@ package struct EnvironmentLog {
         return information.me_last_pgno
     }
 
-    /// Returns a read of the last commit, and the first bytes of the meta pages that lead to it.
+    /// Returns a read of the last commit, and the first bytes of the meta pages that lead to it;
+    /// nil when no slot of the reader table is free.
     private func checkpoint(
         _ transaction: OpaquePointer
-    ) throws(LMDBError) -> (pin: OpaquePointer, metaPages: [[UInt8]]) {
+    ) throws(LMDBError) -> (pin: OpaquePointer, metaPages: [[UInt8]])? {
         var begun: OpaquePointer?
-        let handle = mdb_txn_env(transaction)
-        try check(mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun), .begin, path)
+        let code = environment.begin(&begun, mdb_txn_env(transaction))
+        if code == MDB_READERS_FULL { return nil }
+        try check(code, .begin, path)
         guard let pin = begun else { throw LMDBError(.begin, code: EINVAL, path: path) }
         var metaPages: [[UInt8]] = []
         for page in 0..<Format.metaPageCount {
@@ -212,9 +217,10 @@ package struct EnvironmentLog {
 
     // MARK: Entering
 
-    /// Begins a log that continues LMDB's last commit, and marks the file.
-    func enter(_ transaction: OpaquePointer) throws(LMDBError) -> TransactionLog {
-        let (pin, metaPages) = try checkpoint(transaction)
+    /// Begins a log that continues LMDB's last commit, and marks the file; returns nil, and begins
+    /// none, when no slot of the reader table is free.
+    func enter(_ transaction: OpaquePointer) throws(LMDBError) -> TransactionLog? {
+        guard let (pin, metaPages) = try checkpoint(transaction) else { return nil }
         let mark = LogMark(kind: .logged, number: .random(in: 1...UInt64.max))
         do throws(LMDBError) {
             // A mark whose removal has failed may only be gone from the page cache.
@@ -293,11 +299,16 @@ package struct EnvironmentLog {
 
     /// Ends the threads and reads of a log before LMDB's handle is closed; the file stays marked.
     func abandon() {
-        let writing = environment.state.withLock { state in
+        if case .logged(let log) = takeWriting().writing { log.end() }
+    }
+
+    /// Returns the present way of writing, which then is LMDB's own, and whether the environment
+    /// works.
+    private func takeWriting() -> (writing: Environment.Writing, works: Bool) {
+        environment.state.withLock { state in
             defer { state.writing = .synced }
-            return state.writing
+            return (state.writing, state.failure == nil)
         }
-        writing.abandon()
     }
 
     /// Makes the data file durable as it is, and removes its mark; if that fails, the mark remains.
@@ -334,13 +345,18 @@ package struct EnvironmentLog {
         #endif
     }
 
-    /// Leaves the log before the file is closed; what fails is left to the next recovery.
+    /// Makes every commit durable in the data file alone before it is closed, when nobody writes
+    /// any more; what fails is left to the next recovery.
     func leaveToClose() {
-        let thread = pthread_self()
-        let isNeeded = environment.state.withLock { state in
-            !state.writing.isSynced && !state.isClosed && state.failure == nil
-                && !state.openTransactions.contains { $0.thread == thread }
+        let (writing, works) = takeWriting()
+        if writing.isSynced { return }
+        guard case .logged(let log) = writing else {
+            if works { try? removeMark() }
+            return
         }
-        if isNeeded { try? leave(erasing: false) }
+        log.end()
+        if case .pages = log.failure { return }
+        guard works, (try? removeMark()) != nil else { return }
+        LogFiles.remove(path)
     }
 }

@@ -55,6 +55,8 @@ struct LogRecovery {
 
     // MARK: The checkpoint
 
+    /// The number of tables that frames may name, whatever the caller needs of them.
+    private static let tableLimit = 4_096
     /// The time for which a process that is just dying may hold LMDB's lock.
     private static let openingLimit = Duration.seconds(5)
 
@@ -75,6 +77,7 @@ struct LogRecovery {
             }
             var configuration = configuration
             configuration.skipsSync = true
+            configuration.tableCount = max(configuration.tableCount, Self.tableLimit)
             let handle = try EnvironmentRegistry.open(path, configuration)
             var pin: OpaquePointer?
             let code = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &pin)

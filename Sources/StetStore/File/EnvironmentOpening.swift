@@ -19,19 +19,20 @@ struct EnvironmentOpening {
         if configuration.inspectsPages || environment.lacksLog {
             try StoreFile.refuseDamaged(try environment.inspectPages(), path)
         }
+        if environment.lacksLog, !environment.isAttached { try accept(environment) }
         return environment
     }
 
-    /// Accepts a store whose log is missing if all of it verifies.
-    func accept(_ file: StoreFile) throws {
-        guard file.environment.lacksLog else { return }
+    /// Accepts a store whose log is missing if all of it verifies, before it is migrated.
+    private func accept(_ environment: Environment) throws {
         do {
+            let file = try StoreFile.connect(environment, nil, configuration)
             if let problem = try file.verify().problems.first {
                 throw StoreError.damaged(problem, path: place.path)
             }
-            try file.environment.log.acceptMissing()
+            try environment.log.acceptMissing()
         } catch {
-            file.close()
+            environment.close()
             throw error
         }
         configuration.logger.warning(

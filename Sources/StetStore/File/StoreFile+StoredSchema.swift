@@ -20,11 +20,9 @@ extension StoreFile {
             try place.check(allowsUnsafe: configuration.allowsUnsafePlace)
             let opening = EnvironmentOpening(place: place, configuration: configuration)
             let environment = try opening.open(nil, entityCount: Limits.entityCount)
-            let file = try environment.attachment {
+            return try environment.attachment {
                 try connect(environment, nil, configuration)
             }
-            try opening.accept(file)
-            return file
         }
     }
 }

@@ -30,7 +30,8 @@ package final class StoreFile: Sendable {
     /// LMDB's number of the last commit whose schema revision was compared with this one.
     private let checkedTransaction = Atomic(-1)
     /// The last head that was read, with LMDB's number of its commit.
-    private let checkedHead = Monitor((transaction: -1, head: Head()))
+    private let checkedHead = Monitor(
+        (commit: Environment.CommitNumber(transaction: -1, reopeningCount: 0), head: Head()))
     /// The commit after the last pause that was logged; 0 for none.
     let lastUncountedPause = Atomic<UInt64>(0)
     package let savesUnderWay = SavesUnderWay()
@@ -95,7 +96,6 @@ package final class StoreFile: Sendable {
             let file = try environment.attachment {
                 try connect(environment, declared, configuration)
             }
-            try opening.accept(file)
             try refuseOthers(file, declared)
             if file.retention != configuration.retention {
                 configuration.logger.warning(
@@ -192,8 +192,8 @@ package final class StoreFile: Sendable {
     /// - Throws: `StoreError`.
     /// - Complexity: one read after each commit; otherwise O(1), without a transaction.
     package func head() throws -> Head {
-        let last = try StoreError.wrapping(path: path) { try environment.lastTransaction() }
-        let known = checkedHead.withLock { $0.transaction == last ? $0.head : nil }
+        let last = try StoreError.wrapping(path: path) { try environment.lastCommit() }
+        let known = checkedHead.withLock { $0.commit == last ? $0.head : nil }
         return try known ?? read { try $0.head() }
     }
 
@@ -205,7 +205,10 @@ package final class StoreFile: Sendable {
         guard head.schemaRevision == UInt32(schema.revision) else {
             throw StoreError.migratedElsewhere(path: path)
         }
-        checkedHead.withLock { $0 = (number, head) }
+        // The file cannot be opened again while a transaction is open.
+        let commit = Environment.CommitNumber(
+            transaction: number, reopeningCount: environment.reopeningCount)
+        checkedHead.withLock { $0 = (commit, head) }
         checkedTransaction.store(number, ordering: .relaxed)
     }
 }

@@ -43,22 +43,22 @@ struct WriterTests {
     // MARK: Batches
 
     @Test func whatWaitsIsOneTransactionInTheOrderOfSubmission() throws {
-        let before = try file.environment.lastTransaction()
+        let before = try file.environment.lastCommit().transaction
         let submissions = try held { try file.submitInserts(1...50) }
         let commits = try submissions.map { try $0.wait() }
         #expect(commits.map(\.revision.number) == Array(2...51))
         #expect(commits.map(\.id.token) == Array(1...50))
         #expect(try journal().dropFirst() == commits[...])
         // Three transactions at most: the holder's, the first save, and all others.
-        #expect(try file.environment.lastTransaction() - before <= 3)
+        #expect(try file.environment.lastCommit().transaction - before <= 3)
         #expect(try file.verify().problems == [])
     }
 
     @Test func aBatchHasAnEnd() throws {
-        let before = try file.environment.lastTransaction()
+        let before = try file.environment.lastCommit().transaction
         let submissions = try held { try file.submitInserts(1...2_100) }
         for submission in submissions { _ = try submission.wait() }
-        #expect(try file.environment.lastTransaction() - before >= 1 + 3)
+        #expect(try file.environment.lastCommit().transaction - before >= 1 + 3)
         #expect(try file.verify().commitCount == 2_101)
     }
 

@@ -117,7 +117,7 @@ struct JournalTests {
         let seed: UInt64 = 0x57e7_3000
         let edge = Self.chunkRoom - Self.insertOverhead
         let sizes = [0, 10, 1_000, 16_000, edge - 1, edge, edge + 1, 40_000, 100_000, 2 * edge]
-        for stream in 0..<25 {
+        for stream in 0..<repetitions(25) {
             var random = SeededGenerator(seed: seed, stream: stream)
             let library = try Library()
             for round in 0..<2 {

@@ -8,7 +8,7 @@ import Testing
 struct HistoryTests {
     @Test(arguments: 0..<20)
     func everyRevisionOfRandomHistoriesReadsAsItWas(family: Int) throws {
-        for member in 0..<10 {
+        for member in 0..<repetitions(10) {
             let stream = family * 10 + member
             let library = try Library()
             var history = RandomHistory(seed: 0x57e7_1000, stream: stream)

@@ -120,9 +120,9 @@ struct IndexHistoryTests {
 
     // MARK: One value, many savers
 
-    /// 64 threads insert objects with one and the same name at the same time, 1,000 times.
+    /// 64 threads insert objects with one and the same name at the same time, many times.
     @Test func ofManyWhoWantOneValueExactlyOneGetsItAndTheOthersLearnWho() throws {
-        let (threadCount, roundCount) = (64, 1_000)
+        let (threadCount, roundCount) = (64, repetitions(1_000))
         let library = try Library(schema: .people)
         let file = library.file
         let index = try file.index(.name).number

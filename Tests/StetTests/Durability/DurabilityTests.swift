@@ -43,12 +43,13 @@ import Testing
     ) throws {
         let environment = ["STET_DURABILITY": durability, "STET_CHECKPOINT": "8"]
         let (trace, initial) = try record(commits: 60, environment)
-        let images = PowerCutImages(trace, seed: 20_261_121, count: 500, initial: initial)
+        let count = repetitions(500)
+        let images = PowerCutImages(trace, seed: 20_261_121, count: count, initial: initial)
         let directory = TemporaryDirectory()
         var results: [String] = []
-        for batch in stride(from: 0, to: 500, by: 50) {
+        for batch in stride(from: 0, to: count, by: 50) {
             var arguments = ["check"]
-            for index in batch..<batch + 50 {
+            for index in batch..<min(batch + 50, count) {
                 let path = directory.file("image-\(index)")
                 let acknowledged = try images.write(index, to: path).acknowledged
                 let last = acknowledged.last?.dropFirst(4).trimmingCharacters(in: .newlines)
@@ -57,14 +58,14 @@ import Testing
             let outcome = try ChildProcess.run(arguments)
             #expect(!outcome.wasKilled, "images \(batch)…: \(outcome.status)")
             results += outcome.lines
-            for index in batch..<batch + 50 {
+            for index in batch..<min(batch + 50, count) {
                 for suffix in ["", "-lock", "-log-0", "-log-1"] {
                     try? FileManager.default.removeItem(
                         atPath: directory.file("image-\(index)") + suffix)
                 }
             }
         }
-        #expect(results.count == 500)
+        #expect(results.count == count)
         #expect(results.filter { !$0.hasPrefix("ok ") } == [])
     }
 
@@ -101,11 +102,12 @@ import Testing
         }
     }
 
-    @Test func aHundredKillsLoseNoAcknowledgedCommit() throws {
+    @Test func killsLoseNoAcknowledgedCommit() throws {
         var generator = SeededGenerator(seed: 100)
         var directory = TemporaryDirectory()
         var acknowledgedCount = 0
-        for round in 0..<100 {
+        let roundCount = repetitions(100)
+        for round in 0..<roundCount {
             if round % 10 == 0 { directory = TemporaryDirectory() }
             let path = directory.file()
             let outcome = try ChildProcess.run(
@@ -116,6 +118,6 @@ import Testing
             let last = outcome.lines.last?.dropFirst(4) ?? "0"
             #expect(try ChildProcess.run(["check", path, String(last)]).lines == ["ok \(path)"])
         }
-        #expect(acknowledgedCount >= 100)
+        #expect(acknowledgedCount >= roundCount)
     }
 }

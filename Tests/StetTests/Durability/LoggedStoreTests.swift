@@ -153,6 +153,27 @@ private enum Coded {
         #expect(try names(accepted) == ["A"])
     }
 
+    /// A migration would write to a file of which nothing is known yet.
+    @Test func aDamagedStoreWithoutItsLogIsNotMigrated() throws {
+        var configuration = StoreConfiguration()
+        configuration.durability = .none
+        let store = try Store.open(at: path, for: Plain.Person.self, configuration: configuration)
+        defer { store.close() }
+        let context = store.context()
+        context.insert(Plain.Person(name: "Mara"))
+        try context.save()
+        try store.file.environment.write { try $0.empty(try $0.table("records.1")) }
+        let copy = try killed()
+        configuration.recoversWithoutLog = true
+        #expect(
+            code { try Store.open(at: copy, for: Coded.Person.self, configuration: configuration) }
+                == .damaged)
+        #expect(LogMark.read(path: copy)?.kind == .unsynced)
+        #expect(
+            code { try Store.open(at: copy, for: Plain.Person.self, configuration: configuration) }
+                == .damaged)
+    }
+
     @Test func anInspectionSaysThatAStoreNeedsRecovery() throws {
         let store = try open(.logged)
         defer { store.close() }
@@ -252,6 +273,22 @@ private enum Coded {
             for _ in 0..<200 { #expect(child.line()?.hasPrefix("ack ") == true) }
             child.kill()
             #expect(try await saving.value ?? 0 > 200)
+        }
+
+        /// A recovery repeats several commits as one, so that numbers of LMDB are used again.
+        @Test func theLastCommitIsKnownAfterARecoveryInTheSameProcess() throws {
+            let store = try open(.logged)
+            defer { store.close() }
+            try save("A", "B", "C", in: store)
+            #expect(try store.revision() == 3)
+            let environment = store.file.environment
+            environment.faults.failNext(.leaveLog, code: EIO)
+            #expect(throws: LMDBError.self) { try environment.log.leave(erasing: false) }
+            for revision in UInt64(4)...8 {
+                try save("\(revision)", in: store)
+                #expect(try store.revision() == Revision(revision))
+            }
+            #expect(try names(store).count == 8)
         }
 
         /// Writes of the process that has died may be lost, so that its log is needed.

@@ -275,9 +275,10 @@ private enum Version2 {
             ])
         #expect(outcome.lines == ["migrating", "migrated 2"])
         let trace = try WriteTrace(contentsOf: log)
-        let images = PowerCutImages(trace, seed: 3, count: 200, initial: initial)
+        let count = repetitions(200)
+        let images = PowerCutImages(trace, seed: 3, count: count, initial: initial)
         var results: [String: Int] = [:]
-        for index in 0..<200 {
+        for index in 0..<count {
             let image = directory.file("image-\(index)")
             let acknowledged = try images.write(index, to: image).acknowledged
             let lines = try ChildProcess.run(["verify", image]).lines

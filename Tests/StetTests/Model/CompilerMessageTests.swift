@@ -43,8 +43,8 @@ import Testing
         let outcome = try ChildProcess.run(
             [
                 "-c", "exec swiftc \"$@\" 2>&1", "swiftc", "-typecheck", "-swift-version", "6",
-                "-diagnostic-style", "llvm", "-module-cache-path", directory.file("cache"), "-I",
-                "\(build)/Modules", "-I", "\(Self.package)/Sources/CLMDB",
+                "-diagnostic-style", "llvm", "-module-cache-path", "\(build)/MessageTests.cache",
+                "-I", "\(build)/Modules", "-I", "\(Self.package)/Sources/CLMDB",
                 "-load-plugin-executable", "\(build)/StetMacros-tool#StetMacros",
             ] + flags + [file], program: "/bin/sh")
         return outcome.lines.compactMap { line in

@@ -10,7 +10,7 @@ import Testing
     private typealias Notebook = Ledger.Notebook
     private typealias Tag = Ledger.Tag
 
-    @Test("A7 a filtered feed is the journal, filtered", arguments: 0..<12)
+    @Test("A7 a filtered feed is the journal, filtered", arguments: 0..<UInt64(repetitions(12)))
     func aFilteredFeedIsTheJournalFiltered(seed: UInt64) async throws {
         let run = try FeedRun(seed: seed)
         for _ in 0..<20 { try run.step() }

@@ -30,9 +30,10 @@ import Testing
     private static let scale =
         ProcessInfo.processInfo.environment["STET_SCALE"].flatMap(Int.init) ?? 1
 
-    @Test func eightObserversSeeTenThousandCommitsOfFourTasksAndThreeProcesses() async throws {
+    @Test func eightObserversSeeEachCommitOfFourTasksAndThreeProcesses() async throws {
         let store = try open()
-        let (scale, count) = (Self.scale, 10_000 * Self.scale)
+        let unit = repetitions(1_000) * Self.scale
+        let count = 10 * unit
         let commits = store.commits
         let observers = (0..<8).map { number in
             Task {
@@ -52,13 +53,13 @@ import Testing
         }
         while store.file.feed.observerCount < 8 { await Task.yield() }
         let children = try (0..<3).map { number in
-            try RunningChild(["random", path, "\(2_000 * scale)", "\(100 + number)"])
+            try RunningChild(["random", path, "\(2 * unit)", "\(100 + number)"])
         }
         try await withThrowingTaskGroup { group in
             for seed in 0..<4 {
                 group.addTask {
                     var saver = RandomSaver(store, seed: UInt64(seed))
-                    try saver.save(1_000 * scale)
+                    try saver.save(unit)
                 }
             }
             try await group.waitForAll()

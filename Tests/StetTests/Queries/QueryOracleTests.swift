@@ -25,7 +25,7 @@ import Testing
 
     private func check<M: SampleModel>(_ store: Store, _ type: M.Type, seed: UInt64) throws
     where M.Fields: SampleFields, M.Fields.BoxFields.Object == M.Box {
-        let rounds = max((Self.pairs ?? 600) / 100, 1)
+        let rounds = max((Self.pairs ?? repetitions(1_200)) / 100, 1)
         for round in 0..<rounds {
             var queries = SampleQueries<M>(seed: seed &+ UInt64(round) &* 7_919)
             let writer = store.context()

@@ -40,7 +40,7 @@ import Testing
             [
                 "-c", "exec swiftc \"$@\" 2>&1", "swiftc", "-emit-sil", "-o", "/dev/null",
                 "-swift-version", "6", "-diagnostic-style", "llvm", "-module-cache-path",
-                directory.file("cache"), "-I", "\(build)/Modules", "-I",
+                "\(build)/MessageTests.cache", "-I", "\(build)/Modules", "-I",
                 "\(Self.package)/Sources/CLMDB",
                 "-load-plugin-executable", "\(build)/StetMacros-tool#StetMacros", file,
             ], program: "/bin/sh")

@@ -1,0 +1,64 @@
+import StetLMDB
+import StetTestSupport
+import Testing
+
+extension LoggedEnvironmentTests {
+    /// Calls `body` when no slot is free for another read.
+    private func whenReadersAreFull(
+        of environment: Environment, _ body: () throws -> Void
+    ) throws {
+        var isFull = false
+        func nest() throws {
+            try environment.read { _ in
+                do {
+                    try nest()
+                } catch let error as LMDBError
+                    where !isFull && error.code == LMDBError.readersFull
+                {
+                    isFull = true
+                    try body()
+                }
+            }
+        }
+        try nest()
+        #expect(isFull)
+    }
+
+    @Test(arguments: [Environment.Durability.logged, .relaxed(within: .seconds(60)), .none])
+    func closingInsideAReadLeavesAPlainFile(durability: Environment.Durability) throws {
+        let environment = try open(durability)
+        let table = try environment.makeTable()
+        try environment.write { try $0.set([1], [1], in: table) }
+        #expect(LogMark.read(path: path) != nil)
+        try environment.read { _ in
+            environment.close()
+            #expect(LogMark.read(path: path) == nil)
+        }
+        #expect(directory.names == ["test.mdb", "test.mdb-lock"])
+        let again = try open(.synced)
+        defer { again.close() }
+        #expect(try again.entries(in: try again.makeTable()) == [KeyValue([1], [1])])
+    }
+
+    @Test func aFullTableOfReadersEndsTheLogAndLosesNoCommit() throws {
+        var configuration = Environment.Configuration.small(readerCount: 4)
+        configuration.durability = .logged
+        configuration.checkpointDistance.commitCount = 3
+        let environment = try Environment.open(at: path, configuration)
+        let table = try environment.makeTable()
+        func write(_ number: UInt8) throws {
+            try environment.write { try $0.set([number], [number], in: table) }
+        }
+        try write(0)
+        #expect(environment.log.statistics != nil)
+        try whenReadersAreFull(of: environment) {
+            for number in 1...9 { try write(UInt8(number)) }
+            #expect(environment.log.statistics == nil)
+            #expect(try entries(try killed()).count == 10)
+        }
+        try write(10)
+        #expect(environment.log.statistics != nil)
+        #expect(try environment.entries(in: table).count == 11)
+        environment.close()
+    }
+}
