@@ -84,6 +84,8 @@ package final class Environment: Sendable {
         /// The names of the tables that the write transaction has opened, which its end keeps or
         /// closes.
         var newTableNames: [UInt32: String] = [:]
+        /// Whether the file has a mark that only its user may remove.
+        var lacksLog: Bool
         /// The present way of writing.
         var writing = Writing.synced
         /// The number of threads of this process that have the right to write; LMDB lets them write
@@ -107,8 +109,8 @@ package final class Environment: Sendable {
     let state: Monitor<State>
     let pageByteCount: Int
     /// True when the file was written through a log that was missing when it was opened, or without
-    /// syncs, and not closed.
-    package let lacksLog: Bool
+    /// syncs, and not closed; until that is accepted.
+    package var lacksLog: Bool { state.withLock { $0.lacksLog } }
     /// The changes of the write transaction for the log; nil without a log.
     let recorder: OperationRecorder?
     private let forkGeneration = ProcessFork.generation
@@ -127,13 +129,12 @@ package final class Environment: Sendable {
     ) {
         self.path = path
         self.locks = locks
-        self.lacksLog = lacksLog
         self.configuration = configuration
         var statistics = MDB_stat()
         mdb_env_stat(handle, &statistics)
         pageByteCount = Int(statistics.ms_psize)
         recorder = configuration.durability.hasLog ? OperationRecorder() : nil
-        state = Monitor(State(handle: handle))
+        state = Monitor(State(handle: handle, lacksLog: lacksLog))
     }
 
     deinit { close() }

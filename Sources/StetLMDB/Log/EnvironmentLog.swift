@@ -87,8 +87,13 @@ package struct EnvironmentLog {
     ///
     /// - Throws: `LMDBError`.
     package func acceptMissing() throws(LMDBError) {
-        mdb_txn_abort(try environment.beginWrite())
-        environment.endWrite()
+        let transaction = try environment.beginWrite()
+        defer {
+            mdb_txn_abort(transaction)
+            environment.endWrite()
+        }
+        try settleMarked()
+        environment.state.withLock { $0.lacksLog = false }
     }
 
     /// Makes room in a map that is full, by letting it grow, or by ending the log, which keeps
@@ -134,7 +139,7 @@ package struct EnvironmentLog {
         switch writing {
         case .synced:
             guard environment.locks.isLogOwner else { return }
-            if LogMark.read(data) != nil { try settleMarked() }
+            if !environment.lacksLog, LogMark.read(data) != nil { try settleMarked() }
             if environment.configuration.durability == .synced {
                 environment.locks.release(.logging)
             }
