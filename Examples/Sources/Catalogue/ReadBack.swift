@@ -20,7 +20,7 @@ struct Expectation: Codable {
             try context.object(Package.self, id: change.id)?.snapshot
         }
         deleted = changes.filter { $0.kind == .delete }.map(\.id)
-        packageCount = try context.fetch(Package.self).count
+        packageCount = try context.fetch(Package.self).count()
         self.revision = context.revision
         hash = try store.journal(from: context.revision).last?.hash ?? ""
     }
@@ -66,7 +66,7 @@ struct Expectation: Codable {
             })
         report.check(
             "the store has \(expected.packageCount) packages",
-            try context.fetch(Package.self).count == expected.packageCount)
+            try context.fetch(Package.self).count() == expected.packageCount)
         let last = try store.journal(from: context.revision).last
         report.check(
             "the last commit is \(expected.revision), with the hash that it had when it was made",

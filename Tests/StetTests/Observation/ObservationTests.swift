@@ -160,7 +160,7 @@ import Testing
 
     @Test func whatWasFetchedIsObserved() throws {
         let other = store.context()
-        let theirs = try #require(try other.fetch(Watched.self).first)
+        let theirs = try #require(try other.fetch(Watched.self).first())
         #expect(isTold(of: { theirs.rating }, by: { theirs.rating = 1 }))
     }
 

@@ -152,7 +152,7 @@ struct RetentionTests {
         #expect(shown.title == "one")
         try context.refresh()
         #expect(shown.title == "6")
-        #expect(try context.fetch(Notebook.self).map(\.name) == ["new"])
+        #expect(try context.fetch(Notebook.self).all().map(\.name) == ["new"])
         shown.title = "seven"
         try context.save()
         #expect(try store.verify().problems == [])
