@@ -35,7 +35,7 @@ struct GoodEdits {
         for package in try context.fetch(Package.self).all() {
             if let section = package.section { sizes[section.id, default: 0] += 1 }
         }
-        let smallest = try context.fetch(Section.self)
+        let smallest = try context.fetch(Section.self).all()
             .min { sizes[$0.id, default: 0] < sizes[$1.id, default: 0] }
         guard let smallest else { return nil }
         return try context.edit("dissolve section") { context.delete(smallest) }

@@ -25,7 +25,7 @@ import Testing
         for title in ["a", "b", "c"] { _ = try scratch.saved(title) }
         let diaries = scratch.store.context().fetch(Diary.self)
         var calls = 0
-        FetchScript.run({ _ in calls += 1 }) {
+        try FetchScript.run({ _ in calls += 1 }) { () throws -> Void in
             #expect(try diaries.count() == 3)
             #expect(try diaries.exists())
             #expect(try diaries.ids().count == 3)
