@@ -162,7 +162,7 @@ private struct Interruption: Error {}
         var configuration = StoreConfiguration()
         configuration.retention = .count(1)
         let before = try Store.open(at: path, for: Version1.Person.self)
-        try before.requestTrim(before: .last).confirm()
+        try before.requestTrim(before: .max).confirm()
         before.close()
         let store = try Store.open(
             at: path, migrating: Self.plan, configuration: configuration)
@@ -204,7 +204,7 @@ private struct Interruption: Error {}
             })
         let store = try Store.open(at: path, migrating: plan)
         #expect(try store.verify().problems == [])
-        #expect(try store.journal(from: .first)[0].isRedacted)
+        #expect(try store.journal(from: .earliest)[0].isRedacted)
         let copy = directory.file("copy")
         try store.compact(to: copy)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: copy))
