@@ -104,8 +104,8 @@ import Testing
         #expect(rating?.old == .int(0) && rating?.new == .int(4))
 
         var labels: [String] = []
-        try store.forEachCommit(from: .latest, to: 1, where: CommitFilter(author: "lala")) {
-            commit in
+        let filter = CommitFilter(author: "lala")
+        try store.forEachCommit(from: .latest, to: 1, where: filter) { commit in
             labels.append(commit.label ?? "")
             return labels.count < 10
         }

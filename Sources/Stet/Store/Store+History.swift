@@ -95,10 +95,7 @@ extension Store {
     /// - Complexity: O(changes between the revisions).
     public func diff(from first: RevisionBound, to last: RevisionBound) throws -> ChangeSet {
         try file.read { reader in
-            let (head, floor) = (try reader.head().revision, try reader.floor())
-            return try reader.difference(
-                from: first.state(head: head, floor: floor),
-                to: last.state(head: head, floor: floor))
+            try reader.difference(from: reader.state(at: first), to: reader.state(at: last))
         }
     }
 }
@@ -111,11 +108,10 @@ private struct CommitWalk {
     func run(
         from first: RevisionBound, to last: RevisionBound, _ body: (Commit) throws -> Bool
     ) throws {
-        let (head, floor) = try file.read { (try $0.head().revision, try $0.floor()) }
+        let (head, start, stop) = try file.read { reader in
+            (try reader.head().revision, try reader.commit(at: first), try reader.commit(at: last))
+        }
         let isForward = first.goesForwards(to: last)
-        let (start, stop) = (
-            first.commit(head: head, floor: floor), last.commit(head: head, floor: floor)
-        )
         var next = isForward ? max(1, start) : min(start, head)
         let end = isForward ? min(stop, head) : max(1, stop)
         while isForward ? next <= end : next >= end {

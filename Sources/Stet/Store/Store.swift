@@ -180,9 +180,8 @@ public final class Store: Sendable {
         from first: RevisionBound = 1, to last: RevisionBound = .latest
     ) throws -> [Commit] {
         try file.read { reader in
-            let (head, floor) = (try reader.head().revision, try reader.floor())
-            let start = max(1, first.commit(head: head, floor: floor))
-            let end = min(last.commit(head: head, floor: floor), head)
+            let start = max(1, try reader.commit(at: first))
+            let end = min(try reader.commit(at: last), try reader.head().revision)
             guard start <= end else { return [] }
             return try (start.number...end.number).map { try reader.commit(Revision($0)) }
         }

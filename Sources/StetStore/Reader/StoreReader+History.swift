@@ -40,8 +40,26 @@ extension StoreReader {
         return history
     }
 
-    /// Calls `body` with each change of an object since a revision, the last first, until it returns
-    /// false.
+    /// Returns the commit at a bound of a range of commits.
+    package func commit(at bound: RevisionBound) throws -> Revision {
+        switch bound {
+        case .earliest: try floor().next
+        case .revision(let revision): revision
+        case .latest: try head().revision
+        }
+    }
+
+    /// Returns the revision of the state at a bound; the last one for a later revision.
+    package func state(at bound: RevisionBound) throws -> Revision {
+        switch bound {
+        case .earliest: try floor()
+        case .revision(let revision): min(revision, try head().revision)
+        case .latest: try head().revision
+        }
+    }
+
+    /// Calls `body` with each change of an object since a revision, the last first, until it
+    /// returns false.
     ///
     /// - Throws: `StoreError` (`.historyTrimmed`) when one of them was trimmed.
     /// - Complexity: a few reads for each change.
@@ -50,7 +68,7 @@ extension StoreReader {
         _ body: (HistoricChange) throws -> Bool
     ) throws {
         guard let (header, _) = try stored(entity, id) else { return }
-        let first = first.commit(head: try head().revision, floor: try floor())
+        let first = try commit(at: first)
         var links = try linkRevisions(ofEntity: entity, id)
         var lastOfRecord = header.revision
         while true {

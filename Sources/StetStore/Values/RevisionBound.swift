@@ -27,24 +27,6 @@ public enum RevisionBound: Hashable, Sendable {
         case .latest: .max
         }
     }
-
-    /// Returns the commit at this bound of a journal that has a last commit and a floor.
-    package func commit(head: Revision, floor: Revision) -> Revision {
-        switch self {
-        case .earliest: floor.next
-        case .revision(let revision): revision
-        case .latest: head
-        }
-    }
-
-    /// Returns the revision of the state at this bound; the last one for a later revision.
-    package func state(head: Revision, floor: Revision) -> Revision {
-        switch self {
-        case .earliest: floor
-        case .revision(let revision): min(revision, head)
-        case .latest: head
-        }
-    }
 }
 
 extension RevisionBound: ExpressibleByIntegerLiteral {

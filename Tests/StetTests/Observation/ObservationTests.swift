@@ -171,7 +171,7 @@ import Testing
         let plain = ["_title", "_rating", "_next", "_updated", "_$state"]
         #expect(Set(fields(Unwatched(""))) == Set(plain))
         #expect(Set(fields(Watched(""))) == Set(plain + ["_$registrar"]))
-        #expect(MemoryLayout<ObjectRegistrar>.size == 8)
+        #expect(MemoryLayout<_ObjectRegistrar>.size == 8)
         let unwatched = Unwatched("")
         #expect(!isTold(of: { unwatched.title }, by: { unwatched.title = "other" }))
     }
