@@ -59,14 +59,30 @@ SYMBOLS := .build/symbol-graphs
 MODULES := $(CURDIR)/.build/debug/Modules
 TRIPLE = $(shell $(SWIFT) -print-target-info | sed -n 's/.*"triple": "\(.*\)",/\1/p')
 
-docs: setup ## Makes the documentation, .build/documentation; a broken link is an error
-	STET_FAULTS=1 $(SWIFT) build --target Stet
+LIBRARIES := Stet StetTesting StetServiceLifecycle
+INTERFACE := docs/Interface.txt
+
+.PHONY: symbols interface
+symbols: setup
+	for library in $(LIBRARIES); do \
+	  STET_FAULTS=1 $(SWIFT) build --target $$library || exit 1; \
+	done
 	rm -rf $(SYMBOLS) && mkdir -p $(SYMBOLS)
-	$(SWIFT) symbolgraph-extract -module-name Stet -I $(MODULES) -target $(TRIPLE) \
-	  -experimental-allowed-reexported-modules=StetStore \
-	  -Xcc -fmodule-map-file=$(CURDIR)/Sources/CLMDB/module.modulemap \
-	  -minimum-access-level public -skip-synthesized-members -output-dir $(SYMBOLS)
-	docc convert Sources/Stet/Stet.docc --additional-symbol-graph-dir $(SYMBOLS) \
+	for library in $(LIBRARIES); do \
+	  mkdir $(SYMBOLS)/$$library && \
+	  $(SWIFT) symbolgraph-extract -module-name $$library -I $(MODULES) -target $(TRIPLE) \
+	    -experimental-allowed-reexported-modules=StetStore \
+	    -Xcc -fmodule-map-file=$(CURDIR)/Sources/CLMDB/module.modulemap \
+	    -minimum-access-level public -skip-synthesized-members \
+	    -output-dir $(SYMBOLS)/$$library || exit 1; \
+	done
+
+interface: symbols ## Writes the public interface to docs/Interface.txt
+	.ci/interface $(SYMBOLS) > $(INTERFACE)
+
+docs: symbols ## Makes .build/documentation; a broken link or another interface is an error
+	.ci/interface $(SYMBOLS) $(INTERFACE)
+	docc convert Sources/Stet/Stet.docc --additional-symbol-graph-dir $(SYMBOLS)/Stet \
 	  --output-path .build/documentation --fallback-display-name Stet \
 	  --fallback-bundle-identifier Stet --warnings-as-errors
 

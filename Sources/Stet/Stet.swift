@@ -1,2 +1,51 @@
-// Users of Stet need the public types of StetStore: ids, revisions, commits, errors.
-@_exported public import StetStore
+// Users of Stet need these types of StetStore: ids, revisions, commits, errors. The description of
+// a schema and the encoding of records are not among them.
+@_exported public import enum StetStore.Cause
+@_exported public import enum StetStore.ChangeKind
+@_exported public import struct StetStore.ChangeSet
+@_exported public import struct StetStore.Commit
+@_exported public import struct StetStore.CommitFilter
+@_exported public import struct StetStore.CommitID
+@_exported public import struct StetStore.Commits
+@_exported public import enum StetStore.DeleteRule
+@_exported public import enum StetStore.Durability
+@_exported public import enum StetStore.FeedStart
+@_exported public import struct StetStore.HistoricChange
+@_exported public import enum StetStore.Limits
+@_exported public import struct StetStore.ListPosition
+@_exported public import struct StetStore.MemberChange
+@_exported public import enum StetStore.Membership
+@_exported public import struct StetStore.MessageTable
+@_exported public import struct StetStore.ObjectChange
+@_exported public import struct StetStore.ObjectID
+@_exported public import enum StetStore.Outcome
+@_exported public import struct StetStore.ParkedDelivery
+@_exported public import struct StetStore.PropertyChange
+@_exported public import struct StetStore.RedactedSides
+@_exported public import struct StetStore.Refusal
+@_exported public import struct StetStore.Refusals
+@_exported public import struct StetStore.RelationshipChange
+@_exported public import enum StetStore.Retention
+@_exported public import struct StetStore.Revision
+@_exported public import enum StetStore.RevisionBound
+@_exported public import struct StetStore.Signals
+@_exported public import struct StetStore.SnapshotTooOldError
+@_exported public import enum StetStore.Stamp
+@_exported public import struct StetStore.StoreError
+@_exported public import struct StetStore.StoreInspection
+@_exported public import struct StetStore.StoreStatistics
+@_exported public import struct StetStore.SubscriptionError
+@_exported public import struct StetStore.SubscriptionFailure
+@_exported public import struct StetStore.SubscriptionState
+@_exported public import enum StetStore.SubscriptionStatus
+@_exported public import struct StetStore.TextFolding
+@_exported public import struct StetStore.UndoConflict
+@_exported public import struct StetStore.UndoGroup
+@_exported public import enum StetStore.UndoPolicy
+@_exported public import enum StetStore.UndoResolution
+@_exported public import struct StetStore.UnknownOutcomeError
+@_exported public import class StetStore.ValidationChain
+@_exported public import enum StetStore.Value
+@_exported public import enum StetStore.ValueType
+@_exported public import struct StetStore.VerificationReport
+@_exported public import struct StetStore.Violation

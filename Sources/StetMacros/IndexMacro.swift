@@ -50,7 +50,7 @@ struct IndexDeclaration {
         let names = keyPaths.compactMap(Self.name).map { "\"\($0)\"" }.joined(separator: ", ")
         let comparing = syntax.arguments.first { $0.label?.text == "comparing" }
             .map { ", comparing: \($0.expression.trimmedDescription)" }
-        return "Stet.ModelIndex(isUnique: \(syntax.macroName.text == "Unique"), [\(names)]"
+        return "Stet._ModelIndex(isUnique: \(syntax.macroName.text == "Unique"), [\(names)]"
             + "\(comparing ?? "")),"
     }
 

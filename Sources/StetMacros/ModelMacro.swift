@@ -79,7 +79,7 @@ struct ModelMembers {
     var all: [DeclSyntax] {
         registrar + [
             // Exclusivity cannot be violated: each access reads one field and runs no user code.
-            "@exclusivity(unchecked) \(raw: access)final var _$state = Stet.ModelState()",
+            "@exclusivity(unchecked) \(raw: access)final var _$state = Stet._ModelState()",
             snapshotType, fields, snapshotProperty, assignment, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
             "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
@@ -88,7 +88,7 @@ struct ModelMembers {
     }
 
     private var registrar: [DeclSyntax] {
-        isObservable ? ["\(raw: access)final let _$registrar = Stet.ObjectRegistrar()"] : []
+        isObservable ? ["\(raw: access)final let _$registrar = Stet._ObjectRegistrar()"] : []
     }
 
     /// Returns a statement that changes a property, and notifies observers if there can be any.
@@ -111,18 +111,18 @@ struct ModelMembers {
 
     private var snapshotType: DeclSyntax {
         """
-        \(raw: access)struct Snapshot: Stet.ModelSnapshot {
+        \(raw: access)struct Snapshot: Stet._ModelSnapshot {
         \(raw: access)let id: Stet.ObjectID
         \(raw: lines { "\($0.fieldAccess)var \($0.reference): Stet._SnapshotValueOf<\($0.typeName)>" })
         fileprivate init(_$id id: Stet.ObjectID\(raw: properties.map { ", \($0.reference): Stet._SnapshotValueOf<\($0.typeName)>" }.joined())) {
         self.id = id
         \(raw: lines { "self.\($0.reference) = \($0.reference)" })
         }
-        \(raw: access)init(_$id id: Stet.ObjectID, reader: inout Stet.RecordReader) throws(Stet.UnreadableValue) {
+        \(raw: access)init(_$id id: Stet.ObjectID, reader: inout Stet._RecordReader) throws(Stet._UnreadableValue) {
         self.id = id
         \(raw: lines { "self.\($0.reference) = try Stet._SnapshotValueOf<\($0.typeName)>._field(&reader, slot: \($0.slot))" })
         }
-        \(raw: access)func _$encode(into writer: inout Stet.RecordWriter) {
+        \(raw: access)func _$encode(into writer: inout Stet._RecordWriter) {
         \(raw: lines { "self.\($0.reference)._write(&writer, slot: \($0.slot))" })
         }
         }
@@ -173,7 +173,7 @@ struct ModelMembers {
 
     private var initializer: DeclSyntax {
         """
-        \(raw: access)init(_$snapshot snapshot: Snapshot, state: consuming Stet.ModelState) {
+        \(raw: access)init(_$snapshot snapshot: Snapshot, state: consuming Stet._ModelState) {
         _$state = state
         \(raw: lines { "\($0.storage) = \($0.typeName)._storage(from: snapshot.\($0.reference))" })
         }
@@ -188,14 +188,14 @@ struct ModelMembers {
             let further =
                 (relationship.options.isEmpty
                     ? "" : ", relationship: \(relationship.writtenOptions)") + relationship.written
-            return "Stet.ModelProperty(\"\(property.name)\", (\(property.typeName)).self, "
+            return "Stet._ModelProperty(\"\(property.name)\", (\(property.typeName)).self, "
                 + "\\Snapshot.\(property.reference), [\(options)]\(further)\(property.writtenOriginalName)\(property.writtenDefault)),"
         }
         let indexes =
             indexes.isEmpty
             ? "" : ", indexes: [\n\(indexes.map(\.description).joined(separator: "\n"))\n]"
         return """
-            \(raw: access)static let _$description = Stet.ModelDescription<\(raw: name)>(name: \"\(raw: name)\"\(raw: originalName.map { ", originalName: \($0)" } ?? ""), properties: [
+            \(raw: access)static let _$description = Stet._ModelDescription<\(raw: name)>(name: \"\(raw: name)\"\(raw: originalName.map { ", originalName: \($0)" } ?? ""), properties: [
             \(raw: entries)
             ]\(raw: indexes)\(raw: describedRelationships))
             """
@@ -222,7 +222,7 @@ struct ModelMembers {
 
     private var reference: DeclSyntax {
         """
-        \(raw: access)final func _$reference(in slot: Stet.Slot) -> Stet.ObjectID {
+        \(raw: access)final func _$reference(in slot: Stet._Slot) -> Stet.ObjectID {
         switch slot.index {
         \(raw: cases { "\($0.typeName)._reference(\($0.storage))" })
         default: Stet._noObject
@@ -233,7 +233,7 @@ struct ModelMembers {
 
     private var setReference: DeclSyntax {
         """
-        \(raw: access)final func _$setReference(in slot: Stet.Slot, to id: Stet.ObjectID) {
+        \(raw: access)final func _$setReference(in slot: Stet._Slot, to id: Stet.ObjectID) {
         switch slot.index {
         \(raw: cases { shown($0, if: "true", "\($0.typeName)._setReference(&\($0.storage), id)") })
         default: break
@@ -244,7 +244,7 @@ struct ModelMembers {
 
     private var encode: DeclSyntax {
         """
-        \(raw: access)final func _$encode(into writer: inout Stet.RecordWriter) {
+        \(raw: access)final func _$encode(into writer: inout Stet._RecordWriter) {
         \(raw: lines { "\($0.typeName)._snapshotValue(\($0.storage))._write(&writer, slot: \($0.slot))" })
         }
         """
@@ -284,7 +284,7 @@ struct ModelMembers {
             return isInsertOnly ? "if isInsert { \(assignment) }" : assignment
         }
         return """
-            \(raw: access)final func _$stamp(_ date: Stet.StampDate, isInsert: Bool) {
+            \(raw: access)final func _$stamp(_ date: Stet._StampDate, isInsert: Bool) {
             \(raw: stamps)
             }
             """

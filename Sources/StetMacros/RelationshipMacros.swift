@@ -13,7 +13,7 @@ struct MembersMacro: AccessorMacro, PeerMacro {
             case .argumentList(let arguments)? = node.arguments,
             let index = arguments.first?.expression.trimmedDescription
         else { return [] }
-        let members = "Stet.MembersOfObject(self, \(index), &\(property.storage))"
+        let members = "Stet._MembersOfObject(self, \(index), &\(property.storage))"
         return [
             """
             @storageRestrictions(initializes: \(raw: property.storage), accesses: _$state)
@@ -43,7 +43,7 @@ struct MembersMacro: AccessorMacro, PeerMacro {
         else { return [] }
         let initialValue = property.initializer == nil ? " = nil" : ""
         return [
-            "private final var \(raw: property.storage): Stet.MemberCache?\(raw: initialValue)"
+            "private final var \(raw: property.storage): Stet._MemberCache?\(raw: initialValue)"
         ]
     }
 }

@@ -32,7 +32,7 @@ public nonisolated(nonsending) func expectChanges(
 ) async throws -> [Commit] {
     let beginning = try store.revision()
     try await body()
-    let commits = try store.journal(from: Revision(beginning.number + 1))
+    let commits = try store.journal(from: .revision(Revision(beginning.number + 1)))
     let changes = commits.flatMap(\.changeSet.changes)
     let found = changes.map(\.line)
     if found != expected {

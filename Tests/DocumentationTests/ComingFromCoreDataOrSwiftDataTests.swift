@@ -18,7 +18,7 @@ import Testing
         try context.save("first article")
 
         let same = try context.object(Article.self, id: id)
-        let good = try context.fetch(Article.self) { $0.rating >= 3 }.objects
+        let good = try context.fetch(Article.self) { $0.rating >= 3 }.all()
 
         #expect(same === article && good.isEmpty && article.id == id)
         #expect(try store.journal().map(\.changeCount) == [2])

@@ -26,8 +26,8 @@ import Testing
 
     private func find(_ article: Article, in context: ManagedContext) throws {
         let same = try context.object(Article.self, id: article.id)
-        let unrated = try context.fetch(Article.self) { $0.rating == 0 }.objects
-        let inNotebook = try context.fetch(Article.self) { $0.notebook?.name == "Swift" }.objects
+        let unrated = try context.fetch(Article.self) { $0.rating == 0 }.all()
+        let inNotebook = try context.fetch(Article.self) { $0.notebook?.name == "Swift" }.all()
 
         #expect(same === article && unrated == [article] && inNotebook == [article])
     }

@@ -116,7 +116,7 @@ private struct Request {
                 player.name = name
             }
         }
-        #expect(try store.fetch(Player.self).snapshots.map(\.name) == ["Ann"])
+        #expect(try store.fetch(Player.self).all().map(\.name) == ["Ann"])
     }
 
     @Test func aHandlerPagesThroughAList() throws {

@@ -26,7 +26,7 @@ import Testing
 
         #expect(loss?.commitCount == 2 && loss?.floor == 2)
 
-        let kept = try store.journal(from: .first)
+        let kept = try store.journal(from: .earliest)
 
         #expect(kept.map(\.revision) == [3, 4, 5])
         #expect(throws: StoreError.self) { try store.journal(from: 2) }

@@ -48,7 +48,7 @@ import Testing
         desk.context.insert(Article(title: "Actors"))
         try await desk.context.save()
         let saver = Task {
-            for article in try store.fetch(Article.self).ids {
+            for article in try store.fetch(Article.self).ids() {
                 let other = store.context()
                 try other.object(Article.self, id: article)?.rating = 4
                 try await other.save()
@@ -92,7 +92,7 @@ import Testing
         for rating in 1...3 { try desk.saveElsewhere { $0.rating = rating } }
 
         for try await revision in signals {
-            count = try store.view(asOf: revision).fetch(Article.self) { $0.rating >= 3 }.count
+            count = try store.view(asOf: revision).fetch(Article.self) { $0.rating >= 3 }.count()
             if count > 0 { break }
         }
 

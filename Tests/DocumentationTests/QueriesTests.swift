@@ -44,7 +44,7 @@ import Testing
     @Test func objectsAreFoundByConditions() throws {
         let hits = try context.fetch(Article.self) {
             $0.rating >= 3 && $0.title.hasPrefix("S")
-        }.sorted(by: \.title).limit(20).objects
+        }.sorted(by: \.title).limit(20).all()
 
         #expect(hits.map(\.title) == ["Scales", "Sendable", "Sound"])
 
@@ -56,13 +56,13 @@ import Testing
             if let search {
                 $0.title.folded(.caseInsensitive).contains(search)
             }
-        }.count
+        }.count()
 
         #expect(found == 1)
 
         let busy = try context.fetch(Notebook.self) { notebook in
             notebook.articles.any { $0.rating == 5 } && notebook.articles.count > 1
-        }.objects
+        }.all()
 
         #expect(busy.map(\.name) == ["Music"])
     }
@@ -71,11 +71,11 @@ import Testing
         var pages: [[String]] = []
 
         var page = try context.fetch(Article.self).sorted(by: \.rating, .descending)
-            .then(by: \.title).limit(2).objects
+            .then(by: \.title).limit(2).all()
         while let last = page.last {
             pages.append(page.map(\.title))
             page = try context.fetch(Article.self).sorted(by: \.rating, .descending)
-                .then(by: \.title).after(last).limit(2).objects
+                .then(by: \.title).after(last).limit(2).all()
         }
 
         #expect(pages == [["Scales", "Sound"], ["Sendable", "Macros"], ["Silence"]])
@@ -105,7 +105,7 @@ import Testing
         for try await article in store.fetch(Article.self).sorted(by: \.title).stream() {
             titles.append(article.title)
         }
-        let before = try store.view(asOf: first.revision).fetch(Article.self).count
+        let before = try store.view(asOf: first.revision).fetch(Article.self).count()
 
         #expect(titles == ["Macros", "Scales", "Sendable", "Silence", "Sound"])
         #expect(before == 5)
@@ -117,6 +117,6 @@ import Testing
         }
 
         #expect(raised == 1)
-        #expect(try store.fetch(Article.self) { $0.rating == 3 }.count == 2)
+        #expect(try store.fetch(Article.self) { $0.rating == 3 }.count() == 2)
     }
 }

@@ -43,7 +43,7 @@ import Testing
                 let article = try #require(try context.object(Article.self, id: id))
                 article.title = "Actors"
                 article.rating = 4
-                for notebook in try context.fetch(Notebook.self) { context.delete(notebook) }
+                for notebook in try context.fetch(Notebook.self).all() { context.delete(notebook) }
             }
         }
 

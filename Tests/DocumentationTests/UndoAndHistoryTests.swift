@@ -98,13 +98,14 @@ import Testing
 
         #expect(authors == ["lala", "other", "lala"] && last?.revision == 3)
 
-        let net = try store.diff(from: 1, to: .last)
+        let net = try store.diff(from: 1, to: .latest)
         let rating = net.changes.first?["rating"]  // old 0, new 4, whatever was between
 
         #expect(rating?.old == .int(0) && rating?.new == .int(4))
 
         var labels: [String] = []
-        try store.forEachCommit(from: .last, to: 1, where: CommitFilter(author: "lala")) { commit in
+        let filter = CommitFilter(author: "lala")
+        try store.forEachCommit(from: .latest, to: 1, where: filter) { commit in
             labels.append(commit.label ?? "")
             return labels.count < 10
         }

@@ -53,9 +53,9 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
         exceptions: [
             // The code that `@Model` writes names the fields, references and validators of a class.
             "Model/Model.swift": [
-                "ManagedContext", "ModelFields", "ObjectTable", "Reference", "Validators",
+                "ManagedContext", "ModelFields", "_ObjectTable", "_Reference", "Validators",
             ],
-            "Model/ModelState.swift": ["ObjectTable"],
+            "Model/ModelState.swift": ["_ObjectTable"],
             "Model/Macros.swift": ["Deletable"],
             "Model/ModelRelationship.swift": ["ToManyProperty"],
             "Model/RuleOptions.swift": ["OrderedValue"],

@@ -67,7 +67,8 @@ struct SourceFile {
                         ["public", "package", "internal", "@_exported", "@testable"].contains($0)
                     })
                 else { return nil }
-                return String(words[index + 1])
+                // An import of one declaration, `import struct Module.Name`, has a kind.
+                return words.last.map { String($0.prefix { $0 != "." }) }
             })
     }
 }

@@ -117,7 +117,7 @@ final class Library {
         var bodies: [String: [UInt8]] = [:]
         try file.read { reader in
             for (number, entity) in file.schema.entities.numbered {
-                try reader.forEachRecord(ofEntity: number, asOf: .last) { id, record in
+                try reader.forEachRecord(ofEntity: number, asOf: .max) { id, record in
                     bodies["\(entity.name) \(id)"] = Array(record.body)
                     return true
                 }
@@ -130,7 +130,7 @@ final class Library {
 extension Library {
     /// The numbers of the members of an object, in order, as of a revision.
     func members(
-        _ name: String, of owner: Int, isSource: Bool = true, asOf revision: Revision = .last
+        _ name: String, of owner: Int, isSource: Bool = true, asOf revision: Revision = .max
     ) throws -> [UInt64] {
         let link = try #require(file.schema.number(ofLink: name))
         let ends = try #require(file.schema.ends(ofLink: link))
@@ -142,7 +142,7 @@ extension Library {
         let book = try #require(file.schema.number(ofEntity: "Book"))
         let slot = try #require(file.schema.entities[book].slot(of: "shelf"))
         return try members(
-            try #require(file.schema.end(ofEntity: book, slot: slot)), of: shelf, asOf: .last)
+            try #require(file.schema.end(ofEntity: book, slot: slot)), of: shelf, asOf: .max)
     }
 
     private func members(
@@ -160,8 +160,8 @@ extension Library {
         try file.read { reader in
             for (number, entity) in file.schema.entities.numbered {
                 for end in file.schema.ends(ofOwner: number) where !end.isReference {
-                    try reader.forEachRecord(ofEntity: number, asOf: .last) { id, _ in
-                        let members = try reader.linkedMembers(of: id, at: end, asOf: .last)
+                    try reader.forEachRecord(ofEntity: number, asOf: .max) { id, _ in
+                        let members = try reader.linkedMembers(of: id, at: end, asOf: .max)
                         if !members.isEmpty {
                             links["\(entity.name) \(id) \(end.source)"] = members.map(\.id)
                         }

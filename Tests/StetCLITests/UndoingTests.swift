@@ -21,7 +21,7 @@ struct UndoingTests {
     private func names() throws -> [String] {
         var names: [String] = []
         try fixture.file.read { reader in
-            try reader.forEachRecord(ofEntity: 2, asOf: .last) { _, record in
+            try reader.forEachRecord(ofEntity: 2, asOf: .max) { _, record in
                 let entity = fixture.file.schema.entities[1]
                 names.append("\(try RecordBody(record.body, of: entity).value(0))")
                 return true

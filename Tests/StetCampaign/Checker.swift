@@ -47,7 +47,7 @@ struct Check: ParsableCommand {
                 answer.problem = report.problems.prefix(3).joined(separator: "; ")
                 return answer
             }
-            _ = try file.read { try $0.comparedLinks(asOf: .last) }
+            _ = try file.read { try $0.comparedLinks(asOf: .max) }
             answer.stage = .acknowledgements
             if count > 0 {
                 answer.problem = try file.broken(try Promise.read(promises), count: count)

@@ -54,7 +54,7 @@ enum People {
     static func problem(ofStoreAt path: String) throws -> String? {
         let store = try Store.open(at: path, migrating: plan)
         defer { store.close() }
-        let names = try store.context().fetch(Version2.Person.self).map(\.name)
+        let names = try store.context().fetch(Version2.Person.self).all().map(\.name)
         let old = names.filter { $0.hasPrefix("F") }
         let expected = Set((1...max(old.count, 1)).map { "F\($0) L\($0)" })
         guard Set(old) == expected else { return "\(old.count) people are not all or once there" }

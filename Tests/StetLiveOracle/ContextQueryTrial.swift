@@ -122,7 +122,7 @@ private struct ContextWatch {
 
     /// Follows the changes, and returns a description of a difference from the query run afresh.
     mutating func follow() throws -> String? {
-        let fresh = try fetch.objects.map { (id: $0.id, text: values(of: $0)) }
+        let fresh = try fetch.all().map { (id: $0.id, text: values(of: $0)) }
         guard let update = try iterator.poll() else {
             guard let seen else { return "there is no first update" }
             return seen.elementsEqual(fresh, by: ==)

@@ -47,7 +47,7 @@ struct LiveEdits {
             let revision = Revision(UInt64.random(in: min(first, last)...last, using: &random))
             _ = try? store.revert(revision, author: author, policy: .skip)
         case 4:
-            guard let id = try store.fetch(LiveSample.self).ids.randomElement(using: &random)
+            guard let id = try store.fetch(LiveSample.self).ids().randomElement(using: &random)
             else { return }
             // Refused if current values are among those to be redacted.
             _ = try? store.requestRedaction(of: LiveSample.self, id: id, \.note, \.text).confirm()
@@ -73,11 +73,11 @@ struct LiveEdits {
 
     /// Edits a context without saving.
     mutating func edit(_ context: ManagedContext) throws {
-        let samples = try context.fetch(LiveSample.self).filter { !$0.isDeleted }
+        let samples = try context.fetch(LiveSample.self).all().filter { !$0.isDeleted }
         guard let sample = samples.randomElement(using: &random), samples.count > 2 else {
             return try insert(context)
         }
-        let boxes = try context.fetch(LiveBox.self).filter { !$0.isDeleted }
+        let boxes = try context.fetch(LiveBox.self).all().filter { !$0.isDeleted }
         let box = boxes.randomElement(using: &random)
         switch Int.random(in: 0..<16, using: &random) {
         case 0 where samples.count < 40, 1 where samples.count < 40: try insert(context)
@@ -91,7 +91,8 @@ struct LiveEdits {
             }
         case 6: sample.next = chance(3) ? nil : samples.randomElement(using: &random)
         case 7:
-            guard let tag = try context.fetch(LiveTag.self).randomElement(using: &random) else {
+            guard let tag = try context.fetch(LiveTag.self).all().randomElement(using: &random)
+            else {
                 return
             }
             if sample.tags.contains(tag) {
@@ -108,7 +109,7 @@ struct LiveEdits {
             }
         case 9: box?.name = pick(LiveNodes.names)
         case 10: box?.rank = chance(3) ? nil : pick(LiveNodes.numbers)
-        case 11: try context.fetch(LiveTag.self).first?.name = pick(LiveNodes.names)
+        case 11: try context.fetch(LiveTag.self).first()?.name = pick(LiveNodes.names)
         case 12 where boxes.count > 2 && chance(4): if let box { context.delete(box) }
         case 12:
             context.insert(LiveBox(name: pick(LiveNodes.names)))
@@ -136,6 +137,8 @@ struct LiveEdits {
         sample.date = pick(LiveNodes.dates)
         sample.flag = chance(2)
         sample.price = pick(LiveNodes.prices)
-        if chance(2) { sample.box = try context.fetch(LiveBox.self).randomElement(using: &random) }
+        if chance(2) {
+            sample.box = try context.fetch(LiveBox.self).all().randomElement(using: &random)
+        }
     }
 }

@@ -60,11 +60,11 @@ package struct LiveQueryTrial {
         }
         for _ in 0..<Self.valueCount { values.append(try valueWatch()) }
         for _ in 0..<Self.sectionCount { sections.append(try sectionWatch()) }
-        for id in try store.fetch(LiveSample.self).limit(3).ids {
+        for id in try store.fetch(LiveSample.self).limit(3).ids() {
             objects.append(ObjectWatch(store, id))
             members.append(MemberWatch(store, nodes.pick([.others, .tags]), of: id))
         }
-        for id in try store.fetch(LiveBox.self).limit(2).ids {
+        for id in try store.fetch(LiveBox.self).limit(2).ids() {
             members.append(MemberWatch(store, nodes.pick([.box, .shelf]), of: id))
         }
         for round in 0..<Self.roundCount {
@@ -175,7 +175,7 @@ package struct LiveQueryTrial {
             hasPage = true
         }
         if isSorted, nodes.chance(6),
-            let position = try store.fetch(type).snapshots.randomElement(using: &random)
+            let position = try store.fetch(type).all().randomElement(using: &random)
         {
             fetch = fetch.after(position)
         }

@@ -31,7 +31,7 @@ struct LiveWatch<M: Model> {
 
     /// Follows the commits, and returns a description of a difference from the query run afresh.
     mutating func follow(_ head: Revision) throws -> String? {
-        let fresh = try fetch.snapshots
+        let fresh = try fetch.all()
         guard let update = try iterator.poll() else {
             if !hasBegun { return "there is no first result" }
             return isSame(seen, fresh) ? nil : "nothing is told of \(names(seen)) → \(names(fresh))"

@@ -90,7 +90,7 @@ struct SectionWatch {
 
     /// Follows the commits, and returns a description of a difference from the query run afresh.
     mutating func follow() throws -> String? {
-        let fresh = try fetch.snapshots
+        let fresh = try fetch.all()
         let expected = try self.sections(of: fresh)
         if let told = try poll() {
             let ids = seen.map(\.id).applying(told.update.difference)
@@ -113,7 +113,7 @@ struct SectionWatch {
     }
 
     private func sections(of snapshots: [LiveSample.Snapshot]) throws -> [Section] {
-        let boxes = try store.fetch(LiveBox.self).snapshots
+        let boxes = try store.fetch(LiveBox.self).all()
         let names = Dictionary(uniqueKeysWithValues: boxes.map { ($0.id, $0.name) })
         var sections: [Section] = []
         for (place, snapshot) in snapshots.enumerated() {

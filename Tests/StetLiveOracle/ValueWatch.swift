@@ -24,7 +24,7 @@ struct ValueWatch {
         switch kind {
         case .count:
             (poll, count) = Self.poll(live.count)
-            compute = { "\(try fetch.count)" }
+            compute = { "\(try fetch.count())" }
         case .sum:
             (poll, count) = Self.poll(live.sum { _ in value })
             compute = { "\(try fetch.sum { _ in value })" }
@@ -81,7 +81,7 @@ struct ObjectWatch {
 
     /// Follows the commits, and returns a description of a difference from the object in the store.
     mutating func follow() throws -> String? {
-        let fresh = try store.fetch(LiveSample.self) { [id] in $0.id == id }.first
+        let fresh = try store.fetch(LiveSample.self) { [id] in $0.id == id }.first()
         if let update = try iterator.poll() {
             if update.changes.isEmpty != update.commits.isEmpty {
                 return "\(update.commits.count) commits have \(update.changes.count) changes"

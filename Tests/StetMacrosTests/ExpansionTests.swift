@@ -35,7 +35,7 @@ import Testing
             observable.filter { !plain.contains($0) } == [
                 "@Stet._Stored(0, isObserved: true) var title: String",
                 "@Stet._Stored(1, isObserved: true) var made: Date",
-                "final let _$registrar = Stet.ObjectRegistrar()",
+                "final let _$registrar = Stet._ObjectRegistrar()",
                 "_$registrar.show(self, \\.title, isOther: "
                     + "String._snapshotValue(_title) != snapshot.title) {",
                 "_$registrar.show(self, \\.made, isOther: "

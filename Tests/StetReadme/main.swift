@@ -24,7 +24,7 @@ try context.save("first article")
 
 article.rating = 4
 try context.save("rate")
-let best = try context.fetch(Article.self) { $0.rating >= 3 }.sorted(by: \.title).objects
+let best = try context.fetch(Article.self) { $0.rating >= 3 }.sorted(by: \.title).all()
 print(best.map(\.title), article.notebook?.name ?? "none")  // the name is trimmed
 
 try store.undo(author: "lala")  // the last save; it could also be one of an earlier process

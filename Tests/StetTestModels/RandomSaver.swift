@@ -22,7 +22,7 @@ package struct RandomSaver {
         var made = 0
         while made < count {
             let context = store.context(author: author)
-            let notebooks = try context.fetch(Notebook.self)
+            let notebooks = try context.fetch(Notebook.self).all()
             for _ in 0..<Int.random(in: 1...3, using: &generator) {
                 try edit(context, notebooks)
             }

@@ -21,7 +21,7 @@ struct ContextWorkloads {
         try context.save()
         var random = SplitMix64(state: 3)
         let positions = Array(0..<options.storedCount).shuffled(using: &random)
-        ids = try store.context().fetch(Article.self).map(\.id)
+        ids = try store.context().fetch(Article.self).all().map(\.id)
         readIDs = positions.prefix(options.readCount).map { [ids] in ids[$0] }
     }
 
@@ -44,9 +44,9 @@ struct ContextWorkloads {
     /// Measures how much more heap live objects need than an array of their values.
     private func measureMemory(_ measurements: inout Measurements) throws {
         let context = store.context()
-        _ = try context.fetch(Notebook.self)
+        _ = try context.fetch(Notebook.self).all()
         let empty = Self.heapByteCount
-        let articles = try context.fetch(Article.self)
+        let articles = try context.fetch(Article.self).all()
         let live = Self.heapByteCount
         var values: [Values] = []
         values.reserveCapacity(articles.count)

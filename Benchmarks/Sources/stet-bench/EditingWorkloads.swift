@@ -90,7 +90,7 @@ struct EditingWorkloads {
     /// An undo of the save, with the edit of another author in the way of one object.
     private func undoRefused(_ measurements: inout Measurements) throws {
         let other = store.context(author: "another")
-        let articles = try other.fetch(Article.self)
+        let articles = try other.fetch(Article.self).all()
         articles[articles.count - 1].title = "of another \(other.revision)"
         try other.save()
         let revision = try store.revision()
@@ -138,6 +138,6 @@ struct EditingWorkloads {
     /// A fresh context with articles in it.
     private func articles() throws -> (ManagedContext, [Article]) {
         let context = store.context(author: Self.author)
-        return (context, try context.fetch(Article.self))
+        return (context, try context.fetch(Article.self).all())
     }
 }

@@ -37,7 +37,7 @@ struct FeedWorkloads {
 
     private static func article(of notebook: ObjectID, in store: Store) throws -> ObjectID {
         let query = store.context().fetch(Article.self) { $0.notebook?.id == notebook }
-        guard let article = try query.first else { throw Failure("a notebook has no article") }
+        guard let article = try query.first() else { throw Failure("a notebook has no article") }
         return article.id
     }
 

@@ -67,7 +67,7 @@ struct GrowthWorkloads {
     private func readPast(of store: Store, _ round: Int) throws -> Double {
         let context = store.context()
         let before = try store.revision()
-        guard let article = try context.fetch(Article.self).first else {
+        guard let article = try context.fetch(Article.self).first() else {
             throw Failure("an article is missing")
         }
         let expected = article.snapshot
@@ -92,7 +92,7 @@ struct GrowthWorkloads {
     /// The nanoseconds per article that it takes to undo an update.
     private func undo(in store: Store, _ round: Int) throws -> Double {
         let context = store.context(author: Self.author)
-        for article in try context.fetch(Article.self) {
+        for article in try context.fetch(Article.self).all() {
             article.title = "round \(round)"
             article.rating = (article.rating + 1) % 6
         }

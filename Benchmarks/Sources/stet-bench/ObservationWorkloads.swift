@@ -31,7 +31,7 @@ struct ObservationWorkloads {
         notebookIDs = notebooks.map(\.id)
         context.insert(samples.values[..<options.storedCount], into: notebooks)
         try context.save()
-        ids = try store.context().fetch(Article.self).map(\.id)
+        ids = try store.context().fetch(Article.self).all().map(\.id)
         pool = try GRDBPeer.openPool(directory + "/observed.grdb", [.tuned])
         try pool.write { database in
             try createTables(database)
@@ -109,7 +109,7 @@ struct ObservationWorkloads {
             }
         }
         defer { for observer in observers { observer.cancel() } }
-        var expected = try query.count
+        var expected = try query.count()
         await arrivals.wait(for: expected, of: count)
         let positions = positions(in: Self.observed)
         let start = ContinuousClock.now
@@ -118,7 +118,7 @@ struct ObservationWorkloads {
             await arrivals.wait(for: expected, of: count)
         }
         let time = start.duration(to: .now)
-        try expectEqual(expected, try query.count, "the observed results")
+        try expectEqual(expected, try query.count(), "the observed results")
         return Double(commits) / (time / .seconds(1))
     }
 

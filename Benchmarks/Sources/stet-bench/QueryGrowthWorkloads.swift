@@ -36,14 +36,14 @@ struct QueryGrowthWorkloads {
                     let fetch = grown.store.context().fetch(Article.self) {
                         ids.contains($0.notebook?.id)
                     }
-                    found += try fetch.sorted(by: \.title).objects.count
+                    found += try fetch.sorted(by: \.title).all().count
                 }
             }
             guard found > range else { throw Failure("only \(found) articles were found") }
             add(sorted, found, "W4", grown.count, &measurements)
             var count = 0
             let searched = try ContinuousClock().measure {
-                count = try grown.store.fetch(Article.self) { $0.body.contains("qz") }.count
+                count = try grown.store.fetch(Article.self) { $0.body.contains("qz") }.count()
             }
             guard count > 0 else { throw Failure("no article has the text") }
             add(searched, grown.count, "W5", grown.count, &measurements)

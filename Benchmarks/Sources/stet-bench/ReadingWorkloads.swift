@@ -20,7 +20,7 @@ struct ReadingWorkloads {
         context.insert(samples.values[..<options.storedCount], into: notebooks)
         try context.save()
         var random = SplitMix64(state: 2)
-        ids = try store.context().fetch(Article.self).map(\.id).shuffled(using: &random)
+        ids = try store.context().fetch(Article.self).all().map(\.id).shuffled(using: &random)
         bareIDs = ids.map { BareID($0) }
         store.close()
         expected = Totals(samples.values[..<options.storedCount])
@@ -44,7 +44,7 @@ struct ReadingWorkloads {
         var context = store.context()
         var articles: [Article] = []
         let fetched = try measurements.time(Self.fetch, .stet, objects: ids.count) {
-            articles = try context.fetch(Article.self)
+            articles = try context.fetch(Article.self).all()
             return articles.reduce(into: Totals()) { $0.add($1) }
         }
         measurements.time(Self.release, .stet, objects: ids.count) { articles = [] }

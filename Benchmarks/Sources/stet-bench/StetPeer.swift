@@ -52,7 +52,7 @@ final class StetPeer: Peer {
     }
 
     func prepareReads(_ positions: [Int]) throws {
-        inserted = try store.context().fetch(Article.self).map(\.id)
+        inserted = try store.context().fetch(Article.self).all().map(\.id)
         ids = positions.map { inserted[$0] }
     }
 
@@ -70,7 +70,7 @@ final class StetPeer: Peer {
     func walk() throws -> Totals {
         let context = store.context()
         var totals = Totals()
-        for notebook in try context.fetch(Notebook.self) {
+        for notebook in try context.fetch(Notebook.self).all() {
             for article in notebook.articles { totals.add(title: article.title) }
         }
         return totals
@@ -80,12 +80,12 @@ final class StetPeer: Peer {
         let ids = notebookIDs[notebooks]
         let articles = store.context().fetch(Article.self) { ids.contains($0.notebook?.id) }
         var titles = TitlesInOrder()
-        for article in try articles.sorted(by: \.title).objects { titles.add(article.title) }
+        for article in try articles.sorted(by: \.title).all() { titles.add(article.title) }
         return titles
     }
 
     func count(containing text: String) throws -> Int {
-        try store.context().fetch(Article.self) { $0.body.contains(text) }.count
+        try store.context().fetch(Article.self) { $0.body.contains(text) }.count()
     }
 
     func fetchAll() throws -> Totals {
@@ -93,7 +93,7 @@ final class StetPeer: Peer {
         // release whether it is the last.
         let context = store.context()
         return try withExtendedLifetime(context) {
-            try context.fetch(Article.self).reduce(into: Totals()) { $0.add($1) }
+            try context.fetch(Article.self).all().reduce(into: Totals()) { $0.add($1) }
         }
     }
 
@@ -140,7 +140,7 @@ final class StetPeer: Peer {
         let positions = Dictionary(
             uniqueKeysWithValues: notebookIDs.enumerated().map { ($1, $0) })
         var totals = Totals()
-        for article in try context.fetch(Article.self) {
+        for article in try context.fetch(Article.self).all() {
             totals.addAll(article)
             guard let id = article.notebook?.id, let notebook = positions[id] else {
                 throw Failure("an article has no notebook")

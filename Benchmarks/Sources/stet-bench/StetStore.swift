@@ -18,12 +18,12 @@ extension Store {
     /// A context, and all notebooks in it.
     func contextWithNotebooks() throws -> (context: ManagedContext, notebooks: [Notebook]) {
         let context = context()
-        return (context, try context.fetch(Notebook.self))
+        return (context, try context.fetch(Notebook.self).all())
     }
 
     func totals() throws -> Totals {
         var totals = Totals()
-        for article in try context().fetch(Article.self) {
+        for article in try context().fetch(Article.self).all() {
             totals.add(article)
         }
         return totals

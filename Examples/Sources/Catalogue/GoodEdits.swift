@@ -16,8 +16,8 @@ struct GoodEdits {
     }
 
     private func upgrade() throws -> Commit? {
-        let packages = try context.fetch(Package.self)
-        let other = try context.fetch(Section.self).last { $0 !== packages[0].section }
+        let packages = try context.fetch(Package.self).all()
+        let other = try context.fetch(Section.self).all().last { $0 !== packages[0].section }
         return try context.edit("upgrade") {
             for package in packages.prefix(2) {
                 package.version += "+stet1"
@@ -32,10 +32,10 @@ struct GoodEdits {
     /// Deletes the smallest section; the same commit sets the section of its packages to nil.
     private func dissolveSmallestSection() throws -> Commit? {
         var sizes: [ObjectID: Int] = [:]
-        for package in try context.fetch(Package.self) {
+        for package in try context.fetch(Package.self).all() {
             if let section = package.section { sizes[section.id, default: 0] += 1 }
         }
-        let smallest = try context.fetch(Section.self)
+        let smallest = try context.fetch(Section.self).all()
             .min { sizes[$0.id, default: 0] < sizes[$1.id, default: 0] }
         guard let smallest else { return nil }
         return try context.edit("dissolve section") { context.delete(smallest) }
@@ -46,12 +46,12 @@ struct GoodEdits {
             name: "stet-catalogue", version: "1.0", architecture: "all",
             summary: "Catalogue of installed packages")
         package.maintainer = Maintainer(name: "Ada Lovelace", email: "ada@example.org")
-        package.section = try context.fetch(Section.self).first { $0.name == "utils" }
+        package.section = try context.fetch(Section.self).all().first { $0.name == "utils" }
         return try context.edit("add package") { context.insert(package) }
     }
 
     private func saveNothing() throws -> Commit? {
-        let package = try context.fetch(Package.self)[0]
+        let package = try context.fetch(Package.self).all()[0]
         return try context.edit("nothing") {
             let version = package.version
             package.version = "0"

@@ -45,8 +45,8 @@ extension Report {
         line("\(verification)")
         let context = store.context()
         let objectCount =
-            try context.fetch(Package.self).count
-            + context.fetch(Maintainer.self).count + context.fetch(Section.self).count
+            try context.fetch(Package.self).count()
+            + context.fetch(Maintainer.self).count() + context.fetch(Section.self).count()
         let linkCount = try context.fetch(Package.self).sum(\.dependencies.count)
         check(
             "verify found nothing wrong, and looked at everything",

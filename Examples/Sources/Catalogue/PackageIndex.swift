@@ -31,18 +31,18 @@ struct PackageIndex {
 
     private func ask(_ context: ManagedContext) throws {
         try timed("names that begin with \"libswift\"") {
-            "\(try context.fetch(Package.self) { $0.name.hasPrefix("libswift") }.count)"
+            "\(try context.fetch(Package.self) { $0.name.hasPrefix("libswift") }.count())"
         }
         try timed("\"database\" in the summary") {
             let hits = context.fetch(Package.self) {
                 $0.summary.folded(.caseInsensitive).contains("database")
             }
-            return "\(try hits.count)"
+            return "\(try hits.count())"
         }
         try timed("the ten that most others depend on") {
             let needed = context.fetch(Package.self) { !$0.dependents.isEmpty }
                 .sorted(by: { $0.dependents.count }, .descending).limit(10)
-            return try needed.objects.map(\.name).joined(separator: ", ")
+            return try needed.all().map(\.name).joined(separator: ", ")
         }
     }
 

@@ -11,7 +11,7 @@ struct Questions {
     /// Runs the queries without changing anything.
     func run() throws {
         let context = store.context(author: "reader")
-        let all = try context.fetch(Package.self)
+        let all = try context.fetch(Package.self).all()
         try search(context, all)
         try mostNeeded(context, all)
         try beSentAway(context)
@@ -23,12 +23,12 @@ struct Questions {
         let libraries = context.fetch(Package.self) { $0.name.hasPrefix("lib") }
             .sorted(by: \.name)
         var count = 0
-        let time = try ContinuousClock().measure { count = try libraries.count }
+        let time = try ContinuousClock().measure { count = try libraries.count() }
         report.line("\(count) names begin with \"lib\", found in \(milliseconds(time)) by")
         for step in try libraries.explain().split(separator: "\n") { report.line("  \(step)") }
         report.check(
             "they are those that Swift finds",
-            try libraries.objects
+            try libraries.all()
                 == all.filter { $0.name.hasPrefix("lib") }.sorted { $0.name < $1.name })
 
         let word = "compression"
@@ -38,7 +38,7 @@ struct Questions {
         }.sorted(by: \.installedSize, .descending).limit(5)
         report.line("With \"\(word)\" in the summary, no libraries, the largest first:")
         report.table(
-            try hits.objects.map {
+            try hits.all().map {
                 [
                     $0.name.shortened(to: 24), $0.installedSize.map { "\($0) KiB" } ?? "",
                     $0.summary.shortened(to: 48),
@@ -48,14 +48,14 @@ struct Questions {
             $0.summary.lowercased().contains(word) && $0.section?.name != "libs"
         }
         report.check(
-            "they are those that Swift finds", try hits.objects.count == min(expected.count, 5))
+            "they are those that Swift finds", try hits.all().count == min(expected.count, 5))
     }
 
     private func mostNeeded(_ context: ManagedContext, _ all: [Package]) throws {
         let needed = context.fetch(Package.self) { !$0.dependents.isEmpty }
             .sorted(by: { $0.dependents.count }, .descending).then(by: \.name).limit(10)
         report.line("The ten that most others depend on:")
-        let found = try needed.objects
+        let found = try needed.all()
         report.table(found.map { [$0.name, counted($0.dependents.count, "package")] })
         let counts = all.map(\.dependents.count).filter { $0 > 0 }.sorted(by: >).prefix(10)
         report.check(
@@ -66,7 +66,7 @@ struct Questions {
     private func beSentAway(_ context: ManagedContext) throws {
         let needed = context.fetch(Package.self) { !$0.essential && !$0.dependents.isEmpty }
             .sorted(by: { $0.dependents.count }, .descending)
-        guard let package = try needed.first else {
+        guard let package = try needed.first() else {
             return report.line("No package needs another.")
         }
         let count = package.dependents.count
@@ -88,19 +88,19 @@ struct Questions {
         report.line("The catalogue as of the import, beside today:")
         report.table([
             ["", "then", "now"],
-            ["packages", "\(try before.count)", "\(try after.count)"],
+            ["packages", "\(try before.count())", "\(try after.count())"],
             [
-                "sections", "\(try then.fetch(Section.self).count)",
-                "\(try store.fetch(Section.self).count)",
+                "sections", "\(try then.fetch(Section.self).count())",
+                "\(try store.fetch(Section.self).count())",
             ],
             [
                 "KiB", "\(try before.sum(\.installedSize))", "\(try after.sum(\.installedSize))",
             ],
         ])
-        let upgraded = try after.filter { $0.version.hasSuffix("+stet1") }.ids
+        let upgraded = try after.filter { $0.version.hasSuffix("+stet1") }.ids()
         report.check(
             "the import had \(counted(imported, "package")), none of which was upgraded",
-            try before.count == imported
+            try before.count() == imported
                 && before.filter { $0.version.hasSuffix("+stet1") }.exists == false
                 && upgraded.allSatisfy { try then.object(Package.self, id: $0) != nil })
     }

@@ -15,14 +15,15 @@ struct Expectation: Codable {
     /// that was deleted.
     init(since revision: Revision, in store: Store) throws {
         let context = store.context()
-        let changes = try store.diff(from: revision, to: context.revision).changes
+        let changes = try store.diff(from: .revision(revision), to: .revision(context.revision))
+            .changes
         edited = try changes.filter { $0.entity == "Package" }.compactMap { change in
             try context.object(Package.self, id: change.id)?.snapshot
         }
         deleted = changes.filter { $0.kind == .delete }.map(\.id)
-        packageCount = try context.fetch(Package.self).count
+        packageCount = try context.fetch(Package.self).count()
         self.revision = context.revision
-        hash = try store.journal(from: context.revision).last?.hash ?? ""
+        hash = try store.journal(from: .revision(context.revision)).last?.hash ?? ""
     }
 
     /// Runs this program again in a separate process, which knows only the path and the
@@ -66,8 +67,8 @@ struct Expectation: Codable {
             })
         report.check(
             "the store has \(expected.packageCount) packages",
-            try context.fetch(Package.self).count == expected.packageCount)
-        let last = try store.journal(from: context.revision).last
+            try context.fetch(Package.self).count() == expected.packageCount)
+        let last = try store.journal(from: .revision(context.revision)).last
         report.check(
             "the last commit is \(expected.revision), with the hash that it had when it was made",
             last?.revision == expected.revision && last?.hash == expected.hash)

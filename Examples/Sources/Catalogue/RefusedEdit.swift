@@ -22,13 +22,13 @@ struct RefusedEdit {
         self.context = context
         self.report = report
         self.names = names
-        packages = try context.fetch(Package.self)
+        packages = try context.fetch(Package.self).all()
         let subject = packages[0]
         self.subject = subject
         victim = packages.first { $0.essential && $0 !== subject } ?? packages.dropFirst().first
         noted = packages[packages.count - 1]
         isNeeded = victim.map { !$0.dependents.isEmpty } ?? false
-        let others = try context.fetch(Section.self).filter { $0 !== subject.section }
+        let others = try context.fetch(Section.self).all().filter { $0 !== subject.section }
         otherSection = others.first ?? Section(name: "other")
     }
 
@@ -42,7 +42,7 @@ struct RefusedEdit {
     }
 
     private func state() throws -> State {
-        let fetched = try context.fetch(Package.self)
+        let fetched = try context.fetch(Package.self).all()
         return State(
             packages: fetched.map(\.snapshot), deleted: packages.map(\.isDeleted),
             pending: context.changes, hasChanges: context.hasChanges,

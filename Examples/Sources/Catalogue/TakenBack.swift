@@ -23,7 +23,7 @@ struct TakenBack {
         }
         try undoTheRest()
         try redoAll()
-        return try store.journal(from: Revision(start.number + 1))
+        return try store.journal(from: .revision(Revision(start.number + 1)))
     }
 
     /// The package that the last edit inserted.
@@ -112,7 +112,7 @@ struct TakenBack {
         while try store.undo(author: author) != nil {}
         report.check(
             "with every edit undone nothing differs from the import",
-            try store.diff(from: 1, to: .last).isEmpty)
+            try store.diff(from: 1, to: .latest).isEmpty)
     }
 
     private func redoAll() throws {
@@ -121,6 +121,6 @@ struct TakenBack {
         let last = edits[edits.count - 1].revision
         report.check(
             "\(counted(redone, "redo")) later all is as the last edit left it",
-            try redone == edits.count && store.diff(from: last, to: .last).isEmpty)
+            try redone == edits.count && store.diff(from: .revision(last), to: .latest).isEmpty)
     }
 }

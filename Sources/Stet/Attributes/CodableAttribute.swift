@@ -23,7 +23,7 @@ extension CodableAttribute {
     public static var _valueType: ValueType { .codable }
     public static func _read(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(UnreadableValue) -> Self {
+    ) throws(_UnreadableValue) -> Self {
         try readTail(&reader, slot: slot)
     }
     public func _write(_ writer: inout RecordWriter, slot: Slot) {

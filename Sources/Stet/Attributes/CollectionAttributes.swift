@@ -9,7 +9,7 @@ where Element: AttributeElement {
     public static var _elementTypes: [ValueType] { [Element._valueType] }
     public static func _read(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(UnreadableValue) -> [Element] {
+    ) throws(_UnreadableValue) -> [Element] {
         try readTail(&reader, slot: slot)
     }
     public func _write(_ writer: inout RecordWriter, slot: Slot) {
@@ -33,7 +33,7 @@ where Key: AttributeElement, Value: AttributeElement {
     public static var _elementTypes: [ValueType] { [Key._valueType, Value._valueType] }
     public static func _read(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(UnreadableValue) -> [Key: Value] {
+    ) throws(_UnreadableValue) -> [Key: Value] {
         try readTail(&reader, slot: slot)
     }
     public func _write(_ writer: inout RecordWriter, slot: Slot) {

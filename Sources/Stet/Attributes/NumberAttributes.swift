@@ -9,10 +9,10 @@ public protocol _IntegerAttribute: AttributeElement, FixedWidthInteger {}
 extension _IntegerAttribute {
     @inlinable public static func _read(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(UnreadableValue) -> Self {
+    ) throws(_UnreadableValue) -> Self {
         let word = reader.word(slot: slot)
         let value = Self(truncatingIfNeeded: word)
-        guard UInt64(truncatingIfNeeded: value) == word else { throw UnreadableValue(slot: slot) }
+        guard UInt64(truncatingIfNeeded: value) == word else { throw _UnreadableValue(slot: slot) }
         return value
     }
     @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {
@@ -71,9 +71,9 @@ extension Float: AttributeElement {
     @inlinable public static var _valueType: ValueType { .float }
     @inlinable public static func _read(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(UnreadableValue) -> Float {
+    ) throws(_UnreadableValue) -> Float {
         guard let bits = UInt32(exactly: reader.word(slot: slot)) else {
-            throw UnreadableValue(slot: slot)
+            throw _UnreadableValue(slot: slot)
         }
         return Float(bitPattern: bits)
     }

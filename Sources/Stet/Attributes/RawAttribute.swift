@@ -17,9 +17,9 @@ extension RawAttribute {
     @inlinable public static var _valueType: ValueType { RawValue._valueType }
     @inlinable public static func _read(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(UnreadableValue) -> Self {
+    ) throws(_UnreadableValue) -> Self {
         guard let value = Self(rawValue: try RawValue._read(&reader, slot: slot)) else {
-            throw UnreadableValue(slot: slot)
+            throw _UnreadableValue(slot: slot)
         }
         return value
     }

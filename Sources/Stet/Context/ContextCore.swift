@@ -22,7 +22,7 @@ final class ContextCore {
     @exclusivity(unchecked) private(set) var pending: PendingChanges!
     private(set) lazy var saves = SaveLine(self)
     /// The tables in the order of entity numbers, made on demand.
-    private let tables: UnsafeMutableBufferPointer<ObjectTable?>
+    private let tables: UnsafeMutableBufferPointer<_ObjectTable?>
     /// The error of a read that failed inside an accessor: every later call that can throw throws
     /// it.
     private(set) var failure: (any Error)?
@@ -238,7 +238,7 @@ final class ContextCore {
     /// Returns the table of a model, made on demand.
     ///
     /// - Precondition: the store was opened with the model.
-    func table<M: Model>(for type: M.Type) -> ObjectTable {
+    func table<M: Model>(for type: M.Type) -> _ObjectTable {
         guard let index = store.modelTypes.firstIndex(where: { $0 == type }) else {
             trap(
                 "\(M.self) is not a model of this store: name it in Store.open(at:for:)")
@@ -246,24 +246,24 @@ final class ContextCore {
         return table(ofEntity: EntityNumber(index: index))
     }
 
-    func table(ofEntity entity: EntityNumber) -> ObjectTable {
+    func table(ofEntity entity: EntityNumber) -> _ObjectTable {
         if let table = existingTable(ofEntity: entity) { return table }
         guard let modelType = store.modelTypes[entity] else {
             trap("entity \(entity) was removed: no object of it is ever read")
         }
-        let table = ObjectTable(core: self, modelType: modelType, entity: entity)
+        let table = _ObjectTable(core: self, modelType: modelType, entity: entity)
         tables[entity.index] = table
         return table
     }
 
     @inline(__always)
-    private func existingTable(ofEntity entity: EntityNumber) -> ObjectTable? {
+    private func existingTable(ofEntity entity: EntityNumber) -> _ObjectTable? {
         trap(unless: tables.indices.contains(entity.index), "there is no entity \(entity)")
         return tables[entity.index]
     }
 
     /// The tables that have been made.
-    var usedTables: [ObjectTable] { tables.compactMap { $0 } }
+    var usedTables: [_ObjectTable] { tables.compactMap { $0 } }
 
     var liveObjectCount: Int { tables.reduce(0) { $0 + ($1?.liveCount ?? 0) } }
 

@@ -51,14 +51,9 @@ extension ManagedContext {
         return nil
     }
 
-    /// Returns all objects of a model: stored objects in ascending order of id, then unsaved ones
-    /// in the order of insertion.
-    ///
-    /// Pending changes are taken into account; deleted objects are left out.
-    ///
-    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
-    /// - Complexity: O(objects).
-    public func fetch<M: Model>(_ type: M.Type) throws -> [M] {
+    /// Returns all objects of a model as `fetch(type).all()` does, without a query: stored objects
+    /// in ascending order of id, then unsaved ones in the order of insertion.
+    func objects<M: Model>(of type: M.Type) throws -> [M] {
         try core.checkUsable()
         let table = core.table(for: type)
         // An array of any class has the same buffer. `AnyObject` avoids a metadata lookup for each
@@ -170,7 +165,7 @@ extension ContextCore {
 
     private func load<M: Model>(_ ids: ArraySlice<ObjectID>, as type: M.Type) throws -> [M] {
         let table = table(for: type)
-        // Uses `AnyObject`, as `fetch` does.
+        // Uses `AnyObject`, as `objects(of:)` does.
         var found: [AnyObject] = []
         found.reserveCapacity(ids.count)
         try reading { reader in

@@ -3,7 +3,7 @@ public import StetStore
 /// The objects of one model in one context.
 ///
 /// Used by the code that `@Model` writes.
-public final class ObjectTable {
+public final class _ObjectTable {
     /// The context owns the table and outlives it.
     unowned(unsafe) let core: ContextCore
     let modelType: any Model.Type
@@ -136,7 +136,7 @@ public final class ObjectTable {
         let snapshot = try M._$decode(id, body)
         guard hasPositions else { return ObjectCapture(snapshot) }
         let record = try RecordBody(body, of: description)
-        var state = ModelState()
+        var state = _ModelState()
         for end in ends where end.isOrdered {
             if let position = try record.position(end.slot) {
                 state.setPosition(position, in: end.slot)
@@ -164,7 +164,7 @@ extension Model {
     /// The entity's number; 0 for an object in no context.
     var _$entityNumber: EntityNumber { _$state.table?.entity ?? 0 }
     var _$revision: Revision { _$state.revision }
-    var _$flags: ModelState.Flags { _$state.flags }
+    var _$flags: _ModelState.Flags { _$state.flags }
     var _$pendingIndex: Int32 { _$state.pendingIndex }
     func _$setPendingIndex(_ index: Int) { _$state.pendingIndex = Int32(index) }
 
@@ -186,7 +186,7 @@ extension Model {
             guard
                 var reader = try? RecordReader(body: bytes, propertyCount: _$propertyCount)
             else { return nil }
-            do throws(UnreadableValue) {
+            do throws(_UnreadableValue) {
                 _ = try Snapshot(_$id: .none, reader: &reader)
                 return nil
             } catch {

@@ -219,7 +219,7 @@ extension PendingChanges {
 
 /// The three bodies of an object: the common base, the pending one, and the stored one.
 struct MergeSides {
-    let table: ObjectTable
+    let table: _ObjectTable
     private let id: ObjectID
     /// The common base; nil for an object that both sides have inserted.
     private let base: EncodedBody?
@@ -229,7 +229,7 @@ struct MergeSides {
     private let theirs: EncodedBody?
 
     init(
-        _ table: ObjectTable, _ id: ObjectID, base: EncodedBody?, mine: EncodedBody?,
+        _ table: _ObjectTable, _ id: ObjectID, base: EncodedBody?, mine: EncodedBody?,
         theirs: EncodedBody?
     ) {
         self.table = table
@@ -317,7 +317,7 @@ extension ContextCore {
     /// Returns a resolved value with a position, if it is a reference that has one: the position of
     /// a side that refers to the same object, otherwise the last position.
     func placed(
-        _ value: Value, in slot: Slot, of table: ObjectTable, like conflict: PropertyConflict
+        _ value: Value, in slot: Slot, of table: _ObjectTable, like conflict: PropertyConflict
     ) throws -> Value {
         guard case .reference(let target) = value,
             table.description.properties[slot].hasPosition,

@@ -168,7 +168,7 @@ private struct ChangeSetApplication {
             try placed(change.new[slot] ?? .null, slot, table, change)
         }
         guard let capture = try capture(of: type, change.key.id, values, table) else { return }
-        let made = M(_$snapshot: capture.snapshot, state: ModelState())
+        let made = M(_$snapshot: capture.snapshot, state: _ModelState())
         made._$state.id = change.key.id
         capture.restore(made)
         _ = core.pending.insertOne(made)
@@ -286,14 +286,14 @@ private struct ChangeSetApplication {
     }
 
     private func decoded(
-        _ body: EncodedBody, _ table: ObjectTable
+        _ body: EncodedBody, _ table: _ObjectTable
     ) throws(EncodingFailure) -> [Value] {
         // Cannot throw: the body has just been encoded.
         (try? body.values(of: table.description)) ?? []
     }
 
     private func placed(
-        _ value: Value, _ slot: Slot, _ table: ObjectTable, _ change: CheckedChange
+        _ value: Value, _ slot: Slot, _ table: _ObjectTable, _ change: CheckedChange
     ) throws -> Value {
         let property = table.description.properties[slot]
         return try core.placed(
@@ -306,7 +306,7 @@ private struct ChangeSetApplication {
     /// Returns the capture of an object with some values; nil when the type of one of them cannot
     /// represent it.
     private mutating func capture<M: Model>(
-        of type: M.Type, _ id: ObjectID, _ values: [Value], _ table: ObjectTable
+        of type: M.Type, _ id: ObjectID, _ values: [Value], _ table: _ObjectTable
     ) throws -> ObjectCapture<M>? {
         let body = try EncodedBody(values)
         if let slot = M.unreadableSlot(in: body) {
@@ -321,7 +321,7 @@ private struct ChangeSetApplication {
     }
 
     private mutating func assign<M: Model>(
-        _ values: [Value], to object: M, _ table: ObjectTable
+        _ values: [Value], to object: M, _ table: _ObjectTable
     ) throws {
         guard let capture = try capture(of: M.self, object.id, values, table),
             object._$willChange()

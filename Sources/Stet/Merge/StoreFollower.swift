@@ -195,7 +195,7 @@ struct StoreFollower {
     }
 }
 
-extension ObjectTable {
+extension _ObjectTable {
     /// Reads the state of an object at a revision; the returned closure makes the object show it.
     fileprivate func reading<M: Model>(
         of object: M, _ reader: borrowing StoreReader, asOf revision: Revision,

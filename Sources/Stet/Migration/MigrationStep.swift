@@ -27,7 +27,9 @@ public final class MigrationStep {
         self.target = target
         self.progress = progress
         let head = try target.revision()
-        done = head == .zero ? nil : try target.journal(from: head).first.flatMap(StepMark.init)
+        done =
+            head == .zero
+            ? nil : try target.journal(from: .revision(head)).first.flatMap(StepMark.init)
     }
 
     private static let batchCount = 1_000

@@ -24,7 +24,7 @@ struct Attachment {
     init(_ attached: AnyObject?, _ slot: Int16) {
         guard let attached else { return }
         content =
-            slot == ModelState.several
+            slot == _ModelState.several
             ? .several(unsafeDowncast(attached, to: Attachments.self))
             : .target(attached, slot: Slot(slot))
     }
@@ -72,7 +72,7 @@ private final class Attachments {
 
 // MARK: - In the state of an object
 
-extension ModelState {
+extension _ModelState {
     /// The values of `attachedSlot` for an object with nothing attached, and for one whose
     /// `attached` is an `Attachments`.
     private static var nothing: Int16 { -1 }

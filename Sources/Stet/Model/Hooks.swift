@@ -3,7 +3,7 @@ import StetStore
 // Hooks that a model can implement, and the checks that keep them within bounds.
 
 /// The result of a hook that a model does not implement.
-public struct NoHook {
+public struct _NoHook {
     @inlinable
     init() {}
 }
@@ -11,27 +11,27 @@ public struct NoHook {
 extension Model {
     /// Does nothing.
     @inlinable
-    public func didInsert() -> NoHook { NoHook() }
+    public func didInsert() -> _NoHook { _NoHook() }
 
     /// Does nothing.
     @inlinable
-    public func willSave() -> NoHook { NoHook() }
+    public func willSave() -> _NoHook { _NoHook() }
 
     /// Does nothing.
     @inlinable
-    public func willDelete() -> NoHook { NoHook() }
+    public func willDelete() -> _NoHook { _NoHook() }
 
     /// Does nothing.
     @inlinable
-    public func didFetch() -> NoHook { NoHook() }
+    public func didFetch() -> _NoHook { _NoHook() }
 }
 
 // Resolved at compile time, whether the hook is in the class, an extension or an adopted protocol.
 extension Model {
-    static var _$hasDidInsert: Bool { _DidInsert.self != NoHook.self }
-    static var _$hasWillSave: Bool { _WillSave.self != NoHook.self }
-    static var _$hasWillDelete: Bool { _WillDelete.self != NoHook.self }
-    @inlinable static var _$hasDidFetch: Bool { _DidFetch.self != NoHook.self }
+    static var _$hasDidInsert: Bool { _DidInsert.self != _NoHook.self }
+    static var _$hasWillSave: Bool { _WillSave.self != _NoHook.self }
+    static var _$hasWillDelete: Bool { _WillDelete.self != _NoHook.self }
+    @inlinable static var _$hasDidFetch: Bool { _DidFetch.self != _NoHook.self }
 
     /// True when a hook of the model may edit objects.
     static var _$hasEditingHook: Bool {

@@ -1,3 +1,5 @@
+public import StetStore
+
 /// Makes a final class a model: its stored properties become attributes and to-one references.
 ///
 /// A property needs an explicit type: `Bool`, integers of every width up to 64 bits, `Float`,

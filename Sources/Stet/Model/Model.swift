@@ -12,12 +12,12 @@ public import StetStore
 /// snapshots elsewhere instead.
 public protocol Model: AnyObject, Hashable, Identifiable, SendableMetatype, OptionalStorable
 where
-    ID == ObjectID, _OptionalStorage == Reference<Self>, _OptionalSnapshotValue == ObjectID?,
+    ID == ObjectID, _OptionalStorage == _Reference<Self>, _OptionalSnapshotValue == ObjectID?,
     _OptionalField == Fields?
 {
     /// The values of an object at a moment: a field for each attribute, and an id for each to-one
     /// reference.
-    associatedtype Snapshot: ModelSnapshot
+    associatedtype Snapshot: _ModelSnapshot
     /// The properties as queries name them; written by `@Model`.
     associatedtype Fields: ModelFields where Fields.Object == Self
 
@@ -86,13 +86,13 @@ where
     @discardableResult
     func didFetch() -> _DidFetch
 
-    var _$state: ModelState { get set }
+    var _$state: _ModelState { get set }
     var _$snapshot: Snapshot { get }
     func _$assign(_ snapshot: Snapshot)
-    static var _$description: ModelDescription<Self> { get }
+    static var _$description: _ModelDescription<Self> { get }
     static var _$name: String { get }
     static var _$propertyCount: Int { get }
-    init(_$snapshot: Snapshot, state: consuming ModelState)
+    init(_$snapshot: Snapshot, state: consuming _ModelState)
     /// Returns the id that the reference in a slot refers to; `.none` for nil and for attributes.
     func _$reference(in slot: Slot) -> ObjectID
     /// Sets the target of the reference in a slot; this does not count as an edit.
@@ -108,15 +108,15 @@ where
     func _$normalize(sinceCapture capture: AnyObject?)
     static func _$encode(capture: AnyObject, into writer: inout RecordWriter)
     static func _$make(
-        _ id: ObjectID, _ body: UnsafeRawBufferPointer, _ table: ObjectTable, _ revision: Revision
+        _ id: ObjectID, _ body: UnsafeRawBufferPointer, _ table: _ObjectTable, _ revision: Revision
     ) throws -> UnsafeRawPointer
 }
 
 /// The values of an object at a moment.
 ///
 /// `@Model` writes the type, as `Snapshot` of the model.
-public protocol ModelSnapshot: Sendable, Codable, Equatable, Identifiable where ID == ObjectID {
-    init(_$id: ObjectID, reader: inout RecordReader) throws(UnreadableValue)
+public protocol _ModelSnapshot: Sendable, Codable, Equatable, Identifiable where ID == ObjectID {
+    init(_$id: ObjectID, reader: inout RecordReader) throws(_UnreadableValue)
     func _$encode(into writer: inout RecordWriter)
 }
 
@@ -194,12 +194,12 @@ extension Model {
     /// The caller owns one reference to it.
     @inlinable
     public static func _$make(
-        _ id: ObjectID, _ body: UnsafeRawBufferPointer, _ table: ObjectTable, _ revision: Revision
+        _ id: ObjectID, _ body: UnsafeRawBufferPointer, _ table: _ObjectTable, _ revision: Revision
     ) throws -> UnsafeRawPointer {
         var reader = try RecordReader(body: body, propertyCount: _$propertyCount)
         let object = Self(
             _$snapshot: try _$read(id, &reader, body),
-            state: ModelState(id: id, table: table, revision: revision))
+            state: _ModelState(id: id, table: table, revision: revision))
         if _$hasDidFetch { object._$state.flags = .fetched }
         if table.hasPositions { try table.readPositions(of: object, body) }
         let pointer = Unmanaged.passUnretained(object).toOpaque()
@@ -215,7 +215,7 @@ extension Model {
     /// Sets the flags, and with them `isDeleted`.
     @inlinable
     public func _$show(flags: UInt16) {
-        _$state.flags = ModelState.Flags(rawValue: flags)
+        _$state.flags = _ModelState.Flags(rawValue: flags)
     }
 
     /// - Throws: `DecodingFailure` when the body is damaged, `StoreError` when a value is one that
@@ -224,22 +224,22 @@ extension Model {
     static func _$read(
         _ id: ObjectID, _ reader: inout RecordReader, _ body: UnsafeRawBufferPointer
     ) throws -> Snapshot {
-        do throws(UnreadableValue) {
+        do throws(_UnreadableValue) {
             let snapshot = try Snapshot(_$id: id, reader: &reader)
             if !reader.isDamaged { return snapshot }
         } catch {
             if !reader.isDamaged { throw _$unreadable(error, id, body) }
         }
-        throw ObjectTable.damage(id, _$name)
+        throw _ObjectTable.damage(id, _$name)
     }
 
     @usableFromInline
     static func _$unreadable(
-        _ problem: UnreadableValue, _ id: ObjectID, _ body: UnsafeRawBufferPointer
+        _ problem: _UnreadableValue, _ id: ObjectID, _ body: UnsafeRawBufferPointer
     ) -> any Error {
         let entity = _$description.entity
         guard (try? RecordBody(body, of: entity).value(problem.slot)) != nil else {
-            return ObjectTable.damage(id, _$name)
+            return _ObjectTable.damage(id, _$name)
         }
         return StoreError(
             .unreadableValue,

@@ -4,7 +4,7 @@ public import StetStore
 /// The description of a class that `@Model` writes: its properties in the order of their slots.
 ///
 /// Used by the code that `@Model` writes.
-public final class ModelDescription<M: Model>: Sendable {
+public final class _ModelDescription<M: Model>: Sendable {
     let entity: Entity
     /// The slots, by the key path of the snapshot's field.
     private let slots: [AnySendableKeyPath: Slot]
@@ -17,7 +17,7 @@ public final class ModelDescription<M: Model>: Sendable {
     /// True when a save has stamps to set.
     let isStamped: Bool
     /// The to-many relationships, in the order of declaration.
-    let relationships: [ModelRelationship]
+    let relationships: [_ModelRelationship]
     /// The previous name of the model; nil when it never had another one.
     let originalName: String?
     /// The previous names of the properties, and the default values for objects that have none.
@@ -26,8 +26,8 @@ public final class ModelDescription<M: Model>: Sendable {
     /// Creates a description from properties, relationships, and the indexes that the options of
     /// the properties do not declare.
     public convenience init(
-        name: String, originalName: String? = nil, properties: [ModelProperty<M>],
-        indexes: [ModelIndex] = [], relationships: [ModelRelationship] = []
+        name: String, originalName: String? = nil, properties: [_ModelProperty<M>],
+        indexes: [_ModelIndex] = [], relationships: [_ModelRelationship] = []
     ) {
         let names = properties.map(\.property.name)
         let single = properties.flatMap { property in
@@ -45,7 +45,7 @@ public final class ModelDescription<M: Model>: Sendable {
     /// Creates a description of an entity whose properties appear in these fields of the snapshot.
     init(
         entity: Entity, keyPaths: [PartialKeyPath<M.Snapshot>],
-        relationships: [ModelRelationship] = [],
+        relationships: [_ModelRelationship] = [],
         normalizers: [[@Sendable (Value) -> Value]] = [], originalName: String? = nil,
         origins: [PropertyOrigin] = []
     ) {
@@ -78,11 +78,11 @@ public final class ModelDescription<M: Model>: Sendable {
 }
 
 /// The description of one property that `@Model` writes.
-public struct ModelProperty<M: Model>: Sendable {
+public struct _ModelProperty<M: Model>: Sendable {
     let property: Property
     let origin: PropertyOrigin
     /// The indexes that its options declare.
-    let indexes: [ModelIndex]
+    let indexes: [_ModelIndex]
     let normalizers: [@Sendable (Value) -> Value]
     /// A key path without captured values, as `@Model` writes it; it never changes.
     nonisolated(unsafe) let keyPath: PartialKeyPath<M.Snapshot>
@@ -99,13 +99,13 @@ public struct ModelProperty<M: Model>: Sendable {
         var initial: (@Sendable () -> Value)?
         if let value {
             initial = {
-                var state = ModelState()
+                var state = _ModelState()
                 return T._snapshotValue(T._initialStorage(value(), slot: 0, &state))._value
             }
         }
         origin = PropertyOrigin(name: name, originalName: originalName, value: initial)
         indexes = options.compactMap(\.index).map { option in
-            ModelIndex(isUnique: option.isUnique, [name], comparing: option.folding)
+            _ModelIndex(isUnique: option.isUnique, [name], comparing: option.folding)
         }
         property = Property(
             name: name, type: T._SnapshotValue._valueType,
@@ -127,7 +127,7 @@ struct PropertyOrigin: Sendable {
 }
 
 /// The description of an index over several properties that `@Model` writes.
-public struct ModelIndex: Sendable {
+public struct _ModelIndex: Sendable {
     private let isUnique: Bool
     private let properties: [String]
     private let folding: TextFolding
@@ -226,7 +226,7 @@ public struct AttributeOption: Sendable {
     /// Requires that a number or date is within two inclusive bounds; NaN is not.
     ///
     /// Codes 1620 and 1610, dates 1640 and 1630.
-    public static func range<Bound: RangeBound>(_ range: ClosedRange<Bound>) -> AttributeOption {
+    public static func range<Bound: _RangeBound>(_ range: ClosedRange<Bound>) -> AttributeOption {
         AttributeOption(
             rule: .range(minimum: range.lowerBound._value, maximum: range.upperBound._value))
     }
@@ -234,7 +234,7 @@ public struct AttributeOption: Sendable {
     /// Requires that a number or date is not below a bound.
     ///
     /// Code 1620, for dates 1640.
-    public static func range<Bound: RangeBound>(
+    public static func range<Bound: _RangeBound>(
         _ range: PartialRangeFrom<Bound>
     ) -> AttributeOption {
         AttributeOption(rule: .range(minimum: range.lowerBound._value, maximum: nil))
@@ -243,7 +243,7 @@ public struct AttributeOption: Sendable {
     /// Requires that a number or date is not above a bound.
     ///
     /// Code 1610, for dates 1630.
-    public static func range<Bound: RangeBound>(
+    public static func range<Bound: _RangeBound>(
         _ range: PartialRangeThrough<Bound>
     ) -> AttributeOption {
         AttributeOption(rule: .range(minimum: nil, maximum: range.upperBound._value))
@@ -280,4 +280,4 @@ extension Optional: _Stampable where Wrapped == Date {
 }
 
 /// The type of stamps, under a name that generated code finds without an import of Foundation.
-public typealias StampDate = Date
+public typealias _StampDate = Date

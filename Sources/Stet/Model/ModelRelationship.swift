@@ -55,7 +55,7 @@ public struct RelationshipOption: Sendable {
 /// The description of a to-many relationship that `@Model` writes.
 ///
 /// Used by the code that `@Model` writes.
-public struct ModelRelationship: Sendable {
+public struct _ModelRelationship: Sendable {
     /// The property at the other end, by its name.
     enum Inverse: Hashable, Sendable {
         case toOne(String)
@@ -88,8 +88,8 @@ public struct ModelRelationship: Sendable {
         _ name: String, of owner: Owner.Type, _ members: Members.Type,
         deleteRule: DeleteRule = .nullify, originalName: String? = nil,
         _ options: [RelationshipOption] = []
-    ) -> ModelRelationship {
-        ModelRelationship(owner, name, members, nil, deleteRule, originalName, options)
+    ) -> _ModelRelationship {
+        _ModelRelationship(owner, name, members, nil, deleteRule, originalName, options)
     }
 
     /// Creates a relationship with a to-one inverse.
@@ -98,8 +98,8 @@ public struct ModelRelationship: Sendable {
         inverse: KeyPath<Members.Element, Owner?>, _ inverseName: String,
         deleteRule: DeleteRule = .nullify, originalName: String? = nil,
         _ options: [RelationshipOption] = []
-    ) -> ModelRelationship {
-        ModelRelationship(
+    ) -> _ModelRelationship {
+        _ModelRelationship(
             owner, name, members, .toOne(inverseName), deleteRule, originalName, options)
     }
 
@@ -109,8 +109,8 @@ public struct ModelRelationship: Sendable {
         inverse: KeyPath<Members.Element, Inverse>, _ inverseName: String,
         deleteRule: DeleteRule = .nullify, originalName: String? = nil,
         _ options: [RelationshipOption] = []
-    ) -> ModelRelationship where Inverse.Element == Owner {
-        ModelRelationship(
+    ) -> _ModelRelationship where Inverse.Element == Owner {
+        _ModelRelationship(
             owner, name, members, .toMany(inverseName), deleteRule, originalName, options)
     }
 

@@ -6,7 +6,7 @@ public import StetStore
 ///
 /// It is part of the object and dies with it: its `deinit` removes the object from the identity
 /// map.
-public struct ModelState: ~Copyable {
+public struct _ModelState: ~Copyable {
     @usableFromInline
     struct Flags: OptionSet {
         @usableFromInline let rawValue: UInt16
@@ -29,7 +29,7 @@ public struct ModelState: ~Copyable {
     /// The id; `.none` until it is first needed, as an object made from its record brings its own.
     @usableFromInline var id: ObjectID
     /// The table of the context; nil before `insert`, and after the insertion was rolled back.
-    @usableFromInline unowned(unsafe) var table: ObjectTable?
+    @usableFromInline unowned(unsafe) var table: _ObjectTable?
     /// The revision of the object's last change that its values show; 0 while it is not stored.
     @usableFromInline var revision: Revision
     /// The position among the pending changes; -1 for an object without any.
@@ -55,7 +55,7 @@ public struct ModelState: ~Copyable {
 
     /// Creates the state of an object that was made from its record.
     @inlinable
-    init(id: ObjectID, table: ObjectTable, revision: Revision) {
+    init(id: ObjectID, table: _ObjectTable, revision: Revision) {
         self.id = id
         self.table = table
         self.revision = revision

@@ -25,7 +25,7 @@ public struct ModelOption: Sendable {
 
 /// A model whose objects can be observed; `@Model(.observable)` adds the conformance.
 public protocol ObservableModel: Model, Observable {
-    var _$registrar: ObjectRegistrar { get }
+    var _$registrar: _ObjectRegistrar { get }
 }
 
 extension ObservableModel {
@@ -38,9 +38,9 @@ extension ObservableModel {
     }
 
     public func _$show(flags: UInt16) {
-        let changed = ModelState.Flags(rawValue: flags ^ _$state.flags.rawValue)
+        let changed = _ModelState.Flags(rawValue: flags ^ _$state.flags.rawValue)
         _$registrar.show(self, \.isDeleted, isOther: changed.contains(.deleted)) {
-            _$state.flags = ModelState.Flags(rawValue: flags)
+            _$state.flags = _ModelState.Flags(rawValue: flags)
         }
     }
 }
@@ -48,7 +48,7 @@ extension ObservableModel {
 /// The observers of an object.
 ///
 /// Used by the code that `@Model` writes.
-public struct ObjectRegistrar: Sendable {
+public struct _ObjectRegistrar: Sendable {
     private let registrar = ObservationRegistrar()
 
     /// Creates a registrar without observers.

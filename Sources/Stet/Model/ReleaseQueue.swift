@@ -1,4 +1,5 @@
 import Glibc
+import StetStore
 
 /// Releases objects one after another that would otherwise release each other recursively.
 ///
@@ -30,7 +31,7 @@ private final class ReleaseQueue {
     }
 }
 
-extension ModelState {
+extension _ModelState {
     /// Releases the attached objects when the object is deinitialised.
     func releaseAttachment() {
         if let attached { ReleaseQueue.release(attached.takeRetainedValue()) }

@@ -33,21 +33,21 @@ extension AttributeOption {
 }
 
 /// A type whose values `.range` can compare.
-public protocol RangeBound: AttributeValue, OrderedValue {}
-extension Int: RangeBound {}
-extension Int8: RangeBound {}
-extension Int16: RangeBound {}
-extension Int32: RangeBound {}
-extension Int64: RangeBound {}
-extension UInt: RangeBound {}
-extension UInt8: RangeBound {}
-extension UInt16: RangeBound {}
-extension UInt32: RangeBound {}
-extension UInt64: RangeBound {}
-extension Float: RangeBound {}
-extension Double: RangeBound {}
-extension Decimal: RangeBound {}
-extension Date: RangeBound {}
+public protocol _RangeBound: AttributeValue, OrderedValue {}
+extension Int: _RangeBound {}
+extension Int8: _RangeBound {}
+extension Int16: _RangeBound {}
+extension Int32: _RangeBound {}
+extension Int64: _RangeBound {}
+extension UInt: _RangeBound {}
+extension UInt8: _RangeBound {}
+extension UInt16: _RangeBound {}
+extension UInt32: _RangeBound {}
+extension UInt64: _RangeBound {}
+extension Float: _RangeBound {}
+extension Double: _RangeBound {}
+extension Decimal: _RangeBound {}
+extension Date: _RangeBound {}
 
 extension Rule {
     /// Returns the rule with its literals converted to a type: `0...5` for a `Double` is written

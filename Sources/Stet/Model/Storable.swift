@@ -20,7 +20,7 @@ public protocol Storable: SendableMetatype {
     static var _targetName: String? { get }
     /// Returns the storage for an initial value; the state retains an uninserted object that it
     /// refers to.
-    static func _initialStorage(_ value: Self, slot: Slot, _ state: inout ModelState) -> _Storage
+    static func _initialStorage(_ value: Self, slot: Slot, _ state: inout _ModelState) -> _Storage
     /// Returns the storage for a value that was read.
     static func _storage(from value: _SnapshotValue) -> _Storage
     /// Returns the storage after an assignment; nil when the assignment is refused.
@@ -48,7 +48,7 @@ public protocol OptionalStorable {
     static func _field(optionalOf object: _QueryObject, slot: Slot) -> _OptionalField
     static var _optionalTargetName: String? { get }
     static func _initialStorage(
-        optional value: Self?, slot: Slot, _ state: inout ModelState
+        optional value: Self?, slot: Slot, _ state: inout _ModelState
     ) -> _OptionalStorage
     static func _storage(fromOptional value: _OptionalSnapshotValue) -> _OptionalStorage
     static func _storage<M: Model>(
@@ -76,7 +76,7 @@ extension Optional: Storable where Wrapped: OptionalStorable {
 
     @inlinable
     public static func _initialStorage(
-        _ value: Self, slot: Slot, _ state: inout ModelState
+        _ value: Self, slot: Slot, _ state: inout _ModelState
     ) -> _Storage {
         Wrapped._initialStorage(optional: value, slot: slot, &state)
     }
@@ -138,7 +138,7 @@ extension AttributeValue {
     @inlinable public static var _targetName: String? { nil }
     @inlinable
     public static func _initialStorage(
-        _ value: Self, slot: Slot, _ state: inout ModelState
+        _ value: Self, slot: Slot, _ state: inout _ModelState
     ) -> Self { value }
     @inlinable public static func _storage(from value: Self) -> Self { value }
 
@@ -160,7 +160,7 @@ extension AttributeValue {
     @inlinable public static var _optionalTargetName: String? { nil }
     @inlinable
     public static func _initialStorage(
-        optional value: Self?, slot: Slot, _ state: inout ModelState
+        optional value: Self?, slot: Slot, _ state: inout _ModelState
     ) -> Self? { value }
     @inlinable public static func _storage(fromOptional value: Self?) -> Self? { value }
 

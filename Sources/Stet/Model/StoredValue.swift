@@ -14,7 +14,7 @@ public protocol StoredValue: Sendable, Codable, Equatable {
     static var _isOptional: Bool { get }
     static func _read(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(UnreadableValue) -> Self
+    ) throws(_UnreadableValue) -> Self
     func _write(_ writer: inout RecordWriter, slot: Slot)
     /// The value without its static type.
     var _value: Value { get }
@@ -26,7 +26,7 @@ public protocol StoredValue: Sendable, Codable, Equatable {
 /// that does not decode.
 ///
 /// Used by the code that `@Model` writes, and reported as a `StoreError` (`.unreadableValue`).
-public struct UnreadableValue: Error {
+public struct _UnreadableValue: Error {
     /// The slot of the value.
     public let slot: Slot
 
@@ -43,17 +43,17 @@ extension StoredValue {
     @inlinable
     public static func _field(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(UnreadableValue) -> Self {
+    ) throws(_UnreadableValue) -> Self {
         try _read(&reader, slot: slot)
     }
 
     /// Reads a value from the tail of a record by way of `Value`.
     static func readTail(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(UnreadableValue) -> Self {
+    ) throws(_UnreadableValue) -> Self {
         guard let value = try? reader.value(slot: slot, type: _valueType),
             let result = Self(_value: value)
-        else { throw UnreadableValue(slot: slot) }
+        else { throw _UnreadableValue(slot: slot) }
         return result
     }
 }
@@ -172,7 +172,7 @@ extension Decimal: AttributeElement {
     public static var _valueType: ValueType { .decimal }
     public static func _read(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(UnreadableValue) -> Decimal {
+    ) throws(_UnreadableValue) -> Decimal {
         try readTail(&reader, slot: slot)
     }
     public func _write(_ writer: inout RecordWriter, slot: Slot) {
@@ -189,7 +189,7 @@ extension URL: AttributeElement {
     public static var _valueType: ValueType { .url }
     public static func _read(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(UnreadableValue) -> URL {
+    ) throws(_UnreadableValue) -> URL {
         try readTail(&reader, slot: slot)
     }
     public func _write(_ writer: inout RecordWriter, slot: Slot) {
@@ -223,7 +223,7 @@ extension Optional: StoredValue where Wrapped: StoredValue {
     @inlinable public static var _elementTypes: [ValueType] { Wrapped._elementTypes }
     @inlinable public static func _read(
         _ reader: inout RecordReader, slot: Slot
-    ) throws(UnreadableValue) -> Wrapped? {
+    ) throws(_UnreadableValue) -> Wrapped? {
         reader.isNull(slot: slot) ? nil : try Wrapped._read(&reader, slot: slot)
     }
     @inlinable public func _write(_ writer: inout RecordWriter, slot: Slot) {

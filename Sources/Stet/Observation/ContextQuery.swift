@@ -92,7 +92,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
 
         private mutating func update(_ conflict: ConflictError?) throws -> ContextUpdate<M> {
             core.pending.watchNextEdits()
-            let objects = try query.objects
+            let objects = try query.all()
             let now = objects.map { (id: $0.id, body: try? $0._$body()) }
             let before = Dictionary(last.map { ($0.id, $0.body) }) { first, _ in first }
             let difference = ListDifference(from: last.map(\.id), to: now.map(\.id))

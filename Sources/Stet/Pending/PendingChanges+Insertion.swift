@@ -50,7 +50,7 @@ extension PendingChanges {
     }
 
     /// Records the references of a new object in the lists of members.
-    private func placeReferences<M: Model>(of object: M, _ table: ObjectTable) {
+    private func placeReferences<M: Model>(of object: M, _ table: _ObjectTable) {
         for end in table.ends {
             let owner = object._$reference(in: end.slot)
             if owner == .none { continue }

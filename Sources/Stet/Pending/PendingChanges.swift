@@ -231,7 +231,7 @@ final class PendingChanges {
             /// The object, retained.
             let object: any Model
             let current: AnyObject
-            let flags: ModelState.Flags
+            let flags: _ModelState.Flags
             let revision: Revision
             /// The save in progress with a change of the object.
             let save: SaveInProgress?
@@ -325,7 +325,7 @@ final class PendingChanges {
     struct Sent {
         let objects: [PendingObject]
         fileprivate let holders: [AnyObject?]
-        let flags: [ModelState.Flags]
+        let flags: [_ModelState.Flags]
         let links: [LinkKey: PendingLink]
         /// The snapshots that could be restored.
         fileprivate let snapshots: [UInt64]

@@ -48,7 +48,7 @@ extension Model {
         return targets.map(\.object)
     }
 
-    func _$setPending(_ flags: ModelState.Flags, at index: Int) {
+    func _$setPending(_ flags: _ModelState.Flags, at index: Int) {
         _$show(flags: flags.rawValue)
         _$state.pendingIndex = Int32(index)
     }
@@ -72,7 +72,7 @@ extension Model {
             _$show(flags: 0)
         } else {
             // Another context deleted the object, and a merge inserted it again.
-            _$show(flags: ModelState.Flags.deleted.rawValue)
+            _$show(flags: _ModelState.Flags.deleted.rawValue)
         }
     }
 }

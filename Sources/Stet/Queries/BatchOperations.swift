@@ -68,7 +68,7 @@ extension ManagedContext {
 
 extension Fetch {
     fileprivate func atMost(_ limit: Int) throws -> [M] {
-        let objects = try self.limit(limit == .max ? limit : limit + 1).objects
+        let objects = try self.limit(limit == .max ? limit : limit + 1).all()
         guard objects.count <= limit else {
             throw QueryError(
                 .tooMany,

@@ -4,7 +4,7 @@ import StetStore
 ///
 /// ```swift
 /// let hits = try context.fetch(Article.self) { $0.rating >= 3 && $0.title.hasPrefix("S") }
-///     .sorted(by: \.title).limit(20).objects
+///     .sorted(by: \.title).limit(20).all()
 /// ```
 ///
 /// The result includes pending changes: insertions, deletions, and edits that alter the condition
@@ -21,8 +21,8 @@ public struct Fetch<M: Model>: ObjectQuery {
     /// The query without regard to pending changes: existence, condition and order of the objects
     /// are those of the stored state.
     ///
-    /// The objects themselves keep their pending changes. `objects` and `first` leave out objects
-    /// that are deleted here; `count` and `ids` include them.
+    /// The objects themselves keep their pending changes. `all()` and `first()` leave out
+    /// objects that are deleted here; `count()` and `ids()` include them.
     public var ignoringPendingChanges: Fetch {
         var fetch = self
         fetch.seesPendingChanges = false
@@ -79,30 +79,41 @@ public struct Fetch<M: Model>: ObjectQuery {
         }
     }
 
-    /// The objects that satisfy the condition, in order.
+    /// Returns the objects that satisfy the condition, in order.
+    ///
+    /// All objects of a model, without an order, are the stored objects in ascending order of id,
+    /// then the unsaved ones in the order of insertion.
     ///
     /// - Throws: `StoreError`; the error of an earlier read that failed inside an accessor;
     ///   `SnapshotTooOldError` when the query reads an index or a relationship, and too much has
     ///   changed since the context's revision.
-    /// - Complexity: as `explain()` describes.
-    public var objects: [M] {
-        get throws {
-            let objects = try made()
-            if !prefetches.isEmpty {
-                context.core.hold(try prefetches.flatMap { try $0(context, objects) })
-            }
-            return objects
+    /// - Complexity: O(objects) for all objects of a model; otherwise as `explain()` describes.
+    public func all() throws -> [M] {
+        let isWholeModel = seesPendingChanges && _request.isWholeModel
+        let objects = isWholeModel ? try context.objects(of: M.self) : try made()
+        if !prefetches.isEmpty {
+            context.core.hold(try prefetches.flatMap { try $0(context, objects) })
         }
+        return objects
     }
 
-    /// The first object; nil when there is none.
-    public var first: M? {
-        get throws { try limit(_request.limit == 0 ? 0 : 1).objects.first }
+    /// Returns the first object; nil when there is none.
+    ///
+    /// - Throws: the errors of `all()`.
+    /// - Complexity: that of the query with a limit of one object.
+    public func first() throws -> M? {
+        try limit(_request.limit == 0 ? 0 : 1).all().first
     }
+
+    /// Returns the values of the objects, in order; no objects are made.
+    ///
+    /// - Throws: the errors of `all()`.
+    /// - Complexity: as `explain()` describes.
+    public func snapshots() throws -> [M.Snapshot] { try decoded() }
 
     private func made() throws -> [M] {
         let table = context.core.table(for: M.self)
-        // Uses `AnyObject`, as fetching all objects does.
+        // Uses `AnyObject`, as `objects(of:)` does.
         var found: [AnyObject] = []
         try read { run in
             let rows = try run.rows()
@@ -140,10 +151,12 @@ extension ManagedContext {
         Fetch(self).filter(condition)
     }
 
-    /// Returns a query for the objects of a model, to be sorted, counted, or fetched in parts.
+    /// Returns a query for all objects of a model; nothing is read yet.
     ///
-    /// Without any of these, `fetch` returns an array of all objects.
-    @_disfavoredOverload
+    /// ```swift
+    /// let articles = try context.fetch(Article.self).all()
+    /// let count = try context.fetch(Article.self).count()
+    /// ```
     public func fetch<M: Model>(_ type: M.Type) -> Fetch<M> { Fetch(self) }
 }
 

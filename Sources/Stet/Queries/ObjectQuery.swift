@@ -2,9 +2,9 @@ public import StetStore
 
 /// A query for objects of a model: a condition, an order, and a part of the result.
 ///
-/// `context.fetch` returns a `Fetch`, whose results are objects or snapshots; `store.fetch` and
-/// `view.fetch` return a `SnapshotFetch`. Nothing is read before a result is requested, and each
-/// request reads again.
+/// `context.fetch` returns a `Fetch`, whose results are objects; `store.fetch` and `view.fetch`
+/// return a `SnapshotFetch`, whose results are snapshots. Nothing is read before a result is
+/// requested, and each request reads again.
 public protocol ObjectQuery<M>: QueryAggregates {
     /// The request: condition, order and part of the result.
     var _request: _QueryRequest<M> { get set }
@@ -26,6 +26,12 @@ public struct _QueryRequest<M: Model>: Sendable {
     var after: M.Snapshot?
     /// The position of a cursor, instead of `after`.
     var position: StoreQuery.Position?
+
+    /// Whether all objects of the model are requested, in no particular order.
+    var isWholeModel: Bool {
+        condition == .everything && order.isEmpty && limit == nil && offset == 0 && after == nil
+            && position == nil
+    }
 
     /// Returns the request as a query of the entity with a number.
     func query(entity: EntityNumber, in schema: Schema) -> StoreQuery {
@@ -174,30 +180,28 @@ extension ObjectQuery {
 // MARK: - Results
 
 extension ObjectQuery {
-    /// The number of objects.
+    /// Returns the number of objects.
     ///
     /// - Throws: `StoreError`, and the errors of the read.
     /// - Complexity: no object is made; where an index covers the whole condition, no record is
     ///   read.
-    public var count: Int {
-        get throws { try read { run in try run.count() } }
-    }
+    public func count() throws -> Int { try read { run in try run.count() } }
 
-    /// Whether there are any objects.
-    public var exists: Bool {
-        get throws { try limit(1).read { run in try run.count() > 0 } }
-    }
+    /// Returns whether there are any objects.
+    ///
+    /// - Throws: `StoreError`, and the errors of the read.
+    /// - Complexity: that of the query with a limit of one object; no object is made.
+    public func exists() throws -> Bool { try limit(1).read { run in try run.count() > 0 } }
 
-    /// The ids of the objects, in order.
-    public var ids: [ObjectID] {
-        get throws { try read { run in try run.rows().map(\.id) } }
-    }
+    /// Returns the ids of the objects, in order.
+    ///
+    /// - Throws: `StoreError`, and the errors of the read.
+    /// - Complexity: as `explain()` describes; no object is made.
+    public func ids() throws -> [ObjectID] { try read { run in try run.rows().map(\.id) } }
 
-    /// The values of the objects, in order; no objects are made.
-    public var snapshots: [M.Snapshot] {
-        get throws {
-            try read { run in try run.rows().map { try M._$decode($0.id, $0.body) } }
-        }
+    /// Returns the values of the objects, in order; no objects are made.
+    func decoded() throws -> [M.Snapshot] {
+        try read { run in try run.rows().map { try M._$decode($0.id, $0.body) } }
     }
 
     /// Returns how the result is found, in words: which index is used, what is tested, how it is

@@ -249,12 +249,13 @@ public final class QueryGroup<M: Model>: QueryAggregates {
         return rows.map(\.id)
     }
 
-    /// The values of the objects, in the order of the query.
-    public var snapshots: [M.Snapshot] {
-        get throws {
-            checkOpen()
-            return try rows.map { try M._$decode($0.id, $0.body) }
-        }
+    /// Returns the values of the objects, in the order of the query.
+    ///
+    /// - Throws: `StoreError` for a damaged record.
+    /// - Complexity: O(objects of the group).
+    public func snapshots() throws -> [M.Snapshot] {
+        checkOpen()
+        return try rows.map { try M._$decode($0.id, $0.body) }
     }
 
     /// Calls `body` with the value of an expression for each object, in no particular order.

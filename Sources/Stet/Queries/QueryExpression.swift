@@ -19,7 +19,7 @@ extension String: OrderedValue {}
 extension ObjectID: OrderedValue {}
 
 /// A number type with which queries can calculate.
-public protocol NumericValue: RangeBound, Numeric {}
+public protocol NumericValue: _RangeBound, Numeric {}
 extension Int: NumericValue {}
 extension Int8: NumericValue {}
 extension Int16: NumericValue {}

@@ -3,7 +3,7 @@ import StetStore
 /// A query for snapshots of a model's objects in a store, at the last or at an earlier revision.
 ///
 /// ```swift
-/// let titles = try store.fetch(Article.self) { $0.rating >= 3 }.snapshots.map(\.title)
+/// let titles = try store.fetch(Article.self) { $0.rating >= 3 }.all().map(\.title)
 /// ```
 public struct SnapshotFetch<M: Model>: ObjectQuery, Sendable {
     /// The request: condition, order and part of the result.
@@ -21,9 +21,19 @@ public struct SnapshotFetch<M: Model>: ObjectQuery, Sendable {
         return try source.read { state in try body(_QueryRun(run: QueryRun(state, query))) }
     }
 
-    /// The first snapshot; nil when there is none.
-    public var first: M.Snapshot? {
-        get throws { try limit(_request.limit == 0 ? 0 : 1).snapshots.first }
+    /// Returns the snapshots of the objects that satisfy the condition, in order.
+    ///
+    /// - Throws: `StoreError`; `SnapshotTooOldError` when the query of a view reads an index or a
+    ///   relationship, and too much has changed since the revision of the view.
+    /// - Complexity: as `explain()` describes.
+    public func all() throws -> [M.Snapshot] { try decoded() }
+
+    /// Returns the first snapshot; nil when there is none.
+    ///
+    /// - Throws: the errors of `all()`.
+    /// - Complexity: that of the query with a limit of one object.
+    public func first() throws -> M.Snapshot? {
+        try limit(_request.limit == 0 ? 0 : 1).all().first
     }
 }
 

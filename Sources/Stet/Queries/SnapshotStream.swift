@@ -93,12 +93,12 @@ public struct SnapshotStream<M: Model>: AsyncSequence {
             if try SnapshotFetch(source, first).read({ try $0.isOrderedByAccess() }) {
                 try read(first, stream.request.limit)
             } else {
-                try read(SnapshotFetch(source, stream.request).ids[...])
+                try read(SnapshotFetch(source, stream.request).ids()[...])
             }
         }
 
         private mutating func read(_ request: _QueryRequest<M>, _ left: Int?) throws {
-            let found = try SnapshotFetch(source, request).snapshots
+            let found = try SnapshotFetch(source, request).all()
             snapshots = found[...]
             let rest = left.map { $0 - found.count }
             if let last = found.last, found.count == request.limit, rest ?? 1 > 0 {

@@ -7,7 +7,7 @@ extension Store {
     ///
     /// ```swift
     /// let page = try store.read { context in
-    ///     try context.fetch(Article.self).map { Card(title: $0.title, in: $0.notebook?.name) }
+    ///     try context.fetch(Article.self).all().map { Card($0.title, in: $0.notebook?.name) }
     /// }
     /// ```
     ///

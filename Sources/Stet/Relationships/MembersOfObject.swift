@@ -6,10 +6,10 @@ import StetStore
 /// The members of one relationship of one object, or members that belong to no object yet.
 ///
 /// Used by the code that `@Model` writes.
-public struct MembersOfObject<Member: Model> {
+public struct _MembersOfObject<Member: Model> {
     private enum Place {
         /// The members of an object, in a context or in none.
-        case owner(any Model, index: Int, MemberCache)
+        case owner(any Model, index: Int, _MemberCache)
         /// Members that are not given to an object yet.
         case free([Member])
     }
@@ -21,8 +21,8 @@ public struct MembersOfObject<Member: Model> {
         place = .free(members.filter { seen.insert(ObjectIdentifier($0)).inserted })
     }
 
-    public init(_ owner: any Model, _ index: Int, _ cache: inout MemberCache?) {
-        let present = cache ?? MemberCache()
+    public init(_ owner: any Model, _ index: Int, _ cache: inout _MemberCache?) {
+        let present = cache ?? _MemberCache()
         cache = present
         place = .owner(owner, index: index, present)
     }
@@ -81,11 +81,11 @@ public struct MembersOfObject<Member: Model> {
         list?.contains(member) ?? held.contains { $0 === member }
     }
 
-    func makeIterator() -> MemberIterator<Member> {
+    func makeIterator() -> _MemberIterator<Member> {
         guard let list, case .owner(let owner, _, _) = place, let core = owner._$core else {
-            return MemberIterator(held)
+            return _MemberIterator(held)
         }
-        return MemberIterator(core, ids(list))
+        return _MemberIterator(core, ids(list))
     }
 
     // MARK: Editing
@@ -114,7 +114,7 @@ public struct MembersOfObject<Member: Model> {
     }
 
     /// Replaces the members of the relationship with those of another one.
-    public func assign(_ members: MembersOfObject<Member>) {
+    public func assign(_ members: _MembersOfObject<Member>) {
         if case .owner(_, _, let mine) = place, case .owner(_, _, let other) = members.place,
             mine === other
         {
@@ -129,7 +129,7 @@ public struct MembersOfObject<Member: Model> {
     }
 
     /// Gives these members to a new object.
-    public func attach(to state: inout ModelState, _ index: Int) {
+    public func attach(to state: inout _ModelState, _ index: Int) {
         let members = Array(IteratorSequence(makeIterator()))
         if members.isEmpty { return }
         state.changeMembers(of: index) { $0 = unsafeBitCast(members, to: [AnyObject].self) }
@@ -158,7 +158,7 @@ extension Model {
 /// Used by the code that `@Model` generates.
 ///
 /// State: belongs to the isolation of the object.
-public final class MemberCache {
+public final class _MemberCache {
     private var known: (ids: [ObjectID], generation: UInt64)?
 
     init() {}
@@ -172,7 +172,7 @@ public final class MemberCache {
 }
 
 /// Iterates over the members that a relationship had when the iterator was made.
-public struct MemberIterator<Member: Model>: IteratorProtocol {
+public struct _MemberIterator<Member: Model>: IteratorProtocol {
     private static var pageSize: Int { 256 }
 
     private let core: ContextCore?

@@ -61,13 +61,13 @@ struct ModelGraph {
 
     /// Returns the name of a link: that of its owner and the relationship.
     private static func linkName(
-        _ relationship: ModelRelationship, _ owner: any Model.Type
+        _ relationship: _ModelRelationship, _ owner: any Model.Type
     ) -> String {
         "\(owner._$name).\(relationship.name)"
     }
 
     private mutating func relationship(
-        _ relationship: ModelRelationship, of owner: any Model.Type
+        _ relationship: _ModelRelationship, of owner: any Model.Type
     ) throws -> Relationship {
         if case .toOne(let name) = relationship.inverse {
             return relationship.relationship(
@@ -90,8 +90,8 @@ struct ModelGraph {
 
     /// Returns the relationship of the target that is the inverse: named by this one, or naming it.
     private func otherEnd(
-        of relationship: ModelRelationship, _ owner: any Model.Type
-    ) throws -> ModelRelationship? {
+        of relationship: _ModelRelationship, _ owner: any Model.Type
+    ) throws -> _ModelRelationship? {
         let isOfItself = relationship.target == owner
         let candidates = (models[relationship.target._$name] ?? relationship.target)
             ._$relationships
@@ -112,8 +112,8 @@ struct ModelGraph {
     }
 
     private func checked(
-        _ other: ModelRelationship?, _ relationship: ModelRelationship, _ label: String
-    ) throws -> ModelRelationship? {
+        _ other: _ModelRelationship?, _ relationship: _ModelRelationship, _ label: String
+    ) throws -> _ModelRelationship? {
         if let other, other.isOrdered, relationship.isOrdered {
             throw Self.misfit("\(label) and its inverse are both ordered: one of them can be")
         }
@@ -123,7 +123,7 @@ struct ModelGraph {
     /// Returns whether the other end owns the links: the ordered end does, otherwise the one that
     /// names its inverse, otherwise the first by name.
     private func ownsLinks(
-        _ other: ModelRelationship, over relationship: ModelRelationship,
+        _ other: _ModelRelationship, over relationship: _ModelRelationship,
         of owner: any Model.Type
     ) -> Bool {
         if other.isOrdered != relationship.isOrdered { return other.isOrdered }
@@ -140,7 +140,7 @@ struct ModelGraph {
 
 extension Model {
     static var _$entity: Entity { _$description.entity }
-    static var _$relationships: [ModelRelationship] { _$description.relationships }
+    static var _$relationships: [_ModelRelationship] { _$description.relationships }
     static var _$originalName: String? { _$description.originalName }
     static var _$origins: [PropertyOrigin] { _$description.origins }
 }

@@ -7,7 +7,7 @@ public import StetStore
 ///
 /// The state of the object retains a target that is in no context. Used by the code that `@Model`
 /// writes.
-public struct Reference<Target: Model> {
+public struct _Reference<Target: Model> {
     /// The id of the target; `.none` for nil.
     @usableFromInline var id: ObjectID
 
@@ -26,35 +26,35 @@ extension Model {
     }
 
     public static func _initialStorage(
-        optional value: Self?, slot: Slot, _ state: inout ModelState
-    ) -> Reference<Self> {
+        optional value: Self?, slot: Slot, _ state: inout _ModelState
+    ) -> _Reference<Self> {
         // Always kept alive: the owner is in no context yet, and nothing else may hold the target.
         state.setTarget(value, in: slot)
-        return Reference(id: value?.id ?? .none)
+        return _Reference(id: value?.id ?? .none)
     }
 
     @inlinable
-    public static func _storage(fromOptional value: ObjectID?) -> Reference<Self> {
-        Reference(id: value ?? .none)
+    public static func _storage(fromOptional value: ObjectID?) -> _Reference<Self> {
+        _Reference(id: value ?? .none)
     }
 
     public static func _storage<M: Model>(
-        assigningOptional value: Self?, replacing storage: borrowing Reference<Self>, in owner: M,
+        assigningOptional value: Self?, replacing storage: borrowing _Reference<Self>, in owner: M,
         slot: Slot
-    ) -> Reference<Self>? {
+    ) -> _Reference<Self>? {
         guard let core = owner._$core else {
             // Read first, because the value may be the owner itself.
             let id = value?.id ?? .none
             owner._$state.setTarget(value, in: slot)
-            return Reference(id: id)
+            return _Reference(id: id)
         }
         guard core.mayRefer(owner, to: value, slot: slot), owner._$willChange() else { return nil }
         core.referenceChanges(of: owner, slot: slot, from: storage.id, to: value)
-        return Reference(id: value?.id ?? .none)
+        return _Reference(id: value?.id ?? .none)
     }
 
     public static func _optionalValue<M: Model>(
-        of storage: Reference<Self>, in owner: M, slot: Slot
+        of storage: _Reference<Self>, in owner: M, slot: Slot
     ) -> Self? {
         if storage.id == .none { return nil }
         if let target = owner._$state.target(in: slot) {
@@ -64,15 +64,15 @@ extension Model {
     }
 
     @inlinable
-    public static func _optionalSnapshotValue(_ storage: Reference<Self>) -> ObjectID? {
+    public static func _optionalSnapshotValue(_ storage: _Reference<Self>) -> ObjectID? {
         storage.id == .none ? nil : storage.id
     }
 
     @inlinable
-    public static func _reference(optional storage: Reference<Self>) -> ObjectID { storage.id }
+    public static func _reference(optional storage: _Reference<Self>) -> ObjectID { storage.id }
 
     @inlinable
-    public static func _setReference(optional storage: inout Reference<Self>, _ id: ObjectID) {
-        storage = Reference(id: id)
+    public static func _setReference(optional storage: inout _Reference<Self>, _ id: ObjectID) {
+        storage = _Reference(id: id)
     }
 }

@@ -26,10 +26,10 @@
 /// contains all of them.
 public struct ToMany<Element: Model>: ToManyProperty {
     /// Used by the code that `@Model` writes.
-    public let _members: MembersOfObject<Element>
+    public let _members: _MembersOfObject<Element>
 
     /// Used by the code that `@Model` writes.
-    public init(_members: MembersOfObject<Element>) { self._members = _members }
+    public init(_members: _MembersOfObject<Element>) { self._members = _members }
 
     /// Used by the code that `@Model` writes.
     public static var _isOrdered: Bool { false }
@@ -41,10 +41,10 @@ public struct ToMany<Element: Model>: ToManyProperty {
 /// the owner's end: a to-many inverse has none. Inserting between two members changes neither.
 public struct OrderedToMany<Element: Model>: ToManyProperty {
     /// Used by the code that `@Model` writes.
-    public let _members: MembersOfObject<Element>
+    public let _members: _MembersOfObject<Element>
 
     /// Used by the code that `@Model` writes.
-    public init(_members: MembersOfObject<Element>) { self._members = _members }
+    public init(_members: _MembersOfObject<Element>) { self._members = _members }
 
     /// Used by the code that `@Model` writes.
     public static var _isOrdered: Bool { true }
@@ -85,11 +85,11 @@ public struct OrderedToMany<Element: Model>: ToManyProperty {
 
 /// The common interface of `ToMany` and `OrderedToMany`.
 public protocol ToManyProperty: Sequence, ExpressibleByArrayLiteral
-where Element: Model, ArrayLiteralElement == Element, Iterator == MemberIterator<Element> {
+where Element: Model, ArrayLiteralElement == Element, Iterator == _MemberIterator<Element> {
     /// Used by the code that `@Model` writes.
-    var _members: MembersOfObject<Element> { get }
+    var _members: _MembersOfObject<Element> { get }
     /// Used by the code that `@Model` writes.
-    init(_members: MembersOfObject<Element>)
+    init(_members: _MembersOfObject<Element>)
     /// Used by the code that `@Model` writes.
     static var _isOrdered: Bool { get }
 }
@@ -97,7 +97,7 @@ where Element: Model, ArrayLiteralElement == Element, Iterator == MemberIterator
 extension ToManyProperty {
     /// Creates members to be assigned to a relationship, each once.
     public init(_ members: some Sequence<Element>) {
-        self.init(_members: MembersOfObject(members))
+        self.init(_members: _MembersOfObject(members))
     }
 
     /// Creates members to be assigned to a relationship, each once.
@@ -122,7 +122,7 @@ extension ToManyProperty {
     /// Returns an iterator over the current members; later changes do not affect it.
     ///
     /// Objects are made in pages of 256.
-    public func makeIterator() -> MemberIterator<Element> { _members.makeIterator() }
+    public func makeIterator() -> _MemberIterator<Element> { _members.makeIterator() }
 
     /// Returns whether an object is a member.
     ///

@@ -46,7 +46,7 @@ extension ManagedContext {
     ///
     /// - Complexity: O(objects + objects that the delete rules reach).
     public func requestDeleteAll<M: Model>(_ type: M.Type) throws -> DestructiveAction {
-        try request(try fetch(type), "Delete all of \(M._$name)?")
+        try request(try fetch(type).all(), "Delete all of \(M._$name)?")
     }
 
     func request(_ objects: [any Model], _ title: String) throws -> DestructiveAction {

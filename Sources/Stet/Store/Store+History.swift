@@ -6,9 +6,8 @@ extension Store {
     /// Calls `body` with the commits between two revisions, both included, one at a time; backwards
     /// when the first revision is the later one.
     ///
-    /// A revision after the last one means the last one: `from: .last, to: 1` begins with the last
-    /// commit. The earlier end may be `.first`, for the first commit that the journal still
-    /// contains. No read of the store is open while `body` runs.
+    /// `from: .latest, to: 1` begins with the last commit, and `.earliest` is the first commit that
+    /// the journal still contains. No read of the store is open while `body` runs.
     ///
     /// - Parameters:
     ///   - first: the revision to begin with.
@@ -19,7 +18,7 @@ extension Store {
     ///   `body`.
     /// - Complexity: one read or a few for each commit, and O(bytes) for the wanted ones.
     public func forEachCommit(
-        from first: Revision = 1, to last: Revision = .last,
+        from first: RevisionBound = 1, to last: RevisionBound = .latest,
         where filter: CommitFilter = CommitFilter(), _ body: (_ commit: Commit) throws -> Bool
     ) throws {
         try CommitWalk(file: file, filter: filter).run(from: first, to: last, body)
@@ -31,13 +30,13 @@ extension Store {
     /// - Parameters:
     ///   - type: the model of the object.
     ///   - id: the id of the object.
-    ///   - first: the earliest revision; `.first` for the first one that the journal still
+    ///   - first: the earliest revision; `.earliest` for the first one that the journal still
     ///     contains.
     /// - Returns: the changes.
     /// - Throws: `StoreError`; `.historyTrimmed` when a requested change was trimmed.
     /// - Complexity: a few reads for each change, independent of the length of the journal.
     public func history<M: Model>(
-        of type: M.Type, id: ObjectID, from first: Revision = 1
+        of type: M.Type, id: ObjectID, from first: RevisionBound = 1
     ) throws -> [HistoricChange] {
         guard let entity = file.schema.number(ofEntity: M._$name) else { return [] }
         return try file.read { try $0.history(ofEntity: entity, id, from: first) }
@@ -48,7 +47,7 @@ extension Store {
     ///
     /// - Throws: `StoreError`; `.historyTrimmed` when a requested change was trimmed.
     public func history<M: Model>(
-        of object: M, from first: Revision = 1
+        of object: M, from first: RevisionBound = 1
     ) throws -> [HistoricChange] {
         try history(of: M.self, id: object.id, from: first)
     }
@@ -90,12 +89,13 @@ extension Store {
     /// net effect of the commits between them or, from a later to an earlier revision, of reverting
     /// them.
     ///
-    /// - Throws: `StoreError`.
+    /// `.earliest` is the earliest state that can be read.
+    ///
+    /// - Throws: `StoreError`; `.historyTrimmed` for a state that was trimmed.
     /// - Complexity: O(changes between the revisions).
-    public func diff(from first: Revision, to last: Revision) throws -> ChangeSet {
+    public func diff(from first: RevisionBound, to last: RevisionBound) throws -> ChangeSet {
         try file.read { reader in
-            let head = try reader.head().revision
-            return try reader.difference(from: min(first, head), to: min(last, head))
+            try reader.difference(from: reader.state(at: first), to: reader.state(at: last))
         }
     }
 }
@@ -106,13 +106,14 @@ private struct CommitWalk {
     let filter: CommitFilter
 
     func run(
-        from first: Revision, to last: Revision, _ body: (Commit) throws -> Bool
+        from first: RevisionBound, to last: RevisionBound, _ body: (Commit) throws -> Bool
     ) throws {
-        let (head, floor) = try file.read { (try $0.head().revision, try $0.floor()) }
-        let isForward = first <= last
-        let earlier = min(first, last) == .first ? floor.next : min(first, last)
-        var next = isForward ? earlier : min(first, head)
-        let end = isForward ? min(last, head) : earlier
+        let (head, start, stop) = try file.read { reader in
+            (try reader.head().revision, try reader.commit(at: first), try reader.commit(at: last))
+        }
+        let isForward = first.goesForwards(to: last)
+        var next = isForward ? max(1, start) : min(start, head)
+        let end = isForward ? min(stop, head) : max(1, stop)
         while isForward ? next <= end : next >= end {
             let (commit, reached) = try file.read { reader in
                 try reader.nextCommit(from: next, to: end, where: filter)

@@ -172,16 +172,18 @@ public final class Store: Sendable {
     }
 
     /// Returns the commits between two revisions, both included, oldest first; by default all of
-    /// them, or from `.first` all that the journal still contains.
+    /// them, or from `.earliest` all that the journal still contains.
     ///
     /// - Throws: `StoreError`; `.historyTrimmed` when one of them was trimmed.
     /// - Complexity: O(bytes of the commits), in time and memory.
-    public func journal(from first: Revision = 1, to last: Revision? = nil) throws -> [Commit] {
+    public func journal(
+        from first: RevisionBound = 1, to last: RevisionBound = .latest
+    ) throws -> [Commit] {
         try file.read { reader in
-            let end = min(last ?? .init(.max), try reader.head().revision)
-            let first = first == .first ? try reader.floor().next : first
-            guard first <= end else { return [] }
-            return try (first.number...end.number).map { try reader.commit(Revision($0)) }
+            let start = max(1, try reader.commit(at: first))
+            let end = min(try reader.commit(at: last), try reader.head().revision)
+            guard start <= end else { return [] }
+            return try (start.number...end.number).map { try reader.commit(Revision($0)) }
         }
     }
 

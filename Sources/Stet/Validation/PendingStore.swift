@@ -81,7 +81,7 @@ public final class PendingStore {
     /// object of it since.
     ///
     /// - Complexity: O(objects).
-    public func fetch<M: Model>(_ type: M.Type) -> [M.Snapshot] {
+    public func all<M: Model>(_ type: M.Type) -> [M.Snapshot] {
         let entity = number(of: type)
         lookups.note(entity: entity)
         return reading([]) { state in

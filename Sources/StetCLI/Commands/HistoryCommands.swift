@@ -63,7 +63,7 @@ struct BlameCommand: StoreCommand {
             }
             return (
                 ObjectShape(store.schema, ofEntity: number),
-                try reader.history(ofEntity: number, id, from: .first), try reader.floor()
+                try reader.history(ofEntity: number, id, from: .earliest), try reader.floor()
             )
         }
         let names = shape.names.filter { $0 == property ?? $0 }

@@ -84,7 +84,7 @@ struct ShowCommand: StoreCommand {
             }
             return Shown(
                 entity: shape.entity.name, object: object,
-                history: try reader.history(ofEntity: number, id, from: .first),
+                history: try reader.history(ofEntity: number, id, from: .earliest),
                 floor: try reader.floor())
         }
         try output.say(text: text(id, shown), json: json(id, shown))

@@ -30,7 +30,7 @@ extension StoreReader {
     ///
     /// - Complexity: a few reads for each change.
     package func history(
-        ofEntity entity: EntityNumber, _ id: ObjectID, from first: Revision = 1
+        ofEntity entity: EntityNumber, _ id: ObjectID, from first: RevisionBound = 1
     ) throws -> [HistoricChange] {
         var history: [HistoricChange] = []
         try forEachChange(ofEntity: entity, id, from: first) { change in
@@ -40,17 +40,35 @@ extension StoreReader {
         return history
     }
 
-    /// Calls `body` with each change of an object since revision `first`, the last first, until it
-    /// returns false; `.first` means the first revision that the journal still contains.
+    /// Returns the commit at a bound of a range of commits.
+    package func commit(at bound: RevisionBound) throws -> Revision {
+        switch bound {
+        case .earliest: try floor().next
+        case .revision(let revision): revision
+        case .latest: try head().revision
+        }
+    }
+
+    /// Returns the revision of the state at a bound; the last one for a later revision.
+    package func state(at bound: RevisionBound) throws -> Revision {
+        switch bound {
+        case .earliest: try floor()
+        case .revision(let revision): min(revision, try head().revision)
+        case .latest: try head().revision
+        }
+    }
+
+    /// Calls `body` with each change of an object since a revision, the last first, until it
+    /// returns false.
     ///
     /// - Throws: `StoreError` (`.historyTrimmed`) when one of them was trimmed.
     /// - Complexity: a few reads for each change.
     package func forEachChange(
-        ofEntity entity: EntityNumber, _ id: ObjectID, from first: Revision = 1,
+        ofEntity entity: EntityNumber, _ id: ObjectID, from first: RevisionBound = 1,
         _ body: (HistoricChange) throws -> Bool
     ) throws {
         guard let (header, _) = try stored(entity, id) else { return }
-        let first = first == .first ? try floor().next : first
+        let first = try commit(at: first)
         var links = try linkRevisions(ofEntity: entity, id)
         var lastOfRecord = header.revision
         while true {

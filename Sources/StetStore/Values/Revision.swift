@@ -12,11 +12,8 @@ public struct Revision: Hashable, Comparable, Sendable {
     /// The revision of the store before its first commit.
     public static let zero = Revision(0)
 
-    /// The first commit that the journal still contains, as the bound of a range of revisions.
-    public static let first = Revision(0)
-
-    /// The last commit, as the bound of a range of revisions.
-    public static let last = Revision(.max)
+    /// A revision that no store reaches.
+    package static let max = Revision(.max)
 
     /// The revision after this one.
     package var next: Revision { Revision(number + 1) }

@@ -105,7 +105,7 @@ private struct SubscribedStore {
         if let problem = report.problems.first { return problem }
         let commits = try store.journal()
         let posted = commits.filter { $0.subscription == nil }.map { "\($0.revision)" }
-        let effects = try store.context().fetch(Notebook.self).map(\.name)
+        let effects = try store.context().fetch(Notebook.self).all().map(\.name)
         commitCount = commits.count
         effectCount = effects.count
         if effects.sorted() != posted.sorted() {

@@ -167,7 +167,7 @@ struct TrimStep: ParsableCommand {
     private func state(_ file: StoreFile) throws -> String {
         var sum: UInt64 = 0
         try file.read { reader in
-            try reader.forEachRecord(ofEntity: 2, asOf: .last) { id, record in
+            try reader.forEachRecord(ofEntity: 2, asOf: .max) { id, record in
                 sum &+= Checksum.hash(record.body, seed: id.low ^ record.revision.number)
                 return true
             }

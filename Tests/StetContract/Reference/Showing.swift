@@ -30,7 +30,7 @@ extension Stage {
     }
 
     private func fetch<M: Thing>(_ type: M.Type) throws -> [any Thing] {
-        try context.fetch(type)
+        try context.fetch(type).all()
     }
 
     private func values(of object: some Thing, _ kind: Kind) throws -> World.Object {

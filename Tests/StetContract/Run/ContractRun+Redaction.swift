@@ -101,7 +101,8 @@ extension ContractRun {
     ) throws {
         for revision in Set(lost.map(\.revision)) {
             let commits = try store.journal(
-                from: Revision(UInt64(revision)), to: Revision(UInt64(revision)))
+                from: .revision(Revision(UInt64(revision))),
+                to: .revision(Revision(UInt64(revision))))
             let change = commits.first?.changeSet.changes.first { $0.id == id }
             let property = change?.properties.first { $0.name == attribute.rawValue }
             guard let property, property.redacted != RedactedSides() else {

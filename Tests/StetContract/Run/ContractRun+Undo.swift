@@ -170,7 +170,7 @@ extension ContractRun {
     /// Checks that a step without remaining effects is removed from the stack by a commit without
     /// changes.
     private func adoptDiscard() throws {
-        let written = try store.journal(from: Revision(UInt64(reference.head) + 1))
+        let written = try store.journal(from: .revision(Revision(UInt64(reference.head) + 1)))
         for commit in written {
             if !commit.changeSet.isEmpty { throw Difference("nothing was left, and \(commit)") }
             try adoptFolded(commit)

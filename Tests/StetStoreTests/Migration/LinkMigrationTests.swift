@@ -90,7 +90,7 @@ struct LinkMigrationTests {
             _ = try file.undo(.revert(Revision(number)), .skip)
             #expect(try file.verify().problems == [], "\(note), reverted \(number)")
         }
-        try file.trim(through: .last)
+        try file.trim(through: .max)
         #expect(try file.verify().problems == [], "\(note), trimmed")
     }
 
@@ -104,7 +104,7 @@ struct LinkMigrationTests {
         while try file.read({ try $0.heads(of: owner).undo }) > .zero {
             _ = try file.undo(.undo(owner))
         }
-        #expect(try file.objects(asOf: .last) == [:])
+        #expect(try file.objects(asOf: .max) == [:])
         #expect(try file.dump()["members"]?.isEmpty == false)
         #expect(try file.verify().problems == [])
     }
@@ -146,7 +146,7 @@ struct LinkMigrationTests {
         for number in 101...108 {
             #expect(try again.members(of: .article(number), "tags") == [])
         }
-        try again.trim(through: .last)
+        try again.trim(through: .max)
         #expect(try again.verify().problems == [])
     }
 }

@@ -74,7 +74,7 @@ struct CompactionTests {
         try fill(file)
         #expect(try texts(secrets, in: "test.stet") == secrets)
         try file.redact(RedactionRequest(entity: 1, object: person.id, slots: [0, 1, 2]))
-        let objects = try file.objects(asOf: .last)
+        let objects = try file.objects(asOf: .max)
         let hash = try file.verify().hash
         let copy = try file.copy(to: directory.file("copy.stet"))
         #expect(copy.report.problems == [] && copy.report.hash == hash)
@@ -82,7 +82,7 @@ struct CompactionTests {
         #expect(try texts(["public", "here", "other 7"], in: "copy.stet").count == 3)
         let opened = try open("copy.stet")
         #expect(opened.storeID == file.storeID)
-        #expect(try opened.objects(asOf: .last) == objects)
+        #expect(try opened.objects(asOf: .max) == objects)
         #expect(try contents(opened) == contents(file))
         #expect(try opened.overview().freeByteCount == 0)
         #expect(directory.names == ["copy.stet", "copy.stet-lock", "test.stet", "test.stet-lock"])

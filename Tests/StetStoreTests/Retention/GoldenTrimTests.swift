@@ -54,15 +54,15 @@ struct GoldenTrimTests {
             Self.notebook: [Value.string("public").cell, nil],
             Self.other: [Value.string("kept").cell, Value.reference(Self.notebook.id).cell],
         ]
-        #expect(try file.objects(asOf: .last).mapValues(\.cells) == expected)
+        #expect(try file.objects(asOf: .max).mapValues(\.cells) == expected)
         #expect(try file.objects(asOf: 3)[Self.notebook]?.cells == [.bytes([]), nil])
         #expect(try file.objects(asOf: 3)[Self.tag]?.cells == [.bytes([1])])
         try file.undo(.undo(Self.owner), time: 9)
-        #expect(try file.object(Self.tag, asOf: .last)?.cells == [.bytes([1])])
+        #expect(try file.object(Self.tag, asOf: .max)?.cells == [.bytes([1])])
         #expect(
             thrown(StoreError.self) { try file.undo(.undo(Self.owner), time: 9) }?.code
                 == .erased)
-        try file.trim(through: .last)
+        try file.trim(through: .max)
         #expect(try file.verify().problems == [])
     }
 }

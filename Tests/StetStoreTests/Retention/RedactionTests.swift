@@ -85,7 +85,7 @@ struct RedactionTests {
             #expect(commit.isRedacted == (number != 3))
         }
         #expect(
-            try file.object(article, asOf: .last)?.cells
+            try file.object(article, asOf: .max)?.cells
                 == values("public", body: "also kept").map(\.cell))
         #expect(
             try file.object(article, asOf: 2)?.cells == values("", body: "kept").map(\.cell))
@@ -139,7 +139,7 @@ struct RedactionTests {
         try save(article, values("public"))
         try redact(title)
         #expect(try file.references() == library.expectedReferences)
-        #expect(try file.objects(asOf: .last) == library.expected(asOf: 3))
+        #expect(try file.objects(asOf: .max) == library.expected(asOf: 3))
     }
 
     @Test func unicodeAndLongValuesGo() throws {
@@ -156,7 +156,7 @@ struct RedactionTests {
         #expect(try redact(title, body).revisions == [5, 4, 3, 2, 1])
         for text in texts + [large] { #expect(try !isStored(text)) }
         #expect(try #require(try file.dump()["journal"]).count == 5)
-        #expect(try file.objects(asOf: .last) == library.expected(asOf: 5))
+        #expect(try file.objects(asOf: .max) == library.expected(asOf: 5))
     }
 
     @Test func aThousandChangesOfAnObjectGoInOneTransaction() throws {
@@ -196,7 +196,7 @@ struct RedactionTests {
                         UInt64.random(in: 0...revision.number, using: &history.random)))
             }
             #expect(try file.verify().problems == [], "round \(round)")
-            #expect(try file.objects(asOf: .last) == library.expected(asOf: library.revision))
+            #expect(try file.objects(asOf: .max) == library.expected(asOf: library.revision))
         }
         // Objects without redactions are unchanged at every remaining revision.
         for number in try file.read({ try $0.floor() }).number...library.revision.number {
@@ -214,11 +214,11 @@ struct RedactionTests {
         try save(article, values("secret"))
         try save(article, values("public"))
         try redact(title)
-        let state = try file.objects(asOf: .last)
+        let state = try file.objects(asOf: .max)
         #expect(code { try file.undo(.undo(owner)) } == .erased)
         #expect(try file.read { try $0.heads(of: owner) } == UndoHeads(undo: 2))
         #expect(code { try file.undo(.undo(owner), .overwrite) } == .erased)
-        #expect(try file.objects(asOf: .last) == state)
+        #expect(try file.objects(asOf: .max) == state)
         #expect(try file.read { try $0.heads(of: owner) } == UndoHeads(undo: 1))
         #expect(try file.undo(.undo(owner))?.cause == .undo(of: 1))
         #expect(code { try file.undo(.revert(2)) } == .erased)
@@ -248,7 +248,7 @@ struct RedactionTests {
         let refusal = thrown(CommitRefusal.self) { try file.commit(set) }
         #expect(refusal?.reasons == [.erased(2)])
         #expect(code { try file.undo(.undo(owner)) } == .historyTrimmed)
-        #expect(try file.objects(asOf: .last) == library.expected(asOf: 2))
+        #expect(try file.objects(asOf: .max) == library.expected(asOf: 2))
         #expect(try file.verify().problems == [])
     }
 

@@ -72,7 +72,7 @@
             #expect(count > 1)
             #expect(try file.redact(request).revisions == [])
             #expect(try file.verify().problems == [])
-            #expect(try file.objects(asOf: .last) == library.expected(asOf: 7))
+            #expect(try file.objects(asOf: .max) == library.expected(asOf: 7))
         }
 
         @Test func aTrimThatIsReportedAsFailedAfterItsCommitGoesOn() throws {

@@ -80,7 +80,7 @@ struct TrimTests {
         try check(floor: 30)
         try file.trim(through: 12)
         try check(floor: 30)
-        try file.trim(through: .last)
+        try file.trim(through: .max)
         try check(floor: 40)
     }
 
@@ -92,7 +92,7 @@ struct TrimTests {
         }
         try file.trim(through: 3)
         let owner = UndoOwner(author: "a", scope: nil)
-        func revisions(from first: Revision) throws -> [Revision] {
+        func revisions(from first: RevisionBound) throws -> [Revision] {
             try file.read { try $0.history(ofEntity: 3, tag.id, from: first) }.map(\.revision)
         }
         #expect(code { try file.read { try $0.commit(3) } } == .historyTrimmed)
@@ -101,7 +101,7 @@ struct TrimTests {
         #expect(code { try file.read { try $0.difference(from: 2, to: 6) } } == .historyTrimmed)
         #expect(try file.read { try $0.difference(from: 3, to: 6) }.changes.count == 1)
         #expect(code { try revisions(from: 1) } == .historyTrimmed)
-        #expect(try revisions(from: .first) == [6, 5, 4])
+        #expect(try revisions(from: .earliest) == [6, 5, 4])
         #expect(try revisions(from: 5) == [6, 5])
         #expect(code { try revisions(from: 2) } == .historyTrimmed)
         #expect(code { _ = try file.preparedUndo(.revert(2)) } == .historyTrimmed)
@@ -115,7 +115,7 @@ struct TrimTests {
         #expect(file.outcome(of: id) == .unknown)
         for _ in 1...3 { try file.undo(.undo(owner), time: 9) }
         #expect(code { try file.undo(.undo(owner), time: 9) } == .historyTrimmed)
-        #expect(try file.object(tag, asOf: .last)?.cells == [.bytes([3])])
+        #expect(try file.object(tag, asOf: .max)?.cells == [.bytes([3])])
         #expect(try file.verify().problems == [])
     }
 
@@ -145,7 +145,7 @@ struct TrimTests {
                 TrimPlan.LostSteps(author: "b", scope: "x", undoCount: 1, redoCount: 0),
             ])
         #expect(try file.dump() == dump)
-        let whole = try file.read { try TrimPlan(through: .last, $0) }
+        let whole = try file.read { try TrimPlan(through: .max, $0) }
         #expect(whole.floor == 6 && whole.commitCount == 6 && whole.lostSteps.count == 3)
         try file.trim(through: 5)
         let rest = try file.read { try TrimPlan(through: 5, $0) }

@@ -56,7 +56,7 @@ struct PreparationTests {
         #expect(commit.revision == Revision(UInt64(overtakings + 2)))
         #expect(work.prepareCount == overtakings + 1 && work.followCount == overtakings)
         #expect(
-            try work.library.file.object(work.tag, asOf: .last)?.cells == [.bytes([99])])
+            try work.library.file.object(work.tag, asOf: .max)?.cells == [.bytes([99])])
     }
 
     @Test func workThatIsOvertakenEachTimeEndsWithItsError() throws {
@@ -65,7 +65,7 @@ struct PreparationTests {
         #expect(throws: Overtaken.self) { try preparation.run(&work) }
         #expect(work.prepareCount == Preparation.limit && work.followCount == Preparation.limit)
         #expect(!preparation.mayContinue)
-        #expect(try work.library.file.object(work.tag, asOf: .last)?.cells == [.bytes([8])])
+        #expect(try work.library.file.object(work.tag, asOf: .max)?.cells == [.bytes([8])])
     }
 
     @Test func aConflictEndsTheWork() throws {

@@ -53,13 +53,13 @@ struct GoldenUndoTests {
         #expect(commits[2].metadata == ["ticket": "1", "e\u{301}": ""])
         #expect(commits.map(\.envelope.below) == [0, 0, 1, 2, 0, 1, 0, 0])
         #expect(try file.read { try $0.heads(of: Self.owner) } == UndoHeads(undo: 1, redo: 7))
-        #expect(try file.objects(asOf: .last).mapValues(\.cells) == [Self.tag: [.bytes([0])]])
+        #expect(try file.objects(asOf: .max).mapValues(\.cells) == [Self.tag: [.bytes([0])]])
         #expect(try file.verify().problems == [])
         for request in [UndoRequest.redo(Self.owner), .undo(UndoOwner(author: "b", scope: nil))] {
             try file.undo(request, time: 11)
         }
         #expect(
-            try file.objects(asOf: .last).mapValues(\.cells)
+            try file.objects(asOf: .max).mapValues(\.cells)
                 == [Self.tag: [.bytes([1])], Self.other: [.bytes([2])]])
         #expect(try file.verify().problems == [])
     }

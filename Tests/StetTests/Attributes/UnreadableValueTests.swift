@@ -136,7 +136,7 @@ private struct Refusing: CodableAttribute {
         #expect(error.problems.allSatisfy { $0.entity == "Task" })
         #expect(!"\(error)".contains("bogus"))
         #expect(!context.hasChanges && task.status == .draft && task.list.isEmpty)
-        #expect(try context.fetch(Older.Task.self).count == 1)
+        #expect(try context.fetch(Older.Task.self).count() == 1)
     }
 
     @Test func aRefreshThatMeetsSuchAValueThrowsAndRecovers() throws {

@@ -50,7 +50,7 @@ import Testing
         context.rollback()
         #expect(article.notebook === notebook && context.changes.isEmpty)
         #expect(try context.referrers(of: notebook).map { $0.id } == [article.id])
-        #expect(try context.fetch(Article.self) == [article])
+        #expect(try context.fetch(Article.self).all() == [article])
     }
 
     @Test func onANewerBaseThePolicyDecides() throws {

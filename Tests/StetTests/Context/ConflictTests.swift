@@ -46,15 +46,15 @@ import Testing
         other.insert(Article(title: "new"))
         try other.save()
         let fresh = scratch.store.context()
-        #expect(try fresh.fetch(Notebook.self).isEmpty)
+        #expect(try fresh.fetch(Notebook.self).all().isEmpty)
         // `late` has not followed yet, and shows a revision before all of this.
         #expect(context.revision == 1)
-        #expect(try context.fetch(Article.self).map(\.rating) == [0])
-        #expect(try context.fetch(Notebook.self) == [notebook])
+        #expect(try context.fetch(Article.self).all().map(\.rating) == [0])
+        #expect(try context.fetch(Notebook.self).all() == [notebook])
         #expect(article.notebook === notebook)
         try context.refresh()
         #expect(article.rating == 4 && article.notebook == nil && notebook.isDeleted)
-        #expect(try context.fetch(Article.self).count == 2)
+        #expect(try context.fetch(Article.self).count() == 2)
     }
 
     @Test func anObjectThatWasNotLoadedIsReadAsItWas() throws {
@@ -94,7 +94,8 @@ import Testing
         context.delete(notebook)
         let commit = try #require(try context.save())
         #expect(commit.changeSet.changes.map(\.kind) == [.update, .update, .delete])
-        #expect(try scratch.store.context().fetch(Article.self).allSatisfy { $0.notebook == nil })
+        #expect(
+            try scratch.store.context().fetch(Article.self).all().allSatisfy { $0.notebook == nil })
         #expect(try scratch.store.verify().problems == [])
     }
 

@@ -33,18 +33,19 @@ import Testing
         #expect(held?.isInserted == false)
         try context.save()
         #expect(article.notebook?.name == "New")
-        #expect(try scratch.store.context().fetch(Notebook.self).map(\.name) == ["Swift", "New"])
+        #expect(
+            try scratch.store.context().fetch(Notebook.self).all().map(\.name) == ["Swift", "New"])
     }
 
     @Test func thereIsOneObjectPerIDInAContext() throws {
         let scratch = try Scratch()
         let (context, notebook, article) = try scratch.saved()
         #expect(try context.object(Notebook.self, id: notebook.id) === notebook)
-        #expect(try context.fetch(Article.self).first === article)
+        #expect(try context.fetch(Article.self).first() === article)
         let other = scratch.store.context()
         let theirs = try #require(try other.object(Notebook.self, id: notebook.id))
         #expect(theirs !== notebook && theirs.id == notebook.id)
-        #expect(try other.fetch(Article.self).first?.notebook === theirs)
+        #expect(try other.fetch(Article.self).first()?.notebook === theirs)
     }
 
     @Test func unchangedObjectsAreNotHeldAndPendingOnesAre() throws {
@@ -97,7 +98,7 @@ import Testing
         try context.save()
         article.title = "cafe\u{301}"
         #expect(try context.save() != nil)
-        let read = try scratch.store.context().fetch(Article.self)
+        let read = try scratch.store.context().fetch(Article.self).all()
         #expect(read.map { Array($0.title.utf8) } == [Array("cafe\u{301}".utf8)])
     }
 

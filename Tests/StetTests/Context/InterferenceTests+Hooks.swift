@@ -123,10 +123,10 @@ extension InterferenceTests {
         nonisolated(unsafe) var kept: [Hooked] = []
         Hooked.onMake = {
             Hooked.onMake = nil
-            kept = (try? context.fetch(Hooked.self)) ?? []
+            kept = (try? context.fetch(Hooked.self).all()) ?? []
             return nil
         }
-        let all = try context.fetch(Hooked.self)
+        let all = try context.fetch(Hooked.self).all()
         let one = all.map { ObjectIdentifier($0) }
         let two = kept.map { ObjectIdentifier($0) }
         #expect(one == two)

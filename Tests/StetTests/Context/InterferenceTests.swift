@@ -83,7 +83,7 @@ final class Box<T> {
         let loaded = try #require(try second.object(Hooked.self, id: object.id))
         second.insert(object)
         #expect(try second.object(Hooked.self, id: object.id) === loaded)
-        #expect(try second.fetch(Hooked.self).count == 1)
+        #expect(try second.fetch(Hooked.self).count() == 1)
         second.rollback()
         #expect(second.core.liveObjectCount == 1)
         #expect(try second.object(Hooked.self, id: object.id) === loaded)
@@ -180,8 +180,8 @@ final class Box<T> {
                 throw Stop()
             }
         }
-        let inFirst = try first.fetch(Hooked.self).count
-        let inSecond = try second.fetch(Hooked.self).count
+        let inFirst = try first.fetch(Hooked.self).count()
+        let inSecond = try second.fetch(Hooked.self).count()
         #expect(inFirst + inSecond == 1)
         first.rollback()
         #expect(object.context === second)
@@ -227,7 +227,7 @@ final class Box<T> {
         a.title = "edited"
         context.delete(target)
         try context.save()
-        let all = try store.context().fetch(Hooked.self)
+        let all = try store.context().fetch(Hooked.self).all()
         #expect(all.first { $0.id == a.id }?.flag == true)
         #expect(all.contains { $0.title == "log" })
         #expect(try store.verify().problems == [])

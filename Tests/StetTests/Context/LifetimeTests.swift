@@ -49,7 +49,7 @@ final class Presence {
                 }
                 try context.save()
                 #expect(Presence.count.withLock { $0 } == before + 1)
-                for present in try context.fetch(Present.self).suffix(share) {
+                for present in try context.fetch(Present.self).all().suffix(share) {
                     present.text += "!"
                 }
                 context.rollback()
@@ -57,12 +57,12 @@ final class Presence {
                 context.insert(refused)
                 context.delete(refused)
                 #expect(try context.save() == nil)
-                for present in try context.fetch(Present.self) { context.delete(present) }
+                for present in try context.fetch(Present.self).all() { context.delete(present) }
                 try context.save()
             }
             #expect(Presence.count.withLock { $0 } == before)
         }
-        #expect(try store.context().fetch(Present.self).isEmpty)
+        #expect(try store.context().fetch(Present.self).all().isEmpty)
     }
 
     /// Releases everything that `body` retains when it ends.

@@ -41,12 +41,12 @@ import Testing
         both.mine.title = "mine"
         try both.context.refresh()
         #expect(both.mine.isInserted && !both.mine.isDeleted)
-        #expect(try both.context.fetch(Article.self) == [both.mine])
+        #expect(try both.context.fetch(Article.self).all() == [both.mine])
         let notebook = try #require(both.mine.notebook)
         #expect(try both.context.referrers(of: notebook).count == 1)
         both.context.rollback()
         #expect(both.mine.isDeleted && both.mine.title == "Macros" && !both.mine.hasChanges)
-        #expect(try both.context.fetch(Article.self).isEmpty)
+        #expect(try both.context.fetch(Article.self).all().isEmpty)
         #expect(try both.context.referrers(of: notebook).isEmpty)
     }
 

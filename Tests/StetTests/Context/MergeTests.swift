@@ -213,7 +213,7 @@ import Testing
         both.mine.notebook = Notebook(name: "new")
         try both.context.save()
         #expect(both.mine.notebook?.name == "new" && both.mine.rating == 1)
-        #expect(try both.scratch.store.context().fetch(Notebook.self).count == 2)
+        #expect(try both.scratch.store.context().fetch(Notebook.self).count() == 2)
     }
 
     @Test func propertiesThatAreStampedAreNeverInConflict() throws {

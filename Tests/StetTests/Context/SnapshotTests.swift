@@ -29,10 +29,10 @@ import Testing
         let snapshot = context.snapshot()
         context.delete(article)
         context.restore(snapshot)
-        #expect(try context.fetch(Article.self).first === article)
+        #expect(try context.fetch(Article.self).first() === article)
         #expect(article.isInserted && !article.isDeleted)
         try context.save()
-        #expect(try scratch.store.context().fetch(Article.self).map(\.id) == [article.id])
+        #expect(try scratch.store.context().fetch(Article.self).all().map(\.id) == [article.id])
     }
 
     @Test func aSnapshotHoldsTheObjectsThatItNames() throws {

@@ -151,7 +151,7 @@ extension ContextContractTests {
             func saveNow() throws { try context.save() }
             let calls: [() throws -> Void] = [
                 saveNow, { try context.validate() }, { try context.edit {} },
-                { _ = try context.fetch(Article.self) }, { try context.apply(rejected) },
+                { _ = try context.fetch(Article.self).all() }, { try context.apply(rejected) },
                 { _ = try context.object(Article.self, id: article.id) },
             ]
             for call in calls {

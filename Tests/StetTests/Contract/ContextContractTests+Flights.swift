@@ -55,7 +55,7 @@ import Testing
         // The second save includes all edits made before its turn.
         #expect(revisions == [2, 3, nil, nil])
         #expect(try desk.labels() == ["first", "1", "2"])
-        #expect(try desk.store.context().fetch(Article.self).first?.rating == 4)
+        #expect(try desk.store.context().fetch(Article.self).first()?.rating == 4)
     }
 
     @Test("`rollback` and `restore` reach back to the start of the flight")

@@ -22,15 +22,15 @@ extension ContextContractTests {
         try await desk.save()
         // A context without objects, one with all of them, and one with pending changes.
         let (none, all, editor) = (store.context(), store.context(), store.context())
-        let held = try all.fetch(Article.self)
-        let mine = try #require(try editor.fetch(Notebook.self).first)
+        let held = try all.fetch(Article.self).all()
+        let mine = try #require(try editor.fetch(Notebook.self).first())
         mine.name = "mine"
         let ids = held.map(\.id)
         let before = try Shown(none, ids: ids)
         try await commit(Self.lag, by: writers, ids, in: store)
         #expect(try store.revision() == Revision(UInt64(Self.lag / writers * writers + 1)))
         #expect(try [Shown(none, ids: ids), Shown(all, ids: ids)] == [before, before])
-        #expect(try editor.fetch(Article.self).map(\.id) == ids)
+        #expect(try editor.fetch(Article.self).all().map(\.id) == ids)
         let fresh = try Shown(store.context(), ids: ids)
         #expect(fresh != before)
         for context in [none, all] {
@@ -81,7 +81,7 @@ extension ContextContractTests {
         for round in 0..<40 {
             try saver.save(10)
             let context = scratch.store.context()
-            let held = try context.fetch(Article.self).enumerated()
+            let held = try context.fetch(Article.self).all().enumerated()
                 .filter { round % 2 == 0 && $0.offset % 3 != round % 3 }.map(\.element)
             contexts.append((context, held, try Shown(context)))
         }

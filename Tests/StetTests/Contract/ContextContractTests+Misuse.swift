@@ -20,7 +20,7 @@ extension ContextContractTests {
         }
         #expect(try context.save() == nil)
         let fresh = Article(title: "fresh")
-        fresh.notebook = try other.fetch(Notebook.self).first
+        fresh.notebook = try other.fetch(Notebook.self).first()
         let held = fresh.notebook
         context.insert(fresh)
         let error = try #require(throws: ValidationError.self) { try context.save() }

@@ -41,7 +41,7 @@ extension ContextContractTests {
         let again = try #require(edited.context)
         #expect(objects.allSatisfy { $0.context === again } && again.changes.changes.count == 3)
         #expect(try again.save()?.changeCount == 3)
-        #expect(try scratch.store.context().fetch(Notebook.self).map(\.name) == ["renamed"])
+        #expect(try scratch.store.context().fetch(Notebook.self).all().map(\.name) == ["renamed"])
     }
 
     @Test("A context that is dropped with pending edits takes none of its objects along")
@@ -73,14 +73,14 @@ extension ContextContractTests {
         article.title = "edited"
         let inserted = Article(title: "inserted", notebook: article.notebook)
         context.insert(inserted)
-        #expect(try context.fetch(Article.self).map(\.title) == ["edited", "inserted"])
+        #expect(try context.fetch(Article.self).all().map(\.title) == ["edited", "inserted"])
         context.delete(article)
-        #expect(try context.fetch(Article.self) == [inserted])
+        #expect(try context.fetch(Article.self).all() == [inserted])
         #expect(try context.object(Article.self, id: saved.id) == nil)
         #expect(try context.object(Article.self, id: inserted.id) === inserted)
         context.delete(inserted)
-        #expect(try context.fetch(Article.self) == [])
-        #expect(try context.fetch(Notebook.self).map(\.id) == [notebook.id])
+        #expect(try context.fetch(Article.self).all() == [])
+        #expect(try context.fetch(Notebook.self).all().map(\.id) == [notebook.id])
     }
 
     @Test("Reads see one revision, held by nobody: repeatable while others commit")
@@ -90,9 +90,9 @@ extension ContextContractTests {
         try saver.save(150)
         let context = scratch.store.context()
         let revision = context.revision
-        let ids = try context.fetch(Article.self).map(\.id)
+        let ids = try context.fetch(Article.self).all().map(\.id)
         let before = try Shown(context, ids: ids)
-        let held = try context.fetch(Article.self).enumerated().filter { $0.offset % 3 == 0 }
+        let held = try context.fetch(Article.self).all().enumerated().filter { $0.offset % 3 == 0 }
         for round in 1...5 {
             try saver.save(40)
             #expect(try Shown(context, ids: ids) == before)
@@ -198,7 +198,7 @@ extension ContextContractTests {
         #expect(article.notebook?.name == "Swift")
         article.rating = 1
         let snapshot = context.snapshot()
-        #expect(try context.fetch(Article.self).count == 1)
+        #expect(try context.fetch(Article.self).count() == 1)
         #expect(try scratch.store.statistics().readers.isEmpty)
         context.restore(snapshot)
         try context.save()
@@ -235,7 +235,9 @@ extension ContextContractTests {
                 let (writer, notebook, article) = try scratch.saved()
                 let context = scratch.store.context()
                 let before = try Shown(context)
-                let held = (try context.fetch(Article.self), try context.fetch(Notebook.self))
+                let held = (
+                    try context.fetch(Article.self).all(), try context.fetch(Notebook.self).all()
+                )
                 notebook.name = "renamed"
                 article.title = "renamed"
                 try writer.save()
@@ -269,7 +271,7 @@ extension ContextContractTests {
                 let isMet = !faults.isArmed
                 faults.disarm()
                 if commit != nil, isMet {
-                    #expect(throws: StoreError.self) { try context.fetch(Article.self) }
+                    #expect(throws: StoreError.self) { try context.fetch(Article.self).all() }
                     #expect(article.rating == 0)
                 }
                 context.rollback()

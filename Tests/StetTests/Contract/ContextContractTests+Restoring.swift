@@ -291,7 +291,7 @@ extension ContextContractTests {
         let (one, two) = (to.store.context(), to.store.context())
         two.mergePolicy = .mergeContextWins
         try two.apply(insertions)
-        let article = try #require(try two.fetch(Article.self).first)
+        let article = try #require(try two.fetch(Article.self).first())
         article.rating = 2
         try one.apply(insertions)
         try one.save()
@@ -300,7 +300,7 @@ extension ContextContractTests {
         }
         #expect(throws: Stop.self) { try two.save(onFailure: .keepPending) }
         observation.cancel()
-        #expect(try two.fetch(Article.self) == [article])
+        #expect(try two.fetch(Article.self).all() == [article])
         #expect(article.rating == 2)
         try two.save()
         #expect(try Shown(two) == Shown(to.store.context()))

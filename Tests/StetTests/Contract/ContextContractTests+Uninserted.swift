@@ -41,7 +41,7 @@ extension ContextContractTests {
         }
         #expect(fresh != nil && article.notebook === fresh)
         #expect(fresh?.context == nil && fresh?.isInserted == false && fresh?.name == "fresh")
-        #expect(try context.fetch(Notebook.self).map(\.name) == ["Swift"])
+        #expect(try context.fetch(Notebook.self).all().map(\.name) == ["Swift"])
         context.rollback()
         #expect(fresh == nil && article.notebook?.name == "Swift")
     }

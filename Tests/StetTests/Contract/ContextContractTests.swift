@@ -27,7 +27,7 @@ import Testing
         async let second = workers[1].add("second")
         let titles = try await [first.title, second.title]
         #expect(titles == ["first", "second"])
-        #expect(try scratch.store.context().fetch(Article.self).count == 2)
+        #expect(try scratch.store.context().fetch(Article.self).count() == 2)
     }
 
     @Test("Ids, snapshots, change sets, commits and errors are Sendable")
@@ -96,7 +96,7 @@ import Testing
             try other.apply(insertion)
             try other.save()
         }
-        #expect(try scratch.store.context().fetch(Article.self) == [])
+        #expect(try scratch.store.context().fetch(Article.self).all() == [])
     }
 
     @Test("An id is the same after export and import")
@@ -120,7 +120,7 @@ import Testing
         // Ids follow the order of insertion unless they were read before.
         for article in articles.reversed() { context.insert(article) }
         try context.save()
-        let fetched = try scratch.store.context().fetch(Article.self)
+        let fetched = try scratch.store.context().fetch(Article.self).all()
         #expect(fetched.map(\.title) == (0..<50).reversed().map(String.init))
     }
 
@@ -211,7 +211,7 @@ import Testing
         let scratch = try Scratch()
         let (_, notebook, article) = try scratch.saved()
         let (one, two) = (scratch.store.context(), scratch.store.context())
-        let fetched = try #require(try one.fetch(Article.self).first)
+        let fetched = try #require(try one.fetch(Article.self).first())
         #expect(try one.object(Article.self, id: article.id) === fetched)
         #expect(try one.object(Notebook.self, id: notebook.id) === fetched.notebook)
         let otherOne = try #require(try two.object(Article.self, id: article.id))
@@ -286,6 +286,6 @@ import Testing
         #expect(try context.object(Article.self, id: article.id) == nil)
         context.rollback()
         #expect(try context.object(Article.self, id: article.id) === article)
-        #expect(try context.fetch(Article.self).first === article)
+        #expect(try context.fetch(Article.self).first() === article)
     }
 }

@@ -48,8 +48,8 @@ struct Shown: Equatable {
 
     init(_ context: ManagedContext, ids: [ObjectID] = []) throws {
         for id in ids { found[id] = try context.object(Article.self, id: id)?.snapshot }
-        notebooks = try context.fetch(Notebook.self).map(\.snapshot)
-        let fetched = try context.fetch(Article.self)
+        notebooks = try context.fetch(Notebook.self).all().map(\.snapshot)
+        let fetched = try context.fetch(Article.self).all()
         articles = fetched.map(\.snapshot)
         for article in fetched {
             notebookOfArticle[article.id] = article.notebook?.snapshot

@@ -51,7 +51,7 @@ import Testing
         }
         #expect(made == ["0"])
         #expect(try desk.labels() == ["first", "plug", "0"])
-        #expect(try store.context().fetch(Article.self).map(\.title) == ["Macros", "0"])
+        #expect(try store.context().fetch(Article.self).all().map(\.title) == ["Macros", "0"])
         #expect(try store.verify().problems == [])
     }
 
@@ -75,7 +75,7 @@ import Testing
         var isSaved: [Bool] = []
         for save in saves { isSaved.append((try? await save.value) != nil) }
         #expect(isSaved == [true, true, false, true, true, true])
-        #expect(try store.context().fetch(Article.self).count == 5)
+        #expect(try store.context().fetch(Article.self).count() == 5)
         #expect(try store.verify().problems == [])
     }
 }

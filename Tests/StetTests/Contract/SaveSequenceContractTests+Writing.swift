@@ -25,7 +25,7 @@ import Testing
                 try desk.renameElsewhere()
                 if deletes { desk.context.delete(desk.notebook) } else { desk.notebook.name = "m" }
                 desk.article.rating = 1
-                let shown = try desk.store.context().fetch(Notebook.self).map(\.name)
+                let shown = try desk.store.context().fetch(Notebook.self).all().map(\.name)
                 let error = try await #require(throws: ConflictError.self) {
                     if isBlocking {
                         try saveNow(desk.context)
@@ -72,7 +72,7 @@ import Testing
         let commit = try #require(try await desk.context.save())
         #expect(commit.changes(of: Article.self).map(\.id) == [desk.article.id, late.id])
         let reader = desk.store.context()
-        #expect(try reader.fetch(Article.self).map(\.notebook) == [nil, nil])
+        #expect(try reader.fetch(Article.self).all().map(\.notebook) == [nil, nil])
         #expect(try desk.store.verify().problems == [])
     }
 
@@ -214,7 +214,7 @@ import Testing
             try context.save()
             let other = scratch.store.context()
             for count in 1...commitCount {
-                for article in try other.fetch(Article.self) { article.body = "\(count)" }
+                for article in try other.fetch(Article.self).all() { article.body = "\(count)" }
                 try other.save()
             }
             for article in articles { article.rating = 1 }

@@ -28,7 +28,7 @@ import Testing
         #expect(saved[0].title == "  padded " && saved[0].count == 0)
         #expect(saved[2].partner === saved[1] && !saved[2].hasChanges)
         #expect(saved.map(\.updated) == updated)
-        #expect(try context.fetch(Subject.self).count == 2)
+        #expect(try context.fetch(Subject.self).count() == 2)
         #expect(context.changes.changes.map(\.kind) == [.update, .delete])
     }
 
@@ -59,14 +59,14 @@ import Testing
             for subject in saved { subject.partner = saved[0] }
             try writer.save()
             let context = subjects.store.context()
-            let loaded = loads ? try context.fetch(Subject.self) : []
+            let loaded = loads ? try context.fetch(Subject.self).all() : []
             let target = try #require(try context.object(Subject.self, id: saved[0].id))
             context.delete(target)
             let commit = try #require(try context.save())
             #expect(commit.changes(of: Subject.self).map(\.kind) == [.delete, .update, .update])
             #expect(loaded.filter { !$0.isDeleted && $0.partner != nil }.isEmpty)
             let reader = subjects.store.context()
-            #expect(try reader.fetch(Subject.self).map(\.partner) == [nil, nil])
+            #expect(try reader.fetch(Subject.self).all().map(\.partner) == [nil, nil])
             #expect(try subjects.store.verify().problems == [])
         }
     }
@@ -97,7 +97,7 @@ import Testing
         try context.save()
         for subject in saved[..<3] { context.delete(subject) }
         #expect(try context.save()?.changeCount == 4)
-        #expect(try subjects.store.context().fetch(Subject.self).map(\.title) == ["outside"])
+        #expect(try subjects.store.context().fetch(Subject.self).all().map(\.title) == ["outside"])
         #expect(try subjects.store.verify().problems == [])
     }
 
@@ -153,7 +153,7 @@ import Testing
         saved[0].count = 1
         #expect(try context.save()?.changeCount == 5)
         let reader = subjects.store.context()
-        let fresh = try reader.fetch(Subject.self)
+        let fresh = try reader.fetch(Subject.self).all()
         #expect(fresh.map(\.title) == ["a", "referrer", "by the hook", "inserted"])
         #expect(fresh.map(\.partner?.title) == ["inserted", nil, nil, nil])
         #expect(try subjects.store.verify().problems == [])

@@ -100,7 +100,7 @@ import Testing
     /// The numbers of the articles that a store has.
     private func numbers(_ store: Store) throws -> Set<Int> {
         #expect(try store.verify().problems == [])
-        let titles = try store.context().fetch(Article.self).map(\.title)
+        let titles = try store.context().fetch(Article.self).all().map(\.title)
         let numbers = titles.compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
         #expect(Set(numbers).count == titles.count)
         return Set(numbers)

@@ -56,7 +56,7 @@ private enum Coded {
     }
 
     private func names(_ store: Store) throws -> [String] {
-        try store.context().fetch(Notebook.self).map(\.name).sorted()
+        try store.context().fetch(Notebook.self).all().map(\.name).sorted()
     }
 
     /// The store's files as a kill would leave them now, at another path.
@@ -246,7 +246,7 @@ private enum Coded {
         defer { store.close() }
         let again = try Store.open(at: try killed(), for: Coded.Person.self)
         defer { again.close() }
-        let people = try again.context().fetch(Coded.Person.self)
+        let people = try again.context().fetch(Coded.Person.self).all()
         #expect(people.map(\.name) == ["Mara!"] && people.map(\.age) == [7])
         #expect(try again.verify().isClean)
     }

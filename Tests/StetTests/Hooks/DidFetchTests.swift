@@ -10,14 +10,32 @@ import Testing
         let target = try scratch.saved("target")
         let diary = try scratch.saved("a", next: target)
         let byFetch = scratch.store.context()
-        let fetched = try byFetch.fetch(Diary.self)
-        _ = try byFetch.fetch(Diary.self)
+        let fetched = try byFetch.fetch(Diary.self).all()
+        _ = try byFetch.fetch(Diary.self).all()
         #expect(fetched.map(\.calls) == [["didFetch"], ["didFetch"]])
         let byID = scratch.store.context()
         let found = try #require(try byID.object(Diary.self, id: diary.id))
         #expect(found.calls == ["didFetch"])
         #expect(found.next?.calls == ["didFetch"])
         #expect(diary.calls == [] && target.calls == [])
+    }
+
+    @Test func aResultWithoutObjectsMakesNoneAndTheFirstOneMakesOne() throws {
+        let scratch = try HookedStore()
+        for title in ["a", "b", "c"] { _ = try scratch.saved(title) }
+        let diaries = scratch.store.context().fetch(Diary.self)
+        var calls = 0
+        try FetchScript.run({ _ in calls += 1 }) { () throws -> Void in
+            #expect(try diaries.count() == 3)
+            #expect(try diaries.exists())
+            #expect(try diaries.ids().count == 3)
+            #expect(try diaries.snapshots().map(\.title) == ["a", "b", "c"])
+            #expect(calls == 0)
+            #expect(try diaries.first()?.title == "a")
+            #expect(calls == 1)
+            #expect(try diaries.all().map(\.title) == ["a", "b", "c"])
+        }
+        #expect(calls == 4)
     }
 
     @Test func itIsNotCalledWhenALivingObjectFollowsTheStore() throws {
@@ -61,8 +79,8 @@ import Testing
             readers.append(
                 scratch.store.file.environment.state.withLock { $0.openTransactions.count })
             diary.calls.append(diary.next?.title ?? "none")
-            _ = try? diary.context?.fetch(Diary.self)
-        }) { try context.fetch(Diary.self) }
+            _ = try? diary.context?.fetch(Diary.self).all()
+        }) { try context.fetch(Diary.self).all() }
         #expect(all.map(\.calls) == [["didFetch", "none"], ["didFetch", "target"]])
         #expect(readers == [0, 0])
     }

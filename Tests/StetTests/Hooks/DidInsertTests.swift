@@ -54,7 +54,7 @@ import Testing
         #expect(diary.context == nil && diary.author == nil)
         context.insert(diary)
         try context.save()
-        _ = try context.fetch(Diary.self)
+        _ = try context.fetch(Diary.self).all()
         #expect(diary.calls == ["didInsert", "willDelete", "didInsert"])
     }
 

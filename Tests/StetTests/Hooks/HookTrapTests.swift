@@ -95,7 +95,7 @@ enum Forbidden: String, CaseIterable, Codable {
             let context = scratch.store.context()
             let before = context.snapshot()
             try FetchScript.run({ forbidden.call($0, context, before) }) {
-                _ = try context.fetch(Diary.self)
+                _ = try context.fetch(Diary.self).all()
             }
         }
         expectTrap("\(forbidden.message) inside didFetch()", result)
@@ -115,7 +115,7 @@ enum Forbidden: String, CaseIterable, Codable {
                 _ = try? other.save()
                 return 1
             }
-            try Eager.$make.withValue(save) { _ = try other.fetch(Eager.self) }
+            try Eager.$make.withValue(save) { _ = try other.fetch(Eager.self).all() }
         }
         expectTrap("save(_:) inside a read", result)
     }
@@ -131,11 +131,11 @@ enum Forbidden: String, CaseIterable, Codable {
         nonisolated(unsafe) var kept: [Diary] = []
         var callsInside: [[String]] = []
         let fetch = Eager.Make {
-            kept = (try? other.fetch(Diary.self)) ?? []
+            kept = (try? other.fetch(Diary.self).all()) ?? []
             callsInside = kept.map(\.calls)
             return kept.count
         }
-        let eager = try Eager.$make.withValue(fetch) { try other.fetch(Eager.self) }
+        let eager = try Eager.$make.withValue(fetch) { try other.fetch(Eager.self).all() }
         #expect(eager.map(\.seen) == [1])
         #expect(callsInside == [[]])
         #expect(kept.map(\.calls) == [["didFetch"]])

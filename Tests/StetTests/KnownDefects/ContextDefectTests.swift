@@ -139,7 +139,7 @@ import Testing
             if refreshes { try scene.mine.context.refresh() }
             let commit = try #require(try scene.mine.context.save())
             #expect(commit.changeSet.changes(of: .delete).map(\.entity) == ["Petal"])
-            #expect(try scene.store.context().fetch(Crates.Petal.self) == [])
+            #expect(try scene.store.context().fetch(Crates.Petal.self).all() == [])
         }
     }
 
@@ -165,7 +165,7 @@ import Testing
             #expect(crate.parts.names == ["1"])
             #expect([mine.a, mine.b].filter { $0 !== crate }.allSatisfy { $0.parts.isEmpty })
             let name = crate.name
-            let found = try mine.context.fetch(Part.self) { $0.crate?.name == name }.objects
+            let found = try mine.context.fetch(Part.self) { $0.crate?.name == name }.all()
             #expect(found.map(\.id) == [mine.parts[0].id])
             mine.parts[1].key = "other"
             try mine.context.save()
@@ -194,7 +194,7 @@ import Testing
         scene.theirs.parts[0].next = scene.theirs.parts[2]
         try scene.theirs.context.save()
         try scene.mine.context.save()
-        #expect(try scene.store.context().fetch(Part.self).names == ["2"])
+        #expect(try scene.store.context().fetch(Part.self).all().names == ["2"])
         #expect(try scene.store.verify().problems == [])
     }
 

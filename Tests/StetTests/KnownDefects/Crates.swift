@@ -72,11 +72,11 @@ enum Crates {
 
         init(_ context: ManagedContext) throws {
             self.context = context
-            let crates = try context.fetch(Crates.Crate.self).sorted { $0.name < $1.name }
+            let crates = try context.fetch(Crates.Crate.self).all().sorted { $0.name < $1.name }
             (a, b) = (crates[0], crates[1])
-            parts = try context.fetch(Crates.Part.self).sorted { $0.name < $1.name }
-            mark = try context.fetch(Crates.Mark.self)[0]
-            petal = try context.fetch(Crates.Petal.self)[0]
+            parts = try context.fetch(Crates.Part.self).all().sorted { $0.name < $1.name }
+            mark = try context.fetch(Crates.Mark.self).all()[0]
+            petal = try context.fetch(Crates.Petal.self).all()[0]
         }
     }
 

@@ -138,7 +138,7 @@ import Testing
         #expect(mine.petal.hasChanges && mine.parts[0].hasChanges)
         try await context.save()
         let stored = scene.store.context()
-        #expect(try stored.fetch(Crates.Petal.self).isEmpty)
+        #expect(try stored.fetch(Crates.Petal.self).all().isEmpty)
         #expect(try stored.object(Part.self, id: mine.parts[0].id)?.number == 7)
     }
 
@@ -225,7 +225,7 @@ import Testing
             for _ in 0..<8 {
                 group.addTask {
                     try store.edit(retries: 100) { context in
-                        let numbers = try context.fetch(Part.self).compactMap { $0.key }
+                        let numbers = try context.fetch(Part.self).all().compactMap { $0.key }
                         let part = Part(name: "new")
                         part.key = "\(numbers.count)"
                         context.insert(part)
@@ -234,7 +234,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        let keys = try store.context().fetch(Part.self).compactMap { $0.key }.sorted()
+        let keys = try store.context().fetch(Part.self).all().compactMap { $0.key }.sorted()
         #expect(keys == (0..<8).map(String.init))
     }
 

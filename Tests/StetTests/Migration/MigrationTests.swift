@@ -85,7 +85,7 @@ private enum Version2 {
             if number < 3 { for tag in tags[..<number] { note.tags.append(tag) } }
         }
         try context.save("first")
-        let note = try #require(try context.fetch(Version1.Note.self).first { $0.stars == 1 })
+        let note = try #require(try context.fetch(Version1.Note.self).all().first { $0.stars == 1 })
         note.headline = "changed"
         try context.save("second")
         return try store.revision()
@@ -101,14 +101,15 @@ private enum Version2 {
         let revision = try make()
         let store = try open()
         let context = store.context()
-        let articles = try context.fetch(Version2.Article.self).sorted { $0.stars < $1.stars }
+        let articles = try context.fetch(Version2.Article.self).all().sorted { $0.stars < $1.stars }
         #expect(articles.map(\.title) == ["changed", "note 2", "note 3"])
         #expect(articles.map(\.stars) == [1, 2, 3])
         #expect(articles.allSatisfy { $0.mood == .merry && $0.words == ["new"] && $0.body == nil })
-        let shelf = try #require(try context.fetch(Version2.Shelf.self).first)
+        let shelf = try #require(try context.fetch(Version2.Shelf.self).first())
         #expect(shelf.articles.map(\.title) == ["note 3", "note 2", "changed"])
         #expect(articles[0].tags.map(\.name) == ["red"])
-        let red = try #require(try context.fetch(Version2.Tag.self).first { $0.name == "red" })
+        let red = try #require(
+            try context.fetch(Version2.Tag.self).all().first { $0.name == "red" })
         #expect(Set(red.articles.map(\.title)) == ["changed", "note 2"])
         articles[0].body = "text"
         articles[1].notebook = nil
@@ -123,24 +124,24 @@ private enum Version2 {
         try make()
         let store = try open()
         let context = store.context()
-        for article in try context.fetch(Version2.Article.self) { article.title += "!" }
+        for article in try context.fetch(Version2.Article.self).all() { article.title += "!" }
         try context.save("third")
         let first = try store.view(asOf: 1)
         let articles = first.fetch(Version2.Article.self)
         #expect(
-            try articles.sorted(by: \.stars).snapshots.map(\.title)
+            try articles.sorted(by: \.stars).all().map(\.title)
                 == ["note 1", "note 2", "note 3"])
-        #expect(try articles.filter { $0.title.hasPrefix("note") }.count == 3)
-        #expect(try articles.filter { $0.title == "changed" }.exists == false)
-        #expect(try articles.filter { $0.notebook?.name == "A" }.count == 2)
-        #expect(try articles.filter { $0.tags.any { $0.name == "blue" } }.count == 1)
-        let shelf = try #require(try first.fetch(Version2.Shelf.self).first)
+        #expect(try articles.filter { $0.title.hasPrefix("note") }.count() == 3)
+        #expect(try articles.filter { $0.title == "changed" }.exists() == false)
+        #expect(try articles.filter { $0.notebook?.name == "A" }.count() == 2)
+        #expect(try articles.filter { $0.tags.any { $0.name == "blue" } }.count() == 1)
+        let shelf = try #require(try first.fetch(Version2.Shelf.self).first())
         #expect(
             try first.members(of: shelf.id, in: Version2.Shelf.self, \.articles).map(\.title)
                 == ["note 3", "note 2", "note 1"])
         let second = try store.view(asOf: 2).fetch(Version2.Article.self)
-        #expect(try second.filter { $0.title == "changed" }.snapshots.map(\.stars) == [1])
-        #expect(try store.fetch(Version2.Article.self) { $0.title == "changed!" }.count == 1)
+        #expect(try second.filter { $0.title == "changed" }.all().map(\.stars) == [1])
+        #expect(try store.fetch(Version2.Article.self) { $0.title == "changed!" }.count() == 1)
     }
 
     @Test func theJournalOfEarlierVersionsIsToldInBothLanguages() throws {
@@ -238,7 +239,7 @@ private enum Version2 {
     /// Returns the calls that read or write the store.
     private func calls(_ store: Store, _ context: ManagedContext) -> [() throws -> Void] {
         [
-            { _ = try context.fetch(Article.self) }, { try context.save() },
+            { _ = try context.fetch(Article.self).all() }, { try context.save() },
             { try context.refresh() }, { _ = try store.revision() }, { _ = try store.journal() },
             { _ = try store.verify() },
         ]

@@ -72,7 +72,7 @@ private struct Interruption: Error {}
         .version(Person.self, Town.self) { step in
             try step.edit { _, new in new.insert(Town(name: "Kiel")) }
             try step.forEach(Version2.Person.self, Person.self) { old, new in
-                if old.age >= 18 { new.town = try new.context?.fetch(Town.self).first }
+                if old.age >= 18 { new.town = try new.context?.fetch(Town.self).first() }
             }
         })
 
@@ -110,7 +110,7 @@ private struct Interruption: Error {}
                 }
             })
         let store = try Store.open(at: path, migrating: plan)
-        let people = try store.context().fetch(Version2.Person.self)
+        let people = try store.context().fetch(Version2.Person.self).all()
         #expect(people.map(\.name) == ["F1 L1", "F2 L2", "F3 L3"])
         #expect(people.map(\.age) == [9, 18, 27])
     }
@@ -121,7 +121,7 @@ private struct Interruption: Error {}
         let hash = try Store.open(at: path, for: Version1.Person.self).journal()[0].hash
         let store = try Store.open(at: path, migrating: Self.plan)
         let context = store.context()
-        let people = try context.fetch(Person.self)
+        let people = try context.fetch(Person.self).all()
         #expect(people.map(\.fullName) == ["F1 L1", "F2 L2", "F3 L3"])
         #expect(people.map { $0.town?.name } == [nil, "Kiel", "Kiel"])
         #expect(try store.verify().problems == [])
@@ -144,7 +144,7 @@ private struct Interruption: Error {}
         try make()
         let store = try Store.open(at: path, migrating: Self.plan)
         func people(_ revision: Revision) throws -> [Person.Snapshot] {
-            try store.view(asOf: revision).fetch(Person.self).snapshots
+            try store.view(asOf: revision).fetch(Person.self).all()
         }
         #expect(try people(.zero).isEmpty)
         // Before the step that set the names, the current models show none.
@@ -152,9 +152,9 @@ private struct Interruption: Error {}
         #expect(try people(3).map(\.fullName) == ["F1 L1", "F2 L2", "F3 L3"])
         #expect(try people(3).map(\.age) == [9, 18, 27])
         #expect(try people(3).allSatisfy { $0.town == nil })
-        #expect(try people(6) == store.fetch(Person.self).snapshots)
+        #expect(try people(6) == store.fetch(Person.self).all())
         let inKiel = try store.view(asOf: 6).fetch(Person.self) { $0.town?.name == "Kiel" }
-        #expect(try inKiel.count == 2)
+        #expect(try inKiel.count() == 2)
     }
 
     @Test func aTrimmedStoreIsMigratedAndTrimmedOn() throws {
@@ -162,13 +162,15 @@ private struct Interruption: Error {}
         var configuration = StoreConfiguration()
         configuration.retention = .count(1)
         let before = try Store.open(at: path, for: Version1.Person.self)
-        try before.requestTrim(before: .last).confirm()
+        try before.requestTrim(before: .max).confirm()
         before.close()
         let store = try Store.open(
             at: path, migrating: Self.plan, configuration: configuration)
         #expect(try store.floor() == 1)
         #expect(
-            try store.context().fetch(Person.self).map(\.fullName) == ["F1 L1", "F2 L2", "F3 L3"])
+            try store.context().fetch(Person.self).all().map(\.fullName) == [
+                "F1 L1", "F2 L2", "F3 L3",
+            ])
         #expect(try store.verify().problems == [])
         for last in [3, 6] as [Revision] {
             try store.requestTrim(before: last).confirm()
@@ -182,7 +184,7 @@ private struct Interruption: Error {}
         try make()
         let before = try Store.open(at: path, for: Version1.Person.self)
         let context = before.context()
-        let person = try #require(try context.fetch(Version1.Person.self).first)
+        let person = try #require(try context.fetch(Version1.Person.self).first())
         let id = person.id
         for name in ["Secret", "Open"] {
             person.last = name
@@ -202,7 +204,7 @@ private struct Interruption: Error {}
             })
         let store = try Store.open(at: path, migrating: plan)
         #expect(try store.verify().problems == [])
-        #expect(try store.journal(from: .first)[0].isRedacted)
+        #expect(try store.journal(from: .earliest)[0].isRedacted)
         let copy = directory.file("copy")
         try store.compact(to: copy)
         let bytes = try Data(contentsOf: URL(fileURLWithPath: copy))
@@ -213,7 +215,7 @@ private struct Interruption: Error {}
     @Test func aNewStoreHasTheLastVersionAtOnce() throws {
         let store = try Store.open(at: path, migrating: Self.plan)
         #expect(try store.revision() == 0)
-        #expect(try store.context().fetch(Town.self) == [])
+        #expect(try store.context().fetch(Town.self).all() == [])
     }
 
     @Test func aStepThatFailsLeavesNothing() throws {
@@ -245,7 +247,10 @@ private struct Interruption: Error {}
         #expect(Set(error.violations.compactMap(\.object)).count == 3)
         #expect(try bytes() == before)
         let store = try Store.open(at: path, for: Version1.Person.self)
-        #expect(try store.context().fetch(Version1.Person.self).map(\.first) == ["F1", "F2", "F3"])
+        #expect(
+            try store.context().fetch(Version1.Person.self).all().map(\.first) == [
+                "F1", "F2", "F3",
+            ])
     }
 
     @Test func anInterruptedMigrationGoesOnWhereItEnded() throws {
@@ -280,7 +285,7 @@ private struct Interruption: Error {}
         #expect(calls.withLock { $0 } == (1...2_500).map { "F\($0)" })
         #expect(
             reports.withLock { $0.map(\.doneCount) } == [1_000, 2_000, 2_500])
-        let people = try store.context().fetch(Version2.Person.self)
+        let people = try store.context().fetch(Version2.Person.self).all()
         #expect(people.count == 2_501)
         #expect(people.filter { $0.name == "extra" }.count == 1)
         #expect(try store.verify().problems == [])
@@ -301,7 +306,7 @@ private struct Interruption: Error {}
             })
         let migrated = try Store.open(at: path, migrating: plan)
         #expect(
-            try migrated.context().fetch(Version2.Person.self).map(\.name).sorted()
+            try migrated.context().fetch(Version2.Person.self).all().map(\.name).sorted()
                 == ["F1 L1", "F2 L2", "F3 L3"])
         #expect(!names.contains { $0.contains("migrating") })
     }
@@ -329,7 +334,7 @@ private struct Interruption: Error {}
         let store = try Store.open(at: path, migrating: plan)
         #expect(attempts.withLock { $0 } == 2)
         #expect(
-            try store.context().fetch(Version2.Person.self).map(\.name)
+            try store.context().fetch(Version2.Person.self).all().map(\.name)
                 == ["F1 L1", "F2 L2", "F3 L3", "late er"])
         #expect(try store.verify().problems == [])
     }

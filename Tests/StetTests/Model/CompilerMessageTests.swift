@@ -158,7 +158,7 @@ import Testing
                     && (1...3).contains($0.rating) && ["a", "b"].contains($0.title) && $0.isDraft
                     && ($0.notebook?.name ?? "").contains("y") && $0.title < "z" && $0.price == 1
             }.sorted(by: \\.price, .descending).then(by: \\.notebook?.name).limit(3)
-            _ = try fetch.objects
+            _ = try fetch.all()
             """
         // With this threshold, a hundredth of the default, the solver gives up however fast the
         // machine is.
@@ -180,7 +180,7 @@ import Testing
         ),
     ])
     func aMistakeInAConditionIsNamed(condition: String, message: String) throws {
-        let statement = "_ = try context.fetch(Article.self) { \(condition) }.objects"
+        let statement = "_ = try context.fetch(Article.self) { \(condition) }.all()"
         #expect(try errors("var rating: Int = 0", statement).contains(message))
     }
 }

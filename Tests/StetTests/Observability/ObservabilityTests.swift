@@ -55,8 +55,8 @@ struct ObservabilityTests {
         for _ in 0..<3 { #expect(throws: ValidationError.self) { try save(opened, "") } }
         try save(opened)
         let (one, other) = (opened.context(), opened.context())
-        try one.fetch(Notebook.self)[0].name = "one"
-        try other.fetch(Notebook.self)[0].name = "other"
+        try one.fetch(Notebook.self).all()[0].name = "one"
+        try other.fetch(Notebook.self).all()[0].name = "other"
         try one.save()
         #expect(throws: ConflictError.self) { try other.save() }
         func count(_ code: String) throws -> Int64 {
@@ -65,7 +65,7 @@ struct ObservabilityTests {
         #expect(try count("Stet.1670") == 3 && count("conflict") == 1)
         #expect(metrics.counterTotal(label: "stet.save.refused") == 4)
         opened.close()
-        #expect(throws: StoreError.self) { try one.fetch(Notebook.self)[0].name = "late" }
+        #expect(throws: StoreError.self) { try one.fetch(Notebook.self).all()[0].name = "late" }
     }
 
     @Test func readsThatAreStuckAreMeasuredAndLogged() throws {

@@ -42,7 +42,7 @@ struct FeedRequest {
         of store: Store, after start: Revision, through end: Revision
     ) throws -> [FeedItem] {
         var items: [FeedItem] = []
-        for commit in try store.journal(from: start.next, to: end) {
+        for commit in try store.journal(from: .revision(start.next), to: .revision(end)) {
             items += try self.items(of: commit, store)
         }
         return items

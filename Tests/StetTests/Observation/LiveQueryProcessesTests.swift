@@ -113,7 +113,7 @@ import Testing
 
     /// The updates lead to the result of the query, once the observer has seen all commits.
     private func check<M: Model>(_ task: LiveTask<M>, _ query: SnapshotFetch<M>) async throws {
-        let fresh = try query.snapshots
+        let fresh = try query.all()
         while task.all.last?.result.snapshots != fresh { await Task.yield() }
         var ids: [ObjectID] = []
         for update in task.all {

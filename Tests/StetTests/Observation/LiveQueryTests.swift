@@ -134,10 +134,10 @@ import Testing
         #expect(update.result.map(\.title) == ["c", "d"])
         #expect(update.rerunReason == nil)
         // Deletes more objects than are kept beyond the page.
-        for id in try byTitle.limit(60).ids { try desk.delete("a", Article.self, id) }
+        for id in try byTitle.limit(60).ids() { try desk.delete("a", Article.self, id) }
         let last = try #require(try await iterator.next())
         #expect(last.rerunReason == "too many objects have left the page")
-        #expect(last.result.ids == (try byTitle.offset(1).limit(2).ids))
+        #expect(last.result.ids == (try byTitle.offset(1).limit(2).ids()))
     }
 
     // MARK: Waiting
@@ -210,14 +210,14 @@ import Testing
         var ids = try #require(try await iterator.next()).result.ids
         for round in 0..<5 {
             try desk.edit("a") { context in
-                for article in try context.fetch(Article.self) where article.rating == round {
+                for article in try context.fetch(Article.self).all() where article.rating == round {
                     article.title = "\(article.title.last ?? "x")\(article.title)".suffix(12) + ""
                     article.rating = (round + 1) % 5
                 }
             }
             let update = try #require(try await iterator.next())
             ids = try #require(ids.applying(update.difference))
-            #expect(try byTitle.ids == ids && update.result.ids == ids)
+            #expect(try byTitle.ids() == ids && update.result.ids == ids)
             #expect(update.result.indices.allSatisfy { update.result[$0].id == ids[$0] })
         }
         #expect(live.statistics.rerunCount == 1 && live.statistics.incrementalStepCount == 5)

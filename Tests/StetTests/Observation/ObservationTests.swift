@@ -160,7 +160,7 @@ import Testing
 
     @Test func whatWasFetchedIsObserved() throws {
         let other = store.context()
-        let theirs = try #require(try other.fetch(Watched.self).first)
+        let theirs = try #require(try other.fetch(Watched.self).first())
         #expect(isTold(of: { theirs.rating }, by: { theirs.rating = 1 }))
     }
 
@@ -171,7 +171,7 @@ import Testing
         let plain = ["_title", "_rating", "_next", "_updated", "_$state"]
         #expect(Set(fields(Unwatched(""))) == Set(plain))
         #expect(Set(fields(Watched(""))) == Set(plain + ["_$registrar"]))
-        #expect(MemoryLayout<ObjectRegistrar>.size == 8)
+        #expect(MemoryLayout<_ObjectRegistrar>.size == 8)
         let unwatched = Unwatched("")
         #expect(!isTold(of: { unwatched.title }, by: { unwatched.title = "other" }))
     }

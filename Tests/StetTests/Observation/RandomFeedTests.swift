@@ -131,9 +131,9 @@ private final class FeedRun {
     }
 
     private func edit(_ context: ManagedContext) throws {
-        let tags = try context.fetch(Tag.self)
-        let notebooks = try context.fetch(Notebook.self)
-        let known = try context.fetch(Article.self)
+        let tags = try context.fetch(Tag.self).all()
+        let notebooks = try context.fetch(Notebook.self).all()
+        let known = try context.fetch(Article.self).all()
         let article = known.filter { !$0.isDeleted }.randomElement(using: &generator)
         guard let article, known.count > 2, Int.random(in: 0..<6, using: &generator) > 0 else {
             let new = Article(title: "new", notebook: notebooks.randomElement(using: &generator))

@@ -236,7 +236,7 @@ import Testing
         let context = store.context()
         context.insert(Notebook(name: "early"))
         try context.save()
-        let notebook = try #require(try context.fetch(Notebook.self).first)
+        let notebook = try #require(try context.fetch(Notebook.self).first())
         // Changes the schema's number in the head, at offset 48, as a migration does.
         try store.file.environment.write { transaction in
             try Array("head".utf8).withUnsafeBytes { key in
@@ -250,7 +250,7 @@ import Testing
             (error as? StoreError)?.code == .modelMismatch && (error as? StoreError)?.path == path
         }
         #expect { try store.revision() } throws: { isMismatch($0) }
-        #expect { try store.context().fetch(Notebook.self) } throws: { isMismatch($0) }
+        #expect { try store.context().fetch(Notebook.self).all() } throws: { isMismatch($0) }
         #expect { try store.journal() } throws: { isMismatch($0) }
         notebook.name = "late"
         #expect { try context.save() } throws: { isMismatch($0) }

@@ -91,7 +91,7 @@ import Testing
         #expect(byBox.map(\.key) == [nil] + boxes.keys.compactMap(\.self).sorted())
         #expect(byBox.map(\.value) == byBox.map { boxes[$0.key]?.count })
         let byName = try all.sorted(by: \.number, .descending)
-            .grouped(by: \.box?.name) { try $0.snapshots.first?.number }
+            .grouped(by: \.box?.name) { try $0.snapshots().first?.number }
         #expect(byName.map(\.value) == [36, 38, 1_000])
     }
 

@@ -22,7 +22,7 @@ import Testing
     private func count(
         _ condition: (PlainSample.Fields) -> QueryExpression<Bool>
     ) throws -> Int {
-        try context.fetch(PlainSample.self, where: condition).count
+        try context.fetch(PlainSample.self, where: condition).count()
     }
 
     // MARK: Decimals

@@ -30,7 +30,7 @@ import Testing
         let found = context.fetch(IndexedSample.self) { sample in
             anyOf(8_000, { sample.number == $0 + 2 }, ||)
         }
-        #expect(try found.count == 3)
+        #expect(try found.count() == 3)
         #expect("\(try found.explain())".contains("number is one of 8000"))
     }
 
@@ -38,21 +38,21 @@ import Testing
         let found = context.fetch(IndexedSample.self) { sample in
             anyOf(8_000, { $0 % 2 == 0 ? sample.number == $0 + 4 : sample.text == "\($0)" }, ||)
         }
-        #expect(try found.count == 3)
+        #expect(try found.count() == 3)
     }
 
     @Test func alternativesThatAreNestedToTheRightAreFound() throws {
         let found = context.fetch(IndexedSample.self) { sample in
             anyOf(8_000, { sample.number == $0 + 2 }, { $1 || $0 })
         }
-        #expect(try found.count == 3)
+        #expect(try found.count() == 3)
     }
 
     @Test func eightThousandConditionsThatAreAllToHoldArePlanned() throws {
         let found = context.fetch(IndexedSample.self) { sample in
             anyOf(8_000, { sample.number >= $0 - 7_995 }, &&)
         }
-        #expect(try found.count == 1)
+        #expect(try found.count() == 1)
         #expect("\(try found.explain())".contains("number from 4"))
     }
 
@@ -61,16 +61,16 @@ import Testing
         let numbers = Array(3..<(3 + count))
         let texts = numbers.map { "\($0)" }
         let listed = context.fetch(IndexedSample.self) { numbers.contains($0.number) }
-        #expect(try listed.count == 2)
-        #expect(try listed.ids.count == 2)
+        #expect(try listed.count() == 2)
+        #expect(try listed.ids().count == 2)
         let ofKinds = context.fetch(IndexedSample.self) {
             [.red, .green].contains($0.kind) && texts.contains($0.text)
         }
-        #expect(try ofKinds.count == 2)
+        #expect(try ofKinds.count() == 2)
         let pairs = context.fetch(IndexedSample.self) {
             [.red, .green].contains($0.kind) && texts.contains($0.text)
                 && numbers.contains($0.number)
         }
-        #expect(try pairs.count == 2)
+        #expect(try pairs.count() == 2)
     }
 }

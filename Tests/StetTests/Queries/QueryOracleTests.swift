@@ -31,15 +31,15 @@ import Testing
             let writer = store.context()
             // Late rounds have many objects of earlier rounds, so some rounds start empty.
             if round % 8 == 0 {
-                for sample in try writer.fetch(M.self) { writer.delete(sample) }
-                for box in try writer.fetch(M.Box.self) { delete(box, writer) }
+                for sample in try writer.fetch(M.self).all() { writer.delete(sample) }
+                for box in try writer.fetch(M.Box.self).all() { delete(box, writer) }
             }
             let boxes = try prepare(writer, &queries)
             let reader = store.context()
             // The reader does not see later commits of others.
             if round % 3 == 1 { try edit(writer, &queries, boxes) }
             if round % 2 == 1 {
-                let own = try reader.fetch(M.Box.self)
+                let own = try reader.fetch(M.Box.self).all()
                 try change(reader, &queries, own)
             }
             try compare(reader, &queries, round)
@@ -74,7 +74,7 @@ import Testing
     private func change<M: SampleModel>(
         _ context: ManagedContext, _ queries: inout SampleQueries<M>, _ boxes: [M.Box]
     ) throws {
-        let samples = try context.fetch(M.self)
+        let samples = try context.fetch(M.self).all()
         for sample in samples {
             switch Int.random(in: 0..<8, using: &queries.random) {
             case 0: context.delete(sample)
@@ -103,7 +103,7 @@ import Testing
     private func compare<M: SampleModel>(
         _ context: ManagedContext, _ queries: inout SampleQueries<M>, _ round: Int
     ) throws where M.Fields: SampleFields, M.Fields.BoxFields.Object == M.Box {
-        let all = try context.fetch(M.self).sorted { $0.id < $1.id }
+        let all = try context.fetch(M.self).all().sorted { $0.id < $1.id }
         for turn in 0..<100 {
             let condition = queries.condition()
             let order = queries.order()
@@ -122,7 +122,7 @@ import Testing
             var fetch = context.fetch(M.self, where: condition.query).offset(offset)
             if let order { fetch = order.query(fetch) }
             if let limit { fetch = fetch.limit(limit) }
-            let found = try fetch.objects
+            let found = try fetch.all()
             let label =
                 "round \(round), \(turn): \(condition.text), order \(order?.text ?? "id"), "
                 + "limit \(limit.map(String.init) ?? "none"), offset \(offset)"
@@ -135,12 +135,12 @@ import Testing
                 return
             }
             #expect(zip(found, expected).allSatisfy { $0 === $1 }, "\(label)")
-            #expect(try fetch.count == expected.count, "\(label)")
-            let count = try context.fetch(M.self, where: condition.query).count
+            #expect(try fetch.count() == expected.count, "\(label)")
+            let count = try context.fetch(M.self, where: condition.query).count()
             #expect(count == matching, "\(label)")
             if let last = expected.last, let order {
                 let rest = try order.query(context.fetch(M.self, where: condition.query))
-                    .after(last).limit(3).ids
+                    .after(last).limit(3).ids()
                 var following = all.filter(condition.plain)
                 let isDescending = order.text.hasSuffix("descending")
                 following.sort { one, other in

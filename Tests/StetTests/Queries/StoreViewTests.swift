@@ -17,8 +17,8 @@ import Testing
         var states: [[IndexedSample.Snapshot]] = [[]]
         var others: [[ObjectID: [ObjectID]]] = [[:]]
         for _ in 0..<12 {
-            let samples = try context.fetch(IndexedSample.self)
-            let boxes = try context.fetch(IndexedBox.self)
+            let samples = try context.fetch(IndexedSample.self).all()
+            let boxes = try context.fetch(IndexedBox.self).all()
             for sample in samples where queries.chance(4) {
                 queries.chance(4)
                     ? context.delete(sample)
@@ -31,11 +31,11 @@ import Testing
                 context.insert(sample)
             }
             // NaN is not equal to itself, so snapshots with it are not either.
-            for sample in try context.fetch(IndexedSample.self) where sample.real.isNaN {
+            for sample in try context.fetch(IndexedSample.self).all() where sample.real.isNaN {
                 sample.real = 0
             }
             try context.save()
-            let all = try context.fetch(IndexedSample.self).sorted { $0.id < $1.id }
+            let all = try context.fetch(IndexedSample.self).all().sorted { $0.id < $1.id }
             states.append(all.map(\.snapshot))
             others.append(
                 Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0.others.map(\.id).sorted()) }))
@@ -43,10 +43,10 @@ import Testing
         for (number, state) in states.enumerated() {
             let view = try store.view(asOf: Revision(UInt64(number)))
             #expect(view.revision == Revision(UInt64(number)))
-            #expect(try view.fetch(IndexedSample.self).snapshots == state)
-            #expect(try view.fetch(IndexedSample.self).count == state.count)
+            #expect(try view.fetch(IndexedSample.self).all() == state)
+            #expect(try view.fetch(IndexedSample.self).count() == state.count)
             let flagged = try view.fetch(IndexedSample.self) { $0.flag && $0.number >= 1 }
-                .sorted(by: \.number).snapshots
+                .sorted(by: \.number).all()
             #expect(
                 flagged
                     == state.filter { $0.flag && $0.number >= 1 }
@@ -93,7 +93,7 @@ import Testing
             try context.save()
         }
         let early = try scratch.store.view(asOf: 2)
-        #expect(try early.fetch(Article.self).count == 2)
+        #expect(try early.fetch(Article.self).count() == 2)
         try scratch.store.requestTrim(before: 5).confirm()
         let floor = try scratch.store.floor()
         #expect(floor == 4)
@@ -101,9 +101,9 @@ import Testing
             do { try body() } catch { return (error as? StoreError)?.code }
             return nil
         }
-        #expect(code { _ = try early.fetch(Article.self).count } == .historyTrimmed)
+        #expect(code { _ = try early.fetch(Article.self).count() } == .historyTrimmed)
         #expect(code { _ = try scratch.store.view(asOf: 3) } == .historyTrimmed)
-        #expect(try scratch.store.view(asOf: 4).fetch(Article.self).count == 4)
+        #expect(try scratch.store.view(asOf: 4).fetch(Article.self).count() == 4)
     }
 
     private static func article(_ number: Int) -> Article { Article(title: "\(number)") }

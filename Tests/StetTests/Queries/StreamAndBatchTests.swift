@@ -26,19 +26,21 @@ import Testing
         for query in [fetch, fetch.sorted(by: \.title, .descending), fetch.offset(3).limit(20)] {
             var found: [Article.Snapshot] = []
             for try await article in query.stream(batch: batch) { found.append(article) }
-            #expect(try found == query.snapshots)
+            #expect(try found == query.all())
         }
     }
 
     @Test func aStreamShowsTheRevisionOfItsFirstBatch() async throws {
-        let before = try scratch.store.fetch(Article.self).snapshots
+        let before = try scratch.store.fetch(Article.self).all()
         var found: [Article.Snapshot] = []
         var commits = 0
         for try await article in scratch.store.fetch(Article.self).stream(batch: 10) {
             found.append(article)
             if found.count % 10 == 5 {
-                for victim in try context.fetch(Article.self).suffix(3) { context.delete(victim) }
-                try context.fetch(Article.self)[0].title = "Changed \(found.count)"
+                for victim in try context.fetch(Article.self).all().suffix(3) {
+                    context.delete(victim)
+                }
+                try context.fetch(Article.self).all()[0].title = "Changed \(found.count)"
                 context.insert(Article(title: "New"))
                 _ = try await context.save()
                 commits += 1
@@ -49,12 +51,12 @@ import Testing
     }
 
     @Test func aStreamOfAContextHasWhatIsPending() async throws {
-        let articles = try context.fetch(Article.self)
+        let articles = try context.fetch(Article.self).all()
         articles[0].title = "Pending"
         context.delete(articles[1])
         let added = Article(title: "Added")
         context.insert(added)
-        let expected = try context.fetch(Article.self).snapshots
+        let expected = try context.fetch(Article.self).snapshots()
         let stream = context.fetch(Article.self).stream(batch: 9)
         context.rollback()
         var found: [Article.Snapshot] = []
@@ -87,7 +89,7 @@ import Testing
             $0.rating = 4
         }
         #expect(count == 20)
-        #expect(try scratch.store.fetch(Article.self) { $0.rating == 4 }.count == 40)
+        #expect(try scratch.store.fetch(Article.self) { $0.rating == 4 }.count() == 40)
         let last = try #require(try scratch.store.journal().last)
         #expect(last.label == "raise" && last.author == "lala" && last.changeCount == 20)
         let before = try scratch.store.revision()
@@ -102,7 +104,7 @@ import Testing
     }
 
     @Test func anUpdateThatThrowsLeavesWhatWasPending() throws {
-        let articles = try context.fetch(Article.self)
+        let articles = try context.fetch(Article.self).all()
         articles[0].title = "Pending"
         let before = context.changes
         #expect(throws: CancellationError.self) {
@@ -137,11 +139,11 @@ import Testing
     }
 
     @Test func aDeleteFollowsTheDeleteRules() async throws {
-        let articles = try context.fetch(Article.self)
+        let articles = try context.fetch(Article.self).all()
         articles[0].next = articles[4]
         try await context.save()
         #expect(try await scratch.store.delete(Article.self) { $0.rating == 4 } == 20)
-        #expect(try scratch.store.fetch(Article.self).count == 80)
+        #expect(try scratch.store.fetch(Article.self).count() == 80)
         try context.refresh()
         #expect(articles[0].next == nil && articles[4].isDeleted)
         #expect(try scratch.store.verify().problems.isEmpty)
@@ -157,10 +159,10 @@ import Testing
         ) { number in number % 5 == 4 ? nil : Article(title: "Imported \(number)") }
         #expect(count == 20)
         let imported = scratch.store.fetch(Article.self) { $0.title.hasPrefix("Imported") }
-        #expect(try imported.count == 20)
+        #expect(try imported.count() == 20)
         #expect(try scratch.store.journal().suffix(2).map(\.changeCount) == [10, 10])
         try await scratch.store.undo(author: "importer")
-        #expect(try imported.count == 0)
+        #expect(try imported.count() == 0)
     }
 
     @Test func aStreamThatBreaksSaysWhereToGoOn() async throws {
@@ -180,6 +182,6 @@ import Testing
         let rest = titles.dropFirst(failure?.elementCount ?? 0).map { $0 == " " ? "Mended" : $0 }
         #expect(try await insert(rest[...]) == 15)
         #expect(
-            try scratch.store.fetch(Article.self) { !$0.title.hasPrefix("Article") }.count == 30)
+            try scratch.store.fetch(Article.self) { !$0.title.hasPrefix("Article") }.count() == 30)
     }
 }

@@ -33,8 +33,8 @@ struct DeleteRuleTests {
         other.willCommit { seen = $0 }
         other.delete(same)
         try other.save()
-        #expect(try other.fetch(Article.self).isEmpty)
-        #expect(try other.fetch(Tag.self).map(\.name) == ["memory"])
+        #expect(try other.fetch(Article.self).all().isEmpty)
+        #expect(try other.fetch(Tag.self).all().map(\.name) == ["memory"])
         let paths = try #require(seen).changes.map { "\($0.kind) \($0.entity) \($0.via ?? "-")" }
         #expect(
             paths == [
@@ -87,7 +87,7 @@ struct DeleteRuleTests {
         for cover in covers { context.delete(cover) }
         context.delete(notebook)
         try context.save()
-        #expect(try context.fetch(Notebook.self).isEmpty)
+        #expect(try context.fetch(Notebook.self).all().isEmpty)
         #expect(try store.verify().isClean)
     }
 
@@ -106,8 +106,8 @@ struct DeleteRuleTests {
         context.delete(cover)
         context.delete(artist)
         try context.save()
-        #expect(try context.fetch(Note.self).isEmpty)
-        #expect(try context.fetch(Notebook.self).count == 1)
+        #expect(try context.fetch(Note.self).all().isEmpty)
+        #expect(try context.fetch(Notebook.self).count() == 1)
     }
 
     @Test func orphansAreDeletedAndOnlyOrphans() throws {
@@ -127,7 +127,7 @@ struct DeleteRuleTests {
         try context.save()
         #expect(orphan.isDeleted)
         #expect(
-            Set(try context.fetch(Note.self).map(\.text)) == [
+            Set(try context.fetch(Note.self).all().map(\.text)) == [
                 "moved", "stays", "never had an owner for long",
             ])
         #expect(rust.notes.map(\.text) == ["moved"])
@@ -146,10 +146,10 @@ struct DeleteRuleTests {
         for (index, ring) in rings.enumerated() { ring.next = rings[(index + 1) % rings.count] }
         context.insert(rings[0])
         try context.save()
-        #expect(try context.fetch(Ring.self).count == 2_000)
+        #expect(try context.fetch(Ring.self).count() == 2_000)
         context.delete(rings[77])
         try context.save()
-        #expect(try context.fetch(Ring.self).isEmpty)
+        #expect(try context.fetch(Ring.self).all().isEmpty)
         #expect(try store.verify().isClean)
     }
 
@@ -263,18 +263,18 @@ struct DeleteRuleTests {
             let isDenied = !deletesFirst && rule == 3
             #expect(outcomes == [.saved, deletesFirst ? .conflict : isDenied ? .refused : .saved])
             let after = store.context()
-            #expect(try after.fetch(Notebook.self).count == (isDenied ? 1 : 0))
-            #expect(try after.fetch(Note.self).isEmpty == !isDenied)
-            for cover in try after.fetch(Cover.self) {
+            #expect(try after.fetch(Notebook.self).count() == (isDenied ? 1 : 0))
+            #expect(try after.fetch(Note.self).all().isEmpty == !isDenied)
+            for cover in try after.fetch(Cover.self).all() {
                 #expect(cover.notebook?.covers.contains(cover) == true)
                 after.delete(cover)
             }
-            for article in try after.fetch(Article.self) {
+            for article in try after.fetch(Article.self).all() {
                 #expect(article.notebook == nil || isDenied)
                 after.delete(article)
             }
-            for note in try after.fetch(Note.self) { after.delete(note) }
-            for notebook in try after.fetch(Notebook.self) { after.delete(notebook) }
+            for note in try after.fetch(Note.self).all() { after.delete(note) }
+            for notebook in try after.fetch(Notebook.self).all() { after.delete(notebook) }
             try after.save()
         }
         #expect(try store.verify().isClean)
@@ -295,7 +295,7 @@ struct DeleteRuleTests {
         other.delete(try #require(try other.object(Notebook.self, id: notebook.id)))
         let commit = try #require(try other.save())
         #expect(commit.changes(of: Article.self).count == count)
-        #expect(try other.fetch(Article.self).isEmpty)
+        #expect(try other.fetch(Article.self).all().isEmpty)
         #expect(try store.verify().isClean)
     }
 }

@@ -101,7 +101,7 @@ struct OrderedToManyTests {
         try context.save()
         let other = store.context()
         let same = try other.load(
-            \Article.readingList, of: try other.fetch(Article.self)
+            \Article.readingList, of: try other.fetch(Article.self).all()
         ).sorted { $0.name < $1.name }
         #expect(same.map { order($0.readingList) } == ["ca", "bd"])
         #expect(try store.verify().isClean)

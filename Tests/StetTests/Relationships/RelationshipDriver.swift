@@ -165,16 +165,16 @@ struct RelationshipDriver {
     /// The objects of a context, by the labels that their first values give.
     private func loaded(_ context: ManagedContext) throws -> Objects {
         var loaded = Objects()
-        for notebook in try context.fetch(Notebook.self) {
+        for notebook in try context.fetch(Notebook.self).all() {
             loaded.notebooks[Int(notebook.name) ?? -1] = notebook
         }
-        for article in try context.fetch(Article.self) {
+        for article in try context.fetch(Article.self).all() {
             let digits = article.title.drop { !$0.isNumber }
             loaded.articles[Int(digits) ?? -1] = article
         }
-        for tag in try context.fetch(Tag.self) { loaded.tags[Int(tag.name) ?? -1] = tag }
-        for note in try context.fetch(Note.self) { loaded.notes[Int(note.text) ?? -1] = note }
-        for cover in try context.fetch(Cover.self) {
+        for tag in try context.fetch(Tag.self).all() { loaded.tags[Int(tag.name) ?? -1] = tag }
+        for note in try context.fetch(Note.self).all() { loaded.notes[Int(note.text) ?? -1] = note }
+        for cover in try context.fetch(Cover.self).all() {
             loaded.covers[Int(cover.colour) ?? -1] = cover
         }
         return loaded

@@ -240,7 +240,7 @@ struct ToManyTests {
         }
         #expect(seen.articles.isEmpty)
         let error = #expect(throws: SnapshotTooOldError.self) {
-            try reader.fetch(Notebook.self)
+            try reader.fetch(Notebook.self).all()
         }
         #expect(error?.revision == 1)
         #expect(error?.head == 5)
@@ -338,7 +338,7 @@ struct ToManyTests {
         context.insert(rust)
         try context.save()
         let other = store.context()
-        let articles = try other.fetch(Article.self)
+        let articles = try other.fetch(Article.self).all()
         let notebooks = try other.load(\Article.notebook, of: articles)
         #expect(notebooks.map(\.name) == ["Swift", "Rust"])
         #expect(try other.load(\Notebook.articles, of: notebooks) == articles)

@@ -71,7 +71,7 @@ private struct Unreachable: Error, Equatable, Confirmer {
         context.insert(album)
         context.delete(cabinet)
         #expect(try violations { _ = try context.save() }.contains(.unconfirmedDeletion))
-        #expect(try store.context().fetch(Album.self).count == 1)
+        #expect(try store.context().fetch(Album.self).count() == 1)
     }
 
     @Test("B1 nothing happens before a deletion is confirmed, and the plan says what is lost")
@@ -94,7 +94,7 @@ private struct Unreachable: Error, Equatable, Confirmer {
         try context.requestDelete(album).confirm()
         let commit = try #require(try context.save())
         #expect(commit.changes(of: Photo.self).map(\.kind) == [.delete, .delete])
-        #expect(try context.fetch(Album.self) == [])
+        #expect(try context.fetch(Album.self).all() == [])
     }
 
     @Test("B1 all objects of a model, and the store, are lost only when that is confirmed")
@@ -106,7 +106,7 @@ private struct Unreachable: Error, Equatable, Confirmer {
         #expect(all.plan.losses.map(\.count) == [2] && all.plan.title == "Delete all of Photo?")
         try all.confirm()
         #expect(try context.save() != nil)
-        #expect(try context.fetch(Photo.self) == [])
+        #expect(try context.fetch(Photo.self).all() == [])
         let erase = try store.requestErase()
         #expect(erase.plan.message == "Lost for good: 1 Album.")
         #expect(FileManager.default.fileExists(atPath: directory.file()))
@@ -170,17 +170,17 @@ private struct Unreachable: Error, Equatable, Confirmer {
         other.rollback()
         try context.apply(changes)
         #expect(try violations { try context.save() } == [.unconfirmedDeletion])
-        #expect(try context.fetch(Photo.self).count == 2)
+        #expect(try context.fetch(Photo.self).count() == 2)
         let action = try context.requestDelete(album)
         let sameAlbum = try #require(try other.object(Album.self, id: album.id))
         other.insert(Photo(name: "late", album: sameAlbum))
         try other.save()
         try action.confirm()
         #expect(try violations { try context.save() } == [.unconfirmedDeletion])
-        #expect(try context.fetch(Photo.self).count == 3 && !album.isDeleted)
+        #expect(try context.fetch(Photo.self).count() == 3 && !album.isDeleted)
         try context.requestDelete(album).confirm()
         try context.save()
-        #expect(try context.fetch(Photo.self).isEmpty)
+        #expect(try context.fetch(Photo.self).all().isEmpty)
         try context.requestDelete(cabinet).confirm()
         #expect(try context.save() != nil)
     }

@@ -131,12 +131,12 @@ private final class ArticleForm {
         let new = NoteArticle(in: notebook)
         form.done(new, context)
         #expect(new.context == nil && !form.isClosed)
-        #expect(try context.fetch(NoteArticle.self) == [article])
+        #expect(try context.fetch(NoteArticle.self).all() == [article])
         #expect(article.snapshot == before.1 && notebook.snapshot == before.0)
         form.title = " Actors "
         form.done(new, context)
         #expect(form.isClosed && new.title == "Actors" && new.notebook == notebook)
-        #expect(try context.fetch(NoteArticle.self) == [article, new])
+        #expect(try context.fetch(NoteArticle.self).all() == [article, new])
         #expect(article.snapshot == before.1)
     }
 
@@ -214,7 +214,7 @@ private final class ArticleForm {
         let saving = try #require(throws: StoreError.self) { try context.save() }
         #expect(saving.code == .storeClosed && !saving.advice.isEmpty)
         let fetching = try #require(throws: StoreError.self) {
-            try context.fetch(NoteArticle.self)
+            try context.fetch(NoteArticle.self).all()
         }
         #expect(fetching.code == .storeClosed && "\(fetching)".contains(fetching.advice))
         #expect(article.title == "Macros")

@@ -55,7 +55,7 @@ import Testing
         func titles(@QueryBuilder _ condition: (Entry.Fields) -> QueryExpression<Bool>) throws
             -> [String]
         {
-            try context.fetch(Entry.self, where: condition).sorted(by: \.title).objects.map(\.title)
+            try context.fetch(Entry.self, where: condition).sorted(by: \.title).all().map(\.title)
         }
         #expect(
             try titles { $0.rating >= 3 && $0.title.hasPrefix("S") } == ["Sendable", "Silence"])
@@ -81,16 +81,16 @@ import Testing
         let context = try context()
         let favourites = context.fetch(Entry.self) { $0.isFavourite }
             .sorted(by: \.rating, .descending).then(by: \.title)
-        #expect(try favourites.objects.map(\.title) == ["Silence", "Macros", "Scales"])
-        #expect(try favourites.limit(2).objects.map(\.title) == ["Silence", "Macros"])
-        #expect(try favourites.offset(1).limit(1).objects.map(\.title) == ["Macros"])
-        let first = try #require(try favourites.first)
-        #expect(try favourites.after(first).objects.map(\.title) == ["Macros", "Scales"])
-        #expect(try favourites.count == 3)
-        #expect(try favourites.exists)
+        #expect(try favourites.all().map(\.title) == ["Silence", "Macros", "Scales"])
+        #expect(try favourites.limit(2).all().map(\.title) == ["Silence", "Macros"])
+        #expect(try favourites.offset(1).limit(1).all().map(\.title) == ["Macros"])
+        let first = try #require(try favourites.first())
+        #expect(try favourites.after(first).all().map(\.title) == ["Macros", "Scales"])
+        #expect(try favourites.count() == 3)
+        #expect(try favourites.exists())
         #expect(
-            try favourites.snapshots.map(\.title) == favourites.objects.map(\.title))
-        #expect(try favourites.ids == favourites.objects.map(\.id))
+            try favourites.snapshots().map(\.title) == favourites.all().map(\.title))
+        #expect(try favourites.ids() == favourites.all().map(\.id))
     }
 
     @Test("C12 an index answers where there is one")
@@ -100,7 +100,7 @@ import Testing
         #expect(
             try high.explain()
                 == "index (rating): rating from 5: 2 of Entry\ntest: rating >= 5")
-        #expect(try high.objects.map(\.title) == ["Actors", "Silence"])
+        #expect(try high.all().map(\.title) == ["Actors", "Silence"])
         let body = context.fetch(Entry.self) { $0.body.contains("code") }.sorted(by: \.body)
         #expect(
             try body.explain()

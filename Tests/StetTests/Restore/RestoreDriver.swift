@@ -109,12 +109,12 @@
         func compareDisk(_ when: String, _ revision: Revision) throws {
             let fresh = store.context()
             var found: [Int: RestoreModel.Values] = [:]
-            for notebook in try fresh.fetch(Notebook.self) {
+            for notebook in try fresh.fetch(Notebook.self).all() {
                 found[objects.label(of: notebook.id)] = RestoreModel.Values(
                     kind: .notebook, text: notebook.name, created: notebook.created,
                     updated: notebook.updated)
             }
-            for article in try fresh.fetch(Article.self) {
+            for article in try fresh.fetch(Article.self).all() {
                 found[objects.label(of: article.id)] = RestoreModel.Values(
                     kind: .article, text: article.title, body: article.body, rating: article.rating,
                     notebook: article.notebook.map { objects.label(of: $0.id) },

@@ -64,8 +64,9 @@ struct LabelledObjects {
             dump.referrers[label] = try context.referrers(of: article).compactMap(self.label)
                 .sorted()
         }
-        dump.fetchedNotebooks = try context.fetch(Notebook.self).compactMap(self.label).sorted()
-        dump.fetchedArticles = try context.fetch(Article.self).compactMap(self.label).sorted()
+        dump.fetchedNotebooks = try context.fetch(Notebook.self).all().compactMap(self.label)
+            .sorted()
+        dump.fetchedArticles = try context.fetch(Article.self).all().compactMap(self.label).sorted()
         dump.hasChanges = context.hasChanges
         dump.netChanges = context.changes.changes.map { self.label(of: $0.id) }.sorted()
         return dump

@@ -46,7 +46,7 @@ import Testing
     }
 
     private func times(_ store: Store) throws -> [Double] {
-        try store.journal(from: .first).map(\.time.timeIntervalSinceReferenceDate)
+        try store.journal(from: .earliest).map(\.time.timeIntervalSinceReferenceDate)
     }
 
     private func revision(_ store: Store, _ time: Double) throws -> Revision {

@@ -81,7 +81,7 @@ struct RedactedViewTests {
     @Test func snapshotsAndQueriesShowTheSameEmptyValues() throws {
         let (store, id) = try redactedStore()
         let view = try store.view(asOf: 1)
-        let snapshots = try view.fetch(Patient.self).snapshots
+        let snapshots = try view.fetch(Patient.self).all()
         let patient = try #require(try view.object(Patient.self, id: id))
         #expect(snapshots.first { $0.id == id } == patient)
         #expect(patient.email == "" && patient.name == nil && patient.visits == 0)
@@ -95,9 +95,9 @@ struct RedactedViewTests {
             _ fetch: SnapshotFetch<Patient>, _ isIncluded: (Patient.Snapshot) -> Bool,
             line: Int = #line
         ) throws {
-            let found = Set(try fetch.ids)
+            let found = Set(try fetch.ids())
             #expect(found == Set(snapshots.filter(isIncluded).map(\.id)), "line \(line)")
-            #expect(try fetch.snapshots.map(\.id).count == found.count, "line \(line)")
+            #expect(try fetch.all().map(\.id).count == found.count, "line \(line)")
         }
         typealias P = Patient
         try compare(view.fetch(P.self) { $0.email == "" }) { $0.email == "" }
@@ -115,7 +115,7 @@ struct RedactedViewTests {
         try compare(view.fetch(P.self) { $0.born == year }) { $0.born == year }
         try compare(view.fetch(P.self) { $0.code == nobody }) { $0.code == nobody }
         try compare(view.fetch(P.self) { $0.mood == nil }) { $0.mood == nil }
-        #expect(try view.fetch(P.self).sorted(by: \.email).snapshots.map(\.email) == ["", ""])
+        #expect(try view.fetch(P.self).sorted(by: \.email).all().map(\.email) == ["", ""])
         #expect(try view.fetch(P.self).distinct(\.visits) == [0])
         #expect(try view.fetch(P.self).sum(\.visits) == 0)
         #expect(try view.fetch(P.self).min(\.email) == "")
@@ -128,7 +128,7 @@ struct RedactedViewTests {
         context.insert(patient)
         try context.save("one")
         let behind = store.context()
-        #expect(try behind.fetch(Patient.self) { $0.visits == 100 }.count == 0)
+        #expect(try behind.fetch(Patient.self) { $0.visits == 100 }.count() == 0)
         patient.email = "c@d"
         patient.name = "other"
         try context.save("two")
@@ -136,8 +136,8 @@ struct RedactedViewTests {
         #expect(behind.revision == 1)
         let shown = try #require(try behind.object(Patient.self, id: patient.id))
         #expect(shown.email == "" && shown.name == nil && shown.visits == 7)
-        #expect(try behind.fetch(Patient.self) { $0.email == "" }.count == 1)
-        #expect(try behind.fetch(Patient.self) { $0.email == "c@d" }.count == 0)
+        #expect(try behind.fetch(Patient.self) { $0.email == "" }.count() == 1)
+        #expect(try behind.fetch(Patient.self) { $0.email == "c@d" }.count() == 0)
         try behind.refresh()
         #expect(shown.email == "c@d" && shown.name == "other")
     }
@@ -164,9 +164,9 @@ struct RedactedViewTests {
                 try view.object(Strict.self, id: object.id)
             }
             #expect(error?.code == .unreadableValue)
-            #expect(try view.fetch(Strict.self) { $0.name == "n" }.ids == [object.id])
+            #expect(try view.fetch(Strict.self) { $0.name == "n" }.ids() == [object.id])
             if number == 1 {
-                #expect(try view.fetch(Strict.self) { $0.site == site }.ids == [])
+                #expect(try view.fetch(Strict.self) { $0.site == site }.ids() == [])
             }
         }
     }

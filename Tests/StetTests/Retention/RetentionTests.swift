@@ -120,26 +120,29 @@ struct RetentionTests {
         for number in 2...6 { try title("\(number)") }
         try store.requestTrim(before: 4).confirm()
         #expect(code { try store.journal() } == .historyTrimmed)
-        #expect(try store.journal(from: .first).map(\.revision) == [4, 5, 6])
+        #expect(try store.journal(from: .earliest).map(\.revision) == [4, 5, 6])
         #expect(try store.journal(from: 5).map(\.revision) == [5, 6])
         #expect(code { try store.forEachCommit { _ in true } } == .historyTrimmed)
         var seen: [Revision] = []
-        try store.forEachCommit(from: .first) { commit in
+        try store.forEachCommit(from: .earliest) { commit in
             seen.append(commit.revision)
             return true
         }
-        try store.forEachCommit(from: .last, to: .first) { commit in
+        try store.forEachCommit(from: .latest, to: .earliest) { commit in
             seen.append(commit.revision)
             return true
         }
         #expect(seen == [4, 5, 6, 6, 5, 4])
         #expect(
             code { try store.history(of: Article.self, id: article) } == .historyTrimmed)
-        #expect(try store.history(of: Article.self, id: article, from: .first).count == 3)
+        #expect(try store.history(of: Article.self, id: article, from: .earliest).count == 3)
         #expect(try store.blame(Article.self, id: article, \.title)?.revision == 6)
         #expect(code { try store.blame(Article.self, id: article, \.rating) } == .historyTrimmed)
         #expect(code { try store.diff(from: 2, to: 6) } == .historyTrimmed)
         #expect(try store.diff(from: 3, to: 6).changes.count == 1)
+        #expect(try store.diff(from: .earliest, to: .latest) == store.diff(from: 3, to: 6))
+        #expect(try store.journal(from: .earliest, to: .earliest).map(\.revision) == [4])
+        #expect(code { try store.journal(from: 0) } == .historyTrimmed)
     }
 
     @Test func aContextBehindTheFloorRefreshes() throws {
@@ -152,7 +155,7 @@ struct RetentionTests {
         #expect(shown.title == "one")
         try context.refresh()
         #expect(shown.title == "6")
-        #expect(try context.fetch(Notebook.self).map(\.name) == ["new"])
+        #expect(try context.fetch(Notebook.self).all().map(\.name) == ["new"])
         shown.title = "seven"
         try context.save()
         #expect(try store.verify().problems == [])
@@ -163,7 +166,7 @@ struct RetentionTests {
         let shown = try desk.object(Article.self, article, context)
         shown.rating = 5
         try title("two")
-        try store.requestTrim(before: .last).confirm()
+        try store.requestTrim(before: .max).confirm()
         #expect(throws: ConflictError.self) { try context.save() }
         try context.refresh()
         shown.rating = 5
@@ -181,7 +184,7 @@ struct RetentionTests {
             $0.insert(
                 Article(title: "x", notebook: try desk.object(Notebook.self, notebook.id, $0)))
         }
-        try store.requestTrim(before: .last).confirm()
+        try store.requestTrim(before: .max).confirm()
         #expect(shown.articles.isEmpty)
         #expect(throws: SnapshotTooOldError.self) { try context.save() }
         try context.refresh()
@@ -243,7 +246,7 @@ struct RetentionTests {
             sched_yield()
         }
         #expect(try store.floor() == 37)
-        #expect(try store.journal(from: .first).map(\.revision) == [38, 39, 40])
+        #expect(try store.journal(from: .earliest).map(\.revision) == [38, 39, 40])
         #expect(try store.verify().problems == [])
     }
 

@@ -119,8 +119,8 @@ import Testing
         #expect(
             Dictionary(uniqueKeysWithValues: journal.map { ($0.label ?? "", $0.revision) }) == ends)
         let stored = store.context()
-        #expect(try Set(stored.fetch(Notebook.self).map(\.name)) == Set(ends.keys))
-        #expect(try Set(stored.fetch(Article.self).map(\.title)) == Set(ends.keys))
+        #expect(try Set(stored.fetch(Notebook.self).all().map(\.name)) == Set(ends.keys))
+        #expect(try Set(stored.fetch(Article.self).all().map(\.title)) == Set(ends.keys))
         #expect(try store.verify().problems == [])
     }
 }

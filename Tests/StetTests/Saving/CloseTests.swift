@@ -70,7 +70,7 @@ import Testing
         #expect(await code { try context.edit { notebook.name = "late" } } == .storeClosed)
         #expect(notebook.name == "Swift" && !context.hasChanges)
         #expect(await code { try context.refresh() } == .storeClosed)
-        #expect(await code { _ = try context.fetch(Notebook.self) } == .storeClosed)
+        #expect(await code { _ = try context.fetch(Notebook.self).all() } == .storeClosed)
         #expect(await code { _ = try store.revision() } == .storeClosed)
         #expect(await code { _ = try store.journal() } == .storeClosed)
         #expect(await code { _ = try store.verify() } == .storeClosed)

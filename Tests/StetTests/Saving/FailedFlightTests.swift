@@ -109,10 +109,10 @@
             #expect(!(try desk.labels()).contains("flight"))
             #expect(try desk.store.verify().problems == [])
             let stored = desk.store.context()
-            #expect(try stored.fetch(Notebook.self).map(\.name).contains("after"))
+            #expect(try stored.fetch(Notebook.self).all().map(\.name).contains("after"))
             #expect(
-                try stored.fetch(Article.self).map(\.snapshot)
-                    == context.fetch(Article.self).map(\.snapshot))
+                try stored.fetch(Article.self).all().map(\.snapshot)
+                    == context.fetch(Article.self).all().map(\.snapshot))
         }
 
         @Test(arguments: [true, false])
@@ -139,7 +139,7 @@
             #expect(!context.hasChanges)
             #expect(try desk.dump() != initial)
             #expect(article.rating == 4 && article.notebook == nil && notebook.isDeleted)
-            #expect(try context.fetch(Article.self).map(\.notebook) == [nil, nil])
+            #expect(try context.fetch(Article.self).all().map(\.notebook) == [nil, nil])
             #expect(try desk.store.verify().problems == [])
         }
 

@@ -23,8 +23,8 @@ import Testing
         #expect(other.name == "other" && other.created == desk.scratch.now)
         #expect(notebook.isDeleted && notebook.context === context)
         #expect(article.notebook == nil && article.next === late && late.notebook === other)
-        #expect(try context.fetch(Notebook.self) == [other])
-        #expect(try context.fetch(Article.self) == [article, late])
+        #expect(try context.fetch(Notebook.self).all() == [other])
+        #expect(try context.fetch(Article.self).all() == [article, late])
         #expect(try context.object(Notebook.self, id: notebook.id) == nil)
         #expect(try context.object(Article.self, id: late.id) === late)
         let during = try desk.dump(other, late)
@@ -58,7 +58,7 @@ import Testing
         #expect(try context.referrers(of: other).isEmpty)
         try await context.save()
         #expect(try desk.store.verify().problems == [])
-        #expect(try desk.store.context().fetch(Article.self).map(\.notebook) == [nil])
+        #expect(try desk.store.context().fetch(Article.self).all().map(\.notebook) == [nil])
     }
 
     @Test func editsMadeMeanwhileArePendingWithTheFlightAsTheirBase() async throws {
@@ -90,8 +90,8 @@ import Testing
         #expect(commit.changes(of: Notebook.self).first?.new[\.name] == "third")
         #expect(gone.isDeleted && !context.hasChanges)
         let fresh = desk.store.context()
-        #expect(try fresh.fetch(Article.self).map(\.title) == ["Macros", "edited", "late"])
-        #expect(try fresh.fetch(Notebook.self).map(\.name) == ["third"])
+        #expect(try fresh.fetch(Article.self).all().map(\.title) == ["Macros", "edited", "late"])
+        #expect(try fresh.fetch(Notebook.self).all().map(\.name) == ["third"])
         #expect(try desk.store.verify().problems == [])
     }
 
@@ -172,7 +172,7 @@ import Testing
         #expect(count < 10)
         try await busy.value
         #expect(try desk.store.revision().number >= 101)
-        #expect(try desk.store.context().fetch(Article.self).map(\.title) == ["patient"])
+        #expect(try desk.store.context().fetch(Article.self).all().map(\.title) == ["patient"])
     }
 
     @Test func anObjectThatNobodyHoldsLivesUntilItsFlightHasLanded() async throws {
@@ -194,7 +194,7 @@ import Testing
         try await context.save()
         #expect(dropped == nil)
         #expect(context.core.liveObjectCount == 2)
-        #expect(try context.fetch(Article.self).map(\.rating) == [0, 1])
+        #expect(try context.fetch(Article.self).all().map(\.rating) == [0, 1])
     }
 
     @Test func aContextThatIsDroppedAfterItsFlightLeavesItsObjectsTheirEdits() async throws {
@@ -213,6 +213,6 @@ import Testing
         // known.
         await until { dropped == nil }
         #expect(notebook.name == "later" && notebook.hasChanges)
-        #expect(try scratch.store.context().fetch(Notebook.self).map(\.name) == ["kept"])
+        #expect(try scratch.store.context().fetch(Notebook.self).all().map(\.name) == ["kept"])
     }
 }

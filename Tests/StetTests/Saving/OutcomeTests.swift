@@ -107,7 +107,7 @@
             for store in [desk.store, try reopen(desk)] {
                 if store.file.isClosed { continue }
                 let context = store.context()
-                let notebook = try #require(try context.fetch(Notebook.self).first)
+                let notebook = try #require(try context.fetch(Notebook.self).first())
                 notebook.name = "once"
                 #expect(try await context.save(id: id) == commit)
                 notebook.name = "another"
@@ -234,7 +234,7 @@
             #expect(await unknown { try desk.saveNow() })
             #expect(await unknown { try context.edit { desk.notebook.name = "edit" } })
             #expect(await unknown { try context.validate() })
-            #expect(await unknown { _ = try context.fetch(Notebook.self) })
+            #expect(await unknown { _ = try context.fetch(Notebook.self).all() })
             #expect(await unknown { _ = try context.object(Notebook.self, id: desk.notebook.id) })
         }
 
@@ -242,7 +242,7 @@
         private func retry(_ desk: Desk, _ id: CommitID, _ isOnTheDisk: Bool) async throws {
             let store = try reopen(desk)
             let context = store.context()
-            let notebook = try #require(try context.fetch(Notebook.self).first)
+            let notebook = try #require(try context.fetch(Notebook.self).first())
             #expect(notebook.name == (isOnTheDisk ? "flight" : "Swift"))
             if isOnTheDisk {
                 #expect(store.outcome(of: id) == .committed(try #require(try store.journal().last)))
@@ -278,7 +278,7 @@
                 #expect(!context.hasChanges)
                 #expect(notebook.name == (isOnTheDisk ? "flight" : "Swift"))
                 #expect(notebook.created == (isOnTheDisk ? desk.scratch.now : notebook.created))
-                let articles = try context.fetch(Article.self)
+                let articles = try context.fetch(Article.self).all()
                 #expect(articles.map(\.title) == (isOnTheDisk ? ["Macros", "flight"] : ["Macros"]))
                 notebook.name = "after"
                 #expect(try await context.save()?.revision == (isOnTheDisk ? 3 : 2))

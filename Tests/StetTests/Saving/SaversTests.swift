@@ -39,7 +39,8 @@ import Testing
         }
         let expected = (1...saveCount).map { "\($0)" }
         #expect(labels.count == saverCount && labels.values.allSatisfy { $0 == expected })
-        #expect(try store.context().fetch(Article.self).allSatisfy { $0.body == "\(saveCount)" })
+        #expect(
+            try store.context().fetch(Article.self).all().allSatisfy { $0.body == "\(saveCount)" })
         #expect(try store.verify().problems == [])
         try expectFairness(revisions, saverCount)
     }

@@ -42,8 +42,8 @@ import Testing
     @Test func twoStoresInMemoryShareNothing() throws {
         let (one, other) = (try store(), try store())
         try one.edit { $0.insert(Notebook(name: "Swift")) }
-        #expect(try one.fetch(Notebook.self).count == 1)
-        #expect(try other.fetch(Notebook.self).count == 0)
+        #expect(try one.fetch(Notebook.self).count() == 1)
+        #expect(try other.fetch(Notebook.self).count() == 0)
     }
 
     @Test func aClosedStoreInMemoryGivesItsMemoryBack() throws {
@@ -86,7 +86,7 @@ import Testing
         }
         task.cancel()
         _ = await task.result
-        #expect(try store.fetch(Article.self).snapshots.map(\.title) == ["seen 1"])
+        #expect(try store.fetch(Article.self).all().map(\.title) == ["seen 1"])
     }
 
     @Test func aStoreInMemoryCanBeCopiedToAFileAndNotBeReplaced() throws {
@@ -98,7 +98,7 @@ import Testing
         try store.compact(to: directory.file())
         store.close()
         let copy = try Store.open(at: directory.file(), for: Notebook.self, Article.self)
-        #expect(try copy.fetch(Notebook.self).snapshots.map(\.name) == ["Swift"])
+        #expect(try copy.fetch(Notebook.self).all().map(\.name) == ["Swift"])
     }
 
     @Test func aStoreInMemoryGrowsUntilItsMapIsFull() throws {

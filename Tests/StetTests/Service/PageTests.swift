@@ -70,7 +70,7 @@ import Testing
         ]
         for query in queries {
             let pages = try pages(of: query, count)
-            #expect(try pages.flatMap(\.self) == query.snapshots)
+            #expect(try pages.flatMap(\.self) == query.all())
             #expect(pages.dropLast().allSatisfy { $0.count == count })
         }
     }
@@ -93,7 +93,7 @@ import Testing
 
     @Test func aPageGoesOnWhereItsLastObjectWas() throws {
         let query = store.fetch(Post.self) { $0.state == 1 }.sorted(by: \.rating)
-        let expected = try query.snapshots.map(\.id)
+        let expected = try query.all().map(\.id)
         let first = try query.page(10)
         try store.edit { context in
             for post in first.items {
@@ -126,11 +126,11 @@ import Testing
 
     @Test func aContextPagesWithItsPendingChanges() throws {
         let context = store.context()
-        let post = try #require(try context.fetch(Post.self).first)
+        let post = try #require(try context.fetch(Post.self).first())
         post.rating = 100
         let query = context.fetch(Post.self).sorted(by: \.rating, .descending)
         #expect(try query.page(1).items == [post.snapshot])
-        #expect(try pages(of: query, 9).flatMap(\.self) == query.snapshots)
+        #expect(try pages(of: query, 9).flatMap(\.self) == query.snapshots())
     }
 
     @Test func aCursorOfAnotherQueryIsRefused() throws {

@@ -182,7 +182,7 @@ import Testing
             for _ in 0..<8 {
                 group.addTask {
                     try await store.edit { context in
-                        let keys = try context.fetch(Crates.Part.self).compactMap { $0.key }
+                        let keys = try context.fetch(Crates.Part.self).all().compactMap { $0.key }
                         let part = Crates.Part(name: "new")
                         part.key = "\((keys.compactMap(Int.init).max() ?? 0) + 1)"
                         context.insert(part)
@@ -191,7 +191,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        let keys = try store.fetch(Crates.Part.self).snapshots.compactMap(\.key).sorted()
+        let keys = try store.fetch(Crates.Part.self).all().compactMap(\.key).sorted()
         #expect(keys == (1...8).map(String.init))
     }
 }

@@ -16,7 +16,7 @@ import Testing
             return [before, try context.object(Notebook.self, id: notebookID)?.name]
         }
         #expect(seen == ["Swift", "Swift"])
-        #expect(try store.read { try $0.fetch(Notebook.self).map(\.name) } == ["Data"])
+        #expect(try store.read { try $0.fetch(Notebook.self).all().map(\.name) } == ["Data"])
     }
 
     @Test func aReadThrowsWhatItsClosureThrows() throws {

@@ -28,8 +28,8 @@ import Testing
                 topic.count += 1
             }
         }
-        #expect(try store.fetch(Topic.self).snapshots.map(\.slug) == ["Swift"])
-        #expect(try store.fetch(Topic.self).snapshots.map(\.count) == [3])
+        #expect(try store.fetch(Topic.self).all().map(\.slug) == ["Swift"])
+        #expect(try store.fetch(Topic.self).all().map(\.count) == [3])
     }
 
     @Test func anUpsertSeesWhatIsPending() throws {
@@ -70,7 +70,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(try store.fetch(Topic.self).snapshots.map(\.count) == [8])
+        #expect(try store.fetch(Topic.self).all().map(\.count) == [8])
     }
 
     @Test func anObjectWithAnotherValueTraps() async throws {

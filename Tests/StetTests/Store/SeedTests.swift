@@ -29,8 +29,8 @@ import Testing
         #expect(store.file.storeID != original.file.storeID)
         #expect(try store.journal().map(\.hash) == original.journal().map(\.hash))
         #expect(
-            try store.context().fetch(Article.self).map(\.title)
-                == original.context().fetch(Article.self).map(\.title))
+            try store.context().fetch(Article.self).all().map(\.title)
+                == original.context().fetch(Article.self).all().map(\.title))
         original.close()
         #expect(try Data(contentsOf: URL(fileURLWithPath: seed)) == bytes)
         // The new store is independent of its seed.

@@ -72,14 +72,14 @@ import Testing
         #expect(try await iterator.next() == nil)
         #expect(throws: StoreError.self) { try scratch.store.revision() }
         let late = scratch.store.context()
-        #expect(throws: StoreError.self) { try late.fetch(Article.self) }
+        #expect(throws: StoreError.self) { try late.fetch(Article.self).all() }
     }
 
     @Test func aFailedReadInAnAccessorGivesNilAndIsToldByTheNextCall() throws {
         let scratch = try Scratch()
         _ = try scratch.saved()
         let context = scratch.store.context()
-        let article = try #require(try context.fetch(Article.self).first)
+        let article = try #require(try context.fetch(Article.self).first())
         article.rating = 1
         scratch.store.close()
         #expect(article.notebook == nil)

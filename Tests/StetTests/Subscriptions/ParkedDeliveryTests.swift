@@ -147,7 +147,7 @@ import Testing
         while try subscription.control.state()?.parkedCount == 1 { await Task.yield() }
         works.cancel()
         try await works.value
-        #expect(try store.context().fetch(Notebook.self).map(\.name) == ["2"])
+        #expect(try store.context().fetch(Notebook.self).all().map(\.name) == ["2"])
         #expect(try store.journal().last?.subscription == "mail")
     }
 

@@ -13,7 +13,7 @@ import Testing
     init() throws { scene = try SubscriptionScene() }
 
     private func titles() throws -> [String] {
-        try store.context().fetch(Notebook.self).map(\.name).sorted()
+        try store.context().fetch(Notebook.self).all().map(\.name).sorted()
     }
 
     /// Copies the titles of articles into names of notebooks, until it has seen the last one.

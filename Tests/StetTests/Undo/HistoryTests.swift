@@ -29,7 +29,7 @@ struct StoreHistoryTests {
     }
 
     private func revisions(
-        from first: Revision = 1, to last: Revision = .last,
+        from first: RevisionBound = 1, to last: RevisionBound = .latest,
         _ filter: CommitFilter = CommitFilter(), limit: Int = .max
     ) throws -> [Revision] {
         var revisions: [Revision] = []
@@ -42,13 +42,13 @@ struct StoreHistoryTests {
 
     @Test func commitsComeInBothDirectionsAndByFilter() throws {
         #expect(try revisions() == [1, 2, 3, 4, 5])
-        #expect(try revisions(from: .last, to: 1) == [5, 4, 3, 2, 1])
+        #expect(try revisions(from: .latest, to: 1) == [5, 4, 3, 2, 1])
         #expect(try revisions(from: 2, to: 3) == [2, 3])
         #expect(try revisions(from: 4, to: 2) == [4, 3, 2])
         #expect(try revisions(from: 6) == [] && revisions(from: 0, to: 0) == [])
-        #expect(try revisions(from: .last, to: 0, limit: 2) == [5, 4])
+        #expect(try revisions(from: .latest, to: 0, limit: 2) == [5, 4])
         #expect(try revisions(CommitFilter(author: "b")) == [2, 5])
-        #expect(try revisions(from: .last, to: 1, CommitFilter(author: "a")) == [4, 3, 1])
+        #expect(try revisions(from: .latest, to: 1, CommitFilter(author: "a")) == [4, 3, 1])
         #expect(try revisions(CommitFilter(scope: "s")) == [3])
         #expect(try revisions(CommitFilter(entity: "Notebook")) == [4])
         #expect(try revisions(CommitFilter(entity: "Nothing")) == [])
@@ -91,7 +91,7 @@ struct StoreHistoryTests {
         #expect(backward.changes[0]["title"]?.new == .string("one"))
         #expect(try store.diff(from: 5, to: 1).changes(of: .insert).map(\.id) == [article])
         #expect(try store.diff(from: 3, to: 3).isEmpty)
-        #expect(try store.diff(from: 4, to: .last).changes.map(\.kind) == [.delete])
+        #expect(try store.diff(from: 4, to: .latest).changes.map(\.kind) == [.delete])
     }
 
     @Test func metadataAndAuthorComeFromTheTask() throws {

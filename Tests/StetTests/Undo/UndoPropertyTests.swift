@@ -26,7 +26,7 @@ struct UndoPropertyTests {
         func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
 
         private func any<M: Model>(_ type: M.Type, _ context: ManagedContext) throws -> M? {
-            try context.fetch(type).sorted { $0.id < $1.id }.randomElement(using: &random)
+            try context.fetch(type).all().sorted { $0.id < $1.id }.randomElement(using: &random)
         }
 
         /// One commit; nil when it came to nothing, or was refused.
@@ -246,7 +246,7 @@ struct UndoPropertyTests {
         for order in [["a", "b"], ["b", "a"]] {
             let ledger = try RandomLedger(seed)
             let desk = ledger.desk
-            let ids = try desk.store.context().fetch(Ledger.Article.self).map(\.id).sorted()
+            let ids = try desk.store.context().fetch(Ledger.Article.self).all().map(\.id).sorted()
             let article = try #require(ids.first)
             try desk.edit("a", Ledger.Article.self, article) { $0.title = "a\(seed)" }
             try desk.edit("b", Ledger.Article.self, article) { $0.rating = 1 - $0.rating % 2 }

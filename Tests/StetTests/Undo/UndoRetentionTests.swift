@@ -112,7 +112,7 @@ struct UndoRetentionTests {
         try title("a", "two")
         try desk.store.undo(author: "a")
         let state = try desk.state()
-        try trim(before: .last)
+        try trim(before: .max)
         try desk.expect(state)
         #expect(code { try desk.store.redo(author: "a") } == .historyTrimmed)
         try title("a", "three")

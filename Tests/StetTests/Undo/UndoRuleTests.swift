@@ -64,8 +64,8 @@ private final class RandomClubs {
     }
 
     private func step(_ context: ManagedContext) throws {
-        let clubs = try context.fetch(Club.self)
-        let players = try context.fetch(Player.self)
+        let clubs = try context.fetch(Club.self).all()
+        let players = try context.fetch(Player.self).all()
         if clubs.isEmpty || players.isEmpty { return }
         // Often edits the objects of the last step again, so that the authors conflict.
         if number(2) == 0 { last = (number(9), number(99), number(99)) }
@@ -109,8 +109,8 @@ private final class RandomClubs {
     func faults() throws -> [String] {
         let context = store.context()
         var faults: [String] = []
-        let clubs = try context.fetch(Club.self)
-        let players = try context.fetch(Player.self)
+        let clubs = try context.fetch(Club.self).all()
+        let players = try context.fetch(Player.self).all()
         if Set(clubs.map(\.code)).count != clubs.count { faults.append("codes are not unique") }
         for club in clubs {
             let scalars = Array(club.code.unicodeScalars)

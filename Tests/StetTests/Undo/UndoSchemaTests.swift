@@ -134,7 +134,7 @@ struct UndoSchemaTests {
         try context.save()
         let error = #expect(throws: ValidationError.self) { try store.undo(author: "a") }
         #expect(error?.violations.count == 1)
-        #expect(try store.context().fetch(Deed.self).count == 1)
+        #expect(try store.context().fetch(Deed.self).count() == 1)
         #expect(try store.undoStack(author: "a").undo.count == 1)
     }
 }

@@ -16,7 +16,7 @@ import Testing
             },
             { save in
                 for change in save.changes.changes(of: .insert) where change.entity == "Article" {
-                    if save.store.fetch(Notebook.self).isEmpty {
+                    if save.store.all(Notebook.self).isEmpty {
                         save.report("{entity} without a notebook", on: change)
                     }
                 }

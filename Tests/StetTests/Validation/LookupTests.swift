@@ -15,7 +15,7 @@ import Testing
     static var validators: Validators<Doctor> {
         Validators(
             .object(on: .update, .delete) { doctor in
-                let others = doctor.store.fetch(Doctor.self)
+                let others = doctor.store.all(Doctor.self)
                 if !others.contains(where: \.isOnDuty) { doctor.report("nobody is on duty") }
             })
     }

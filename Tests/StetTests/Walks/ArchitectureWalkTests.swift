@@ -104,8 +104,8 @@ private struct Walk {
     /// the writer's sleeps.
     private func save() throws -> String {
         let context = store.context()
-        let parts = try context.fetch(Crates.Part.self)
-        let crate = try context.fetch(Crates.Crate.self)[0]
+        let parts = try context.fetch(Crates.Part.self).all()
+        let crate = try context.fetch(Crates.Crate.self).all()[0]
         parts[0].name = " trimmed "
         crate.shelf.append(parts[1])
         crate.pins.append(parts[1])
