@@ -101,7 +101,7 @@ struct Questions {
         report.check(
             "the import had \(counted(imported, "package")), none of which was upgraded",
             try before.count() == imported
-                && before.filter { $0.version.hasSuffix("+stet1") }.exists == false
+                && before.filter { $0.version.hasSuffix("+stet1") }.exists() == false
                 && upgraded.allSatisfy { try then.object(Package.self, id: $0) != nil })
     }
 
