@@ -307,44 +307,10 @@ package final class Environment: Sendable {
 
     /// Renews an idle read, or begins one; frees the slots of dead processes if there is no other.
     func begin(_ transaction: inout OpaquePointer?, _ handle: OpaquePointer) -> Int32 {
-        let code = Self.begin(&transaction, handle)
+        let code = NewestRead.begin(&transaction, handle)
         guard code == MDB_READERS_FULL else { return code }
         _ = try? locks.removeStaleReaders()
-        return Self.begin(&transaction, handle)
-    }
-
-    /// Renews an idle read, or begins one.
-    ///
-    /// LMDB notes the number of the last commit, and then copies the meta page of that number. If
-    /// two commits end in between, they overwrite that page: the copy would be newer than the
-    /// number says, newer than what the next read shows, or a mixture. Then it reads once more.
-    private static func begin(_ transaction: inout OpaquePointer?, _ handle: OpaquePointer) -> Int32
-    {
-        var code = beginOnce(&transaction, handle)
-        var information = MDB_envinfo()
-        // Each round needs two commits in between. The limit guards against damaged lock files.
-        for _ in 0..<1_000 {
-            guard code == 0, mdb_env_info(handle, &information) == 0,
-                information.me_last_txnid > mdb_txn_id(transaction) + 1
-            else { break }
-            mdb_txn_reset(transaction)
-            code = beginOnce(&transaction, handle)
-        }
-        return code
-    }
-
-    private static func beginOnce(
-        _ transaction: inout OpaquePointer?, _ handle: OpaquePointer
-    ) -> Int32 {
-        guard let idle = transaction else {
-            return mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
-        }
-        let code = mdb_txn_renew(idle)
-        if code != 0 {
-            mdb_txn_abort(idle)
-            transaction = nil
-        }
-        return code
+        return NewestRead.begin(&transaction, handle)
     }
 
     func beginWrite() throws(LMDBError) -> OpaquePointer {
@@ -404,6 +370,42 @@ package final class Environment: Sendable {
         case MDB_PANIC: try waitForReopening(after: use.reopeningCount)
         default: throw error
         }
+    }
+}
+
+/// Reads of LMDB that show the last commit.
+private enum NewestRead {
+    /// Renews an idle read, or begins one.
+    ///
+    /// LMDB notes the number of the last commit, and then copies the meta page of that number. If
+    /// two commits end in between, they overwrite that page: the copy would be newer than the
+    /// number says, newer than what the next read shows, or a mixture. Then it reads once more.
+    static func begin(_ transaction: inout OpaquePointer?, _ handle: OpaquePointer) -> Int32 {
+        var code = beginOnce(&transaction, handle)
+        var information = MDB_envinfo()
+        // Each round needs two commits in between. The limit guards against damaged lock files.
+        for _ in 0..<1_000 {
+            guard code == 0, mdb_env_info(handle, &information) == 0,
+                information.me_last_txnid > mdb_txn_id(transaction) + 1
+            else { break }
+            mdb_txn_reset(transaction)
+            code = beginOnce(&transaction, handle)
+        }
+        return code
+    }
+
+    private static func beginOnce(
+        _ transaction: inout OpaquePointer?, _ handle: OpaquePointer
+    ) -> Int32 {
+        guard let idle = transaction else {
+            return mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
+        }
+        let code = mdb_txn_renew(idle)
+        if code != 0 {
+            mdb_txn_abort(idle)
+            transaction = nil
+        }
+        return code
     }
 }
 

@@ -34,9 +34,9 @@ private enum Coded {
 /// Stores whose commits are durable by a log, or later.
 @Suite struct LoggedStoreTests {
     private let directory = TemporaryDirectory()
-    private var path: String { directory.file() }
+    var path: String { directory.file() }
 
-    private func open(
+    func open(
         _ durability: Durability, recoversWithoutLog: Bool = false, at path: String? = nil
     ) throws -> Store {
         var configuration = StoreConfiguration()
@@ -47,7 +47,7 @@ private enum Coded {
             configuration: configuration)
     }
 
-    private func save(_ names: String..., in store: Store) throws {
+    func save(_ names: String..., in store: Store) throws {
         for name in names {
             let context = store.context(author: "Mara")
             context.insert(Notebook(name: name))
@@ -55,7 +55,7 @@ private enum Coded {
         }
     }
 
-    private func names(_ store: Store) throws -> [String] {
+    func names(_ store: Store) throws -> [String] {
         try store.context().fetch(Notebook.self).all().map(\.name).sorted()
     }
 
@@ -273,22 +273,6 @@ private enum Coded {
             for _ in 0..<200 { #expect(child.line()?.hasPrefix("ack ") == true) }
             child.kill()
             #expect(try await saving.value ?? 0 > 200)
-        }
-
-        /// A recovery repeats several commits as one, so that numbers of LMDB are used again.
-        @Test func theLastCommitIsKnownAfterARecoveryInTheSameProcess() throws {
-            let store = try open(.logged)
-            defer { store.close() }
-            try save("A", "B", "C", in: store)
-            #expect(try store.revision() == 3)
-            let environment = store.file.environment
-            environment.faults.failNext(.leaveLog, code: EIO)
-            #expect(throws: LMDBError.self) { try environment.log.leave(erasing: false) }
-            for revision in UInt64(4)...8 {
-                try save("\(revision)", in: store)
-                #expect(try store.revision() == Revision(revision))
-            }
-            #expect(try names(store).count == 8)
         }
 
         /// Writes of the process that has died may be lost, so that its log is needed.
