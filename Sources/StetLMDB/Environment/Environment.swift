@@ -144,13 +144,25 @@ package final class Environment: Sendable {
     /// Later calls throw `LMDBError.closed`. Closing again does nothing.
     package func close() {
         if isForked { return }
-        let (handle, isWritten) = state.withLock { state in
+        let (thread, begun) = (pthread_self(), configuration.uptime())
+        let (handle, leaves) = state.withLock { state in
             state.isClosed = true
-            let isWritten = state.isReserved || !state.openTransactions.allSatisfy(\.isRead)
-            return (Self.takeHandle(&state), isWritten)
+            let handle = Self.takeHandle(&state)
+            let leaves =
+                state.handle != nil && !state.isReserved
+                && state.openTransactions.allSatisfy(\.isRead)
+            if leaves {
+                // The reads may end meanwhile, but the file must stay open until the log is left.
+                state.openTransactions.append(
+                    OpenTransaction(thread: thread, isRead: false, begun: begun))
+            }
+            return (handle, leaves)
         }
         state.notify()
-        if !isWritten { log.leaveToClose() }
+        if leaves {
+            log.leaveToClose()
+            endUse()
+        }
         if let handle { close(handle) }
     }
 

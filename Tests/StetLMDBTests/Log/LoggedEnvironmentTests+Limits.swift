@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import StetLMDB
 import StetTestSupport
 import Testing
@@ -39,6 +41,53 @@ extension LoggedEnvironmentTests {
         defer { again.close() }
         #expect(try again.entries(in: try again.makeTable()) == [KeyValue([1], [1])])
     }
+
+    /// The read ends, and with it the last use of the file, as soon as the mark is gone.
+    @Test(arguments: [Environment.Durability.logged, .none])
+    func aReadThatEndsWhileTheFileIsClosedDoesNotCutThatShort(
+        durability: Environment.Durability
+    ) throws {
+        for round in UInt8(0)..<30 {
+            let environment = try open(durability)
+            let table = try environment.makeTable()
+            try environment.write { try $0.set([round], [round], in: table) }
+            let phase = Monitor(0)
+            let path = path
+            Thread {
+                try? environment.read { _ in
+                    phase.withLock { $0 = 1 }
+                    phase.notify()
+                    while LogMark.read(path: path) != nil { sched_yield() }
+                }
+                phase.withLock { $0 = 2 }
+                phase.notify()
+            }.start()
+            phase.wait { $0 == 0 ? nil : () }
+            environment.close()
+            phase.wait { $0 == 2 ? () : nil }
+            #expect(LogMark.read(path: path) == nil)
+            #expect(directory.names == ["test.mdb", "test.mdb-lock"])
+        }
+        let again = try open(.synced)
+        defer { again.close() }
+        #expect(try again.entries(in: try again.makeTable()).count == 30)
+    }
+
+    #if STET_FAULTS
+        @Test func aFileWhoseLogCannotBeLeftWhenItIsClosedIsRecovered() throws {
+            let environment = try open()
+            let table = try environment.makeTable()
+            try environment.write { try $0.set([1], [1], in: table) }
+            environment.faults.failNext(.leaveLog, code: EIO)
+            environment.close()
+            #expect(!environment.faults.isArmed)
+            #expect(LogMark.read(path: path)?.kind == .logged)
+            let again = try open(.synced)
+            defer { again.close() }
+            #expect(LogMark.read(path: path) == nil)
+            #expect(try again.entries(in: try again.makeTable()) == [KeyValue([1], [1])])
+        }
+    #endif
 
     @Test func aFullTableOfReadersEndsEachLogThatIsDueForACheckpointAndLosesNoCommit() throws {
         var configuration = Environment.Configuration.small(readerCount: 4)
