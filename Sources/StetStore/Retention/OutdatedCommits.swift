@@ -43,6 +43,8 @@ extension OutdatedCommits {
             let pauses = try Self.pauses(
                 longerThan: retention.longestPause, until: now, head, reader)
             var uncounted = pauses.reduce(0) { $0 + $1.length }
+            // A commit whose clock was behind is as old as the trimmed ones at most.
+            var latest = try Self.floor(until: now, reader)?.time ?? CommitDate.range.lowerBound
             var ends = pauses[...]
             var revision = floor
             while revision < head.revision {
@@ -57,14 +59,24 @@ extension OutdatedCommits {
                 }
                 let time = try reader.file.journal.envelope(revision, in: reader.transaction).time
                 if time > now { continue }
-                if time < now - age.seconds - uncounted {
+                latest = max(latest, time)
+                if latest < now - age.seconds - uncounted {
                     last = revision
                 } else {
-                    if time < now - age.seconds { uncountedPause = ends.first?.end }
+                    if latest < now - age.seconds { uncountedPause = ends.first?.end }
                     break
                 }
             }
         }
+    }
+
+    /// Returns the last trimmed commit; nil when there is none, or it is dated in the future.
+    private static func floor(
+        until now: Double, _ reader: borrowing StoreReader
+    ) throws -> (revision: Revision, time: Double)? {
+        guard let floor = try JournalFloor.read(in: reader.transaction), floor.time <= now
+        else { return nil }
+        return (floor.revision, floor.time)
     }
 
     /// Returns the pauses between commits, and since the last one, that exceed a limit, in
@@ -89,9 +101,8 @@ extension OutdatedCommits {
             try search(first, start, middle, between)
             try search(middle, between, last, end)
         }
-        let floor = try JournalFloor.read(in: reader.transaction)
-        var revision = floor?.revision ?? .zero
-        var last = floor.flatMap { $0.time <= now ? (revision: $0.revision, time: $0.time) : nil }
+        var revision = try reader.floor()
+        var last = try floor(until: now, reader)
         func take(_ next: Revision) throws {
             revision = next
             let date = try time(next)

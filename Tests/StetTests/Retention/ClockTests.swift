@@ -188,6 +188,20 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
+    /// Commits that the clock shows to be in the future are trimmed with the next one. That one is
+    /// not outdated because its clock was behind.
+    @Test func aClockThatFallsBackTwiceTrimsNothing() throws {
+        let store = try open(retention: .age(.seconds(40 * Self.day)))
+        let start = 27 * Self.year
+        try save(store, at: (0...11).map { start + Double($0) * 5 * Self.day })
+        #expect(try trimmed(store) == 3)
+        try save(store, at: start - 344 * Self.day, start - 343 * Self.day)
+        set(start + 14 * Self.day)
+        #expect(try trimmed(store) == 3)
+        try save(store, at: start + 56 * Self.day, start + 60.5 * Self.day)
+        #expect(try trimmed(store) == 5)
+    }
+
     @Test func pausesUpToAQuarterOfTheAgeCount() throws {
         for (pause, expected) in [(10.0, 2), (10.001, 0)] as [(Double, Revision)] {
             let store = try open("\(pause)", retention: .age(.seconds(40 * Self.day)))
