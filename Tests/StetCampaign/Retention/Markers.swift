@@ -49,23 +49,44 @@ enum Marker {
 
     /// Returns lowercase text, which indexes do not fold.
     static func text(_ random: inout SeededGenerator) -> String {
+        "mark" + digits(&random)
+    }
+
+    private static func digits(_ random: inout SeededGenerator) -> String {
         let digits = String(random.next() as UInt64, radix: 16)
-        return "mark" + (String(repeating: "0", count: 16) + digits).suffix(8)
+        return String((String(repeating: "0", count: 16) + digits).suffix(8))
     }
 
     static func bytes(_ random: inout SeededGenerator) -> [UInt8] {
-        bytesPrefix + (0..<4).map { _ in UInt8.random(in: 1...255, using: &random) }
+        bytesPrefix + randomBytes(&random)
+    }
+
+    private static func randomBytes(_ random: inout SeededGenerator) -> [UInt8] {
+        (0..<4).map { _ in UInt8.random(in: 1...255, using: &random) }
     }
 
     /// Returns a new value for a slot, and its marker.
     static func value(
         _ slot: Slot, _ random: inout SeededGenerator
     ) -> (value: Value, marker: [UInt8]) {
-        let text = text(&random)
+        value(slot, text: text(&random), &random) { bytes(&$0) }
+    }
+
+    /// Returns a value for a slot without a marker: among 10,000 objects, one would soon be equal
+    /// to another.
+    static func filler(_ slot: Slot, _ random: inout SeededGenerator) -> Value {
+        value(slot, text: "fill" + digits(&random), &random) { [1, 2, 3, 4] + randomBytes(&$0) }
+            .value
+    }
+
+    private static func value(
+        _ slot: Slot, text: String, _ random: inout SeededGenerator,
+        _ makeBytes: (inout SeededGenerator) -> [UInt8]
+    ) -> (value: Value, marker: [UInt8]) {
         // Some values are so long that they take pages of their own.
         let isLong = Int.random(in: 0..<10, using: &random) == 0
         let long = text + String(repeating: "x", count: isLong ? 9_000 : 0)
-        let bytes = bytes(&random)
+        let bytes = makeBytes(&random)
         switch MarkedSchema.whole.entities[0].properties[slot].type {
         case .string:
             let isIndexed = slot == 0 || slot == 9

@@ -150,9 +150,9 @@ private final class MarkedStore {
     private func insertHub(fillerCount: Int) throws {
         var changes = NetChanges(schema: file.schema)
         for number in 0...fillerCount {
-            let values = slots.map { Marker.value($0, &random) }
+            let values = slots.map { Marker.filler($0, &random) }
             let id = number == 0 ? hub : ObjectID.random(random.next())
-            let after = changes.encode(entity: 1) { $0.write(values.map(\.value)) }
+            let after = changes.encode(entity: 1) { $0.write(values) }
             changes.append(
                 NetChanges.Item(
                     kind: .insert, entity: 1, id: id, base: .zero, before: 0..<0, after: after))
