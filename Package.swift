@@ -164,7 +164,9 @@ let package = Package(
         // The code of the pages in Sources/Stet/Stet.docc; imports what a user imports.
         .testTarget(
             name: "DocumentationTests", dependencies: ["Stet", "StetTesting", "StetTestSupport"]),
-        .testTarget(name: "SourceTests", dependencies: ["StetTestSupport", "stet-readme"]),
+        .testTarget(
+            name: "SourceTests",
+            dependencies: ["Stet", "StetStore", "StetTestSupport", "stet-readme"]),
     ]
 )
 

@@ -29,7 +29,6 @@
 @_exported public import struct StetStore.Revision
 @_exported public import enum StetStore.RevisionBound
 @_exported public import struct StetStore.Signals
-@_exported public import struct StetStore.SnapshotTooOldError
 @_exported public import enum StetStore.Stamp
 @_exported public import struct StetStore.StoreError
 @_exported public import struct StetStore.StoreInspection

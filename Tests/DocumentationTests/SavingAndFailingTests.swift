@@ -148,4 +148,23 @@ import Testing
 
         #expect(refusal?.path == "/dev/null/notes.stet" && refusal?.advice.isEmpty == false)
     }
+
+    // MARK: HandlingErrors.md
+
+    @Test func anyErrorIsReportedWithACode() throws {
+        let desk = try Desk()
+        let context = desk.context
+        desk.article.title = ""
+        var (line, status) = ("", 0)
+
+        do {
+            try context.save("publish")
+        } catch let error as any StetError {
+            line = "\(error.errorCode): \(error)"
+            status = error.problem.status
+        }
+
+        #expect(line == "validation: title must be at least 1 character")
+        #expect(status == 422)
+    }
 }

@@ -48,7 +48,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
         module: "Stet",
         folders: [
             "Model", "Attributes", "Context", "Relationships", "Pending", "Validation", "Merge",
-            "Store", "Save", "Queries", "Migration", "Observation", "Subscriptions",
+            "Store", "Save", "Queries", "Migration", "Observation", "Subscriptions", "Errors",
         ],
         exceptions: [
             // The code that `@Model` writes names the fields, references and validators of a class.

@@ -110,8 +110,7 @@ extension ManagedContext {
     /// Reads the members of a relationship of objects.
     ///
     /// - Returns: each member once, in the order of its first occurrence, without deleted ones.
-    /// - Throws: `StoreError`; `SnapshotTooOldError`; the error that an earlier read inside an
-    ///   accessor met.
+    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
     /// - Complexity: O(objects + members).
     public func load<M: Model, Members: ToManyProperty>(
         _ property: KeyPath<M, Members>, of objects: some Sequence<M>

@@ -149,7 +149,7 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
         /// - Throws: `StoreError` when the journal cannot be read: `.historyTrimmed`, with the
         ///   revision that the journal begins after, when the next commit, or the state that the
         ///   condition reads, was trimmed; `.noSuchRevision` for a start beyond the last commit;
-        ///   `.noThread`. `SnapshotTooOldError` when the condition reads members, and too much has
+        ///   `.noThread`. `.snapshotTooOld` when the condition reads members, and too much has
         ///   changed since the commit.
         public mutating func next(
             isolation actor: isolated (any Actor)?

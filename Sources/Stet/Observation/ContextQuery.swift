@@ -45,7 +45,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
         /// Returns the result after the next turn that changes it, or nil when the task was
         /// cancelled.
         ///
-        /// - Throws: `StoreError`; `SnapshotTooOldError` when the query reads an index or a
+        /// - Throws: `StoreError`: `.snapshotTooOld` when the query reads an index or a
         ///   relationship, and too much has changed since the context's revision.
         /// - Complexity: as the query, plus O(result).
         public mutating func next(

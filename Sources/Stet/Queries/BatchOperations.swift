@@ -164,7 +164,7 @@ extension Store {
         } catch {
             throw InsertStreamError(
                 elementCount: progress.committed, insertedCount: progress.inserted,
-                reason: error)
+                cause: error)
         }
         return progress.inserted
     }
@@ -178,10 +178,10 @@ public struct InsertStreamError: Error, CustomStringConvertible {
     /// The number of objects that were inserted by these commits.
     public let insertedCount: Int
     /// The error of the stream, of the closure or of a save.
-    public let reason: any Error
+    public let cause: any Error
 
     /// A sentence about what happened, and where to continue.
     public var description: String {
-        "\(reason) \(insertedCount) objects were inserted; go on behind element \(elementCount)."
+        "\(cause) \(insertedCount) objects were inserted; go on behind element \(elementCount)."
     }
 }

@@ -85,7 +85,7 @@ public struct Fetch<M: Model>: ObjectQuery {
     /// then the unsaved ones in the order of insertion.
     ///
     /// - Throws: `StoreError`; the error of an earlier read that failed inside an accessor;
-    ///   `SnapshotTooOldError` when the query reads an index or a relationship, and too much has
+    ///   `.snapshotTooOld` when the query reads an index or a relationship, and too much has
     ///   changed since the context's revision.
     /// - Complexity: O(objects) for all objects of a model; otherwise as `explain()` describes.
     public func all() throws -> [M] {

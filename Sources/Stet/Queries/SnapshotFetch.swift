@@ -23,7 +23,7 @@ public struct SnapshotFetch<M: Model>: ObjectQuery, Sendable {
 
     /// Returns the snapshots of the objects that satisfy the condition, in order.
     ///
-    /// - Throws: `StoreError`; `SnapshotTooOldError` when the query of a view reads an index or a
+    /// - Throws: `StoreError`: `.snapshotTooOld` when the query of a view reads an index or a
     ///   relationship, and too much has changed since the revision of the view.
     /// - Complexity: as `explain()` describes.
     public func all() throws -> [M.Snapshot] { try decoded() }

@@ -256,7 +256,7 @@ public struct StoreConfiguration: Sendable {
     /// The greatest number of objects that others may have changed since a context's revision for
     /// its to-many relationships to be readable; 100,000 by default.
     ///
-    /// Beyond it, reads of to-many relationships throw `SnapshotTooOldError`.
+    /// Beyond it, reads of to-many relationships throw `StoreError.Code.snapshotTooOld`.
     public var maximumLag = 100_000
     /// The time at which commits are on the disk; `synced` by default.
     ///

@@ -7,6 +7,7 @@ public import StetStore
 ///   "type": "about:blank",
 ///   "title": "The changes are not valid.",
 ///   "status": 422,
+///   "code": "validation",
 ///   "detail": "title must be at most 25 characters",
 ///   "errors": [
 ///     {
@@ -21,7 +22,8 @@ public import StetStore
 /// }
 /// ```
 ///
-/// It shows no values. Members without a value are left out. The names of the members are stable.
+/// Each ``StetError`` has one. It shows no values and no paths. Members without a value are left
+/// out. The names of the members are stable.
 public struct ProblemDetails: Sendable, Hashable, Codable {
     /// One problem of a request.
     public struct Problem: Sendable, Hashable, Codable {
@@ -47,11 +49,13 @@ public struct ProblemDetails: Sendable, Hashable, Codable {
     public var title: String
     /// The status code of HTTP.
     public var status: Int
+    /// The ``StetError/errorCode`` of the error.
+    public var code: String
     /// The problems of this request, for people, one on each line.
     public var detail: String
     /// A URI of this request; nil unless the application sets one.
     public var instance: String?
-    /// All problems, in the order of the violations.
+    /// All problems, in the order of the violations; empty for an error without violations.
     public var errors: [Problem]
 }
 
@@ -76,7 +80,7 @@ extension ValidationError {
         _ detail: String, _ message: (Violation) -> String
     ) -> ProblemDetails {
         ProblemDetails(
-            title: "The changes are not valid.", status: 422, detail: detail,
+            title: "The changes are not valid.", status: 422, code: errorCode, detail: detail,
             errors: violations.map { violation in
                 ProblemDetails.Problem(
                     pointer: violation.property.map { "#/\(Self.escaped($0))" },

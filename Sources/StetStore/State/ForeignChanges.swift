@@ -26,8 +26,8 @@ package struct ForeignChanges: Sendable {
     /// have.
     ///
     /// - Returns: the objects; none for an entity without changes.
-    /// - Throws: `SnapshotTooOldError` when more have changed, or commits since `base` were
-    ///   trimmed.
+    /// - Throws: `StoreError.Code.snapshotTooOld` when more have changed, or commits since `base`
+    ///   were trimmed.
     /// - Complexity: O(changes since the last call).
     package mutating func objects(
         ofEntity entity: EntityNumber, _ reader: borrowing StoreReader, limit: Int
@@ -58,7 +58,7 @@ package struct ForeignChanges: Sendable {
 
     private mutating func extend(_ reader: borrowing StoreReader, limit: Int) throws {
         let head = try reader.head().revision
-        if try end < reader.floor() { throw SnapshotTooOldError(revision: base, head: head) }
+        if try end < reader.floor() { throw StoreError.snapshotTooOld(revision: base, head: head) }
         if end < head { references = [:] }
         while end < head, count <= limit {
             let next = end.next
@@ -67,6 +67,6 @@ package struct ForeignChanges: Sendable {
             }
             end = next
         }
-        if count > limit { throw SnapshotTooOldError(revision: base, head: head) }
+        if count > limit { throw StoreError.snapshotTooOld(revision: base, head: head) }
     }
 }

@@ -126,7 +126,8 @@ package final class WorkingState {
     ) throws -> [MemberPlace] {
         guard end.isReference else {
             if try revision < reader.floor() {
-                throw SnapshotTooOldError(revision: revision, head: try reader.head().revision)
+                throw StoreError.snapshotTooOld(
+                    revision: revision, head: try reader.head().revision)
             }
             return try reader.linkedMembers(of: owner, at: end, asOf: revision)
         }

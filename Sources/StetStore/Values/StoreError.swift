@@ -77,6 +77,11 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let forked = Code(rawValue: "forked")
         /// The requested commits were trimmed: the journal begins later.
         public static let historyTrimmed = Code(rawValue: "historyTrimmed")
+        /// Too much has changed since the context's revision, or those changes were trimmed.
+        ///
+        /// Nothing is lost: `refresh()` moves the context, and a save does not need the data that
+        /// could not be read.
+        public static let snapshotTooOld = Code(rawValue: "snapshotTooOld")
         /// Required values were redacted.
         public static let erased = Code(rawValue: "erased")
         /// The current value of a property is one of those to be redacted.
@@ -162,6 +167,15 @@ extension StoreError {
         StoreError(
             .damaged, path: path, message: "The store is damaged: \(what).",
             advice: "Run verify on a copy, and restore from a backup.")
+    }
+
+    /// Returns the error for a read of a revision that is too far behind the last commit.
+    package static func snapshotTooOld(revision: Revision, head: Revision) -> StoreError {
+        StoreError(
+            .snapshotTooOld,
+            message: "Too much has changed between revision \(revision), which is shown, and "
+                + "revision \(head).",
+            advice: "Refresh the context, or raise maximumLag.")
     }
 
     /// Returns the error for a save on the thread that would have to perform it.

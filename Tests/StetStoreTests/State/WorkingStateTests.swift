@@ -155,13 +155,13 @@ struct WorkingStateTests {
         let end = try notebookEnd()
         // Repeats the read, because the refusal must be permanent.
         for _ in 1...3 {
-            let refusal = thrown(SnapshotTooOldError.self) {
+            let refusal = thrown(StoreError.self) {
                 let members = try shelf.file.read {
                     try state.members(of: .fixed(201), at: end, $0)
                 }
                 #expect(members == [])
             }
-            #expect(refusal == (limit == 3 ? nil : SnapshotTooOldError(revision: 1, head: 4)))
+            #expect(refusal == (limit == 3 ? nil : StoreError.snapshotTooOld(revision: 1, head: 4)))
         }
         state.move(to: 4)
         let members = try shelf.file.read { try state.members(of: .fixed(201), at: end, $0) }
@@ -183,10 +183,11 @@ struct WorkingStateTests {
         try shelf.file.trim(through: 2)
         for end in Shelf.schema.ends {
             for owner in [101, 201, 301].map(ObjectID.fixed) {
-                let refusal = thrown(SnapshotTooOldError.self) {
+                let refusal = thrown(StoreError.self) {
                     try shelf.file.read { _ = try state.members(of: owner, at: end, $0) }
                 }
-                #expect(refusal == SnapshotTooOldError(revision: 1, head: 3), "\(end) \(owner)")
+                let expected = StoreError.snapshotTooOld(revision: 1, head: 3)
+                #expect(refusal == expected, "\(end) \(owner)")
             }
         }
     }

@@ -178,7 +178,9 @@ import Testing
             try await insert(titles[...])
         }
         #expect(failure?.elementCount == 15 && failure?.insertedCount == 15)
-        #expect(failure?.reason is ValidationError)
+        #expect(failure?.cause is ValidationError)
+        #expect(failure?.problem.code == "insertStream")
+        #expect(failure?.problem.status == 422)
         let rest = titles.dropFirst(failure?.elementCount ?? 0).map { $0 == " " ? "Mended" : $0 }
         #expect(try await insert(rest[...]) == 15)
         #expect(

@@ -188,8 +188,9 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
-    /// Commits that the clock shows to be in the future are trimmed with the next one. That one is
-    /// not outdated because its clock was behind.
+    /// A commit that is dated in the future is trimmed with the next one, which is younger.
+    ///
+    /// Here the next one is dated years ago, for its clock was behind.
     @Test func aClockThatFallsBackTwiceTrimsNothing() throws {
         let store = try open(retention: .age(.seconds(40 * Self.day)))
         let start = 27 * Self.year

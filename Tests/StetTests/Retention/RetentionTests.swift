@@ -186,7 +186,8 @@ struct RetentionTests {
         }
         try store.requestTrim(before: .max).confirm()
         #expect(shown.articles.isEmpty)
-        #expect(throws: SnapshotTooOldError.self) { try context.save() }
+        let error = #expect(throws: StoreError.self) { try context.save() }
+        #expect(error?.code == .snapshotTooOld)
         try context.refresh()
         #expect(shown.articles.map(\.title) == ["x"])
     }

@@ -34,6 +34,7 @@ import Testing
         #expect(
             text == """
                 {
+                  "code" : "validation",
                   "detail" : "the request has no state\\ntitle must be at least 1 character\\n\
                 this Article is closed",
                   "errors" : [
