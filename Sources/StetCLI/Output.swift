@@ -55,6 +55,13 @@ final class Output {
         _ = Self.write(Array("\(isJSON ? json.text : text)\n".utf8), to: STDERR_FILENO)
     }
 
+    /// Writes how long a command took to standard error, if that is a terminal and the command was
+    /// so slow that somebody has waited for it.
+    func noteDuration(_ duration: Duration) {
+        guard !isJSON, isatty(STDERR_FILENO) != 0, duration > .milliseconds(250) else { return }
+        _ = Self.write(Array("took \(durationText(duration))\n".utf8), to: STDERR_FILENO)
+    }
+
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {

@@ -28,8 +28,12 @@ extension String {
 
 extension Value {
     /// The value as text for people.
-    var text: String {
+    var text: String { text(.none) }
+
+    /// Returns the value as text for people, a reference with the name of its target.
+    func text(_ names: ObjectNames) -> String {
         switch self {
+        case .reference(let id), .placed(let id, _): names.text(id)
         case .string(let value): "\"\(value.visible)\""
         case .date(let value): timeText(value.timeIntervalSinceReferenceDate)
         default: description.visible
@@ -67,24 +71,30 @@ extension Value {
 }
 
 extension ObjectChange {
-    /// The kind of the change and the object, then a line for each cell.
-    var lines: [String] {
-        ["\(kind) \(entity.visible) \(id)"] + cellLines
+    /// Returns the kind of the change and the object, then a line for each cell.
+    func lines(_ names: ObjectNames) -> [String] {
+        ["\(kind) \(entity.visible) \(names.text(id))"] + cellLines(names)
     }
 
-    /// A line for each property, with the value, or the old and the new one, and one for each
-    /// relationship whose links have changed.
-    var cellLines: [String] {
+    /// The objects that the change names.
+    var ids: [ObjectID] {
+        [id] + properties.flatMap { [$0.old.target, $0.new.target].compactMap { $0 } }
+            + relationships.flatMap { $0.added + $0.removed + $0.moved }
+    }
+
+    /// Returns a line for each property, with the value, or the old and the new one, and one for
+    /// each relationship whose links have changed.
+    func cellLines(_ names: ObjectNames) -> [String] {
         properties.map { property in
             let value =
                 switch kind {
-                case .insert: property.newLine
-                case .delete: property.oldLine
-                case .update where property.isMove: "\(property.newLine), moved"
-                case .update: "\(property.oldLine) → \(property.newLine)"
+                case .insert: property.newLine(names)
+                case .delete: property.oldLine(names)
+                case .update where property.isMove: "\(property.newLine(names)), moved"
+                case .update: "\(property.oldLine(names)) → \(property.newLine(names))"
                 }
             return "  \(property.name.visible): \(value)"
-        } + relationships.map { "  \($0.name.visible): \($0.line)" }
+        } + relationships.map { "  \($0.name.visible): \($0.line(names))" }
     }
 
     var json: JSON {
@@ -114,10 +124,11 @@ extension ObjectChange {
 }
 
 extension RelationshipChange {
-    /// The added, removed and moved members, each with its sign.
-    var line: String {
+    /// Returns the added, removed and moved members, each with its sign.
+    func line(_ names: ObjectNames) -> String {
         [("+", added), ("−", removed), ("~", moved)]
-            .flatMap { sign, ids in ids.map { "\(sign) \($0)" } }.joined(separator: ", ")
+            .flatMap { sign, ids in ids.map { "\(sign) \(names.text($0))" } }.joined(
+                separator: ", ")
     }
 
     /// The added, removed and moved members by name, without empty lists.
@@ -134,10 +145,10 @@ extension PropertyChange {
     /// True when a reference keeps its target, and only the object's place among the members
     /// changes.
     var isMove: Bool { old.target != nil && old.target == new.target }
-    /// The value before as text for people.
-    var oldLine: String { redacted.old ? oldText : old.text }
-    /// The value after as text for people.
-    var newLine: String { redacted.new ? newText : new.text }
+    /// Returns the value before as text for people.
+    func oldLine(_ names: ObjectNames) -> String { redacted.old ? oldText : old.text(names) }
+    /// Returns the value after as text for people.
+    func newLine(_ names: ObjectNames) -> String { redacted.new ? newText : new.text(names) }
 }
 
 extension Commit {

@@ -58,9 +58,11 @@ struct InChildCommand: ParsableCommand {
         }
         let output = Output(isJSON: command.options.json)
         let code: ExitCode
+        let start = ContinuousClock.now
         do {
             code = try command.perform(output)
             try output.flush()
+            output.noteDuration(start.duration(to: .now))
         } catch let failure as Failure {
             output.complain(failure)
             throw failure.exitCode

@@ -60,10 +60,14 @@ struct StoredObject {
         self.members = members
     }
 
-    /// A line for each value and each relationship, for people.
-    var lines: [String] {
+    /// The objects that the object refers to.
+    var targets: [ObjectID] { values.compactMap(\.target) + members.flatMap { $0 } }
+
+    /// Returns a line for each value and each relationship, for people.
+    func lines(_ names: ObjectNames) -> [String] {
         let cells =
-            values.map(\.text) + members.map { $0.map(\.description).joined(separator: ", ") }
+            values.map { $0.text(names) }
+            + members.map { $0.map(names.text).joined(separator: ", ") }
         return zip(shape.names, cells).map { "  \($0.visible): \($1)" }
     }
 

@@ -3,6 +3,8 @@ import StetStore
 import StetTestSupport
 import Testing
 
+@testable import StetCLI
+
 /// Backup, restore and compact: copies that are whole, or not there.
 struct CopyTests {
     private func dump(_ path: String) throws -> String {
@@ -30,7 +32,7 @@ struct CopyTests {
         let made = try Tool.run("backup", fixture.path, target)
         let hash = try fixture.file.verify().hash
         let expected = """
-            \(target): \(try byteCount(target)) bytes
+            \(target): \(byteCountText(try byteCount(target)))
             verified: state equals journal (2 commits, 80 changes, 80 objects, 0 references)
             hash \(hash)
 
@@ -113,7 +115,7 @@ struct CopyTests {
         #expect(try Tool.run("compact", path).status == 64)
         let made = try Tool.run("compact", path, "--in-place")
         let small = try byteCount(path)
-        #expect(made.status == 0 && made.output.hasPrefix("\(path): \(small) bytes\n"))
+        #expect(made.status == 0 && made.output.hasPrefix("\(path): \(byteCountText(small))\n"))
         #expect(small < size - 200 * 8_192)
         // A store that was open refuses further commits.
         #expect(throws: StoreError.self) { try fixture.commitArticles(1, first: 9_000) }

@@ -3,6 +3,8 @@ import StetStore
 import StetTestSupport
 import Testing
 
+@testable import StetCLI
+
 /// The output and the effects of `trim`, `redact` and `info`, on a store that is in use.
 struct RetentionTests {
     private let fixture: Fixture
@@ -22,7 +24,7 @@ struct RetentionTests {
         let bytes = try fixture.file.read { try TrimPlan(through: 2, $0) }.byteCount
         let shown = try Tool.run("trim", fixture.path, "--before", "3")
         let plan = """
-            2 commits (\(bytes) bytes) would be removed; the journal begins after 2
+            2 commits (\(byteCountText(bytes))) would be removed; the journal begins after 2
               2 undo and 0 redo steps of a
 
             """

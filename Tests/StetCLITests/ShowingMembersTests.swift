@@ -24,6 +24,10 @@ struct ShowingMembersTests {
 
     private func id(_ number: Int) -> String { "\(ObjectID.fixed(number))" }
 
+    // Tags have a unique name.
+    private var maths: String { "\(id(31)) (maths)" }
+    private var poems: String { "\(id(32)) (poems)" }
+
     private func lines(_ arguments: String...) throws -> [Substring] {
         try Tool.Running(arguments).outcome().output.split(separator: "\n")
     }
@@ -34,7 +38,7 @@ struct ShowingMembersTests {
               shelf: \(id(1)), moved
             update Book \(id(12))
               shelf: \(id(1)) → nil
-              tags: + \(id(31)), − \(id(32))
+              tags: + \(maths), − \(poems)
             update Book \(id(13))
               sequels: ~ \(id(12))
             """.split(separator: "\n")
@@ -42,14 +46,14 @@ struct ShowingMembersTests {
         #expect(shown.dropFirst(2) == expected[...])
         #expect(try lines("diff", library.path, "1", "2")[...] == shown.dropFirst(2))
         let back = try lines("diff", library.path, "2", "1")
-        #expect(back.contains("  tags: + \(id(32)), − \(id(31))"))
+        #expect(back.contains("  tags: + \(poems), − \(maths)"))
         let json = try Tool.run("show", library.path, "2", "--json").output
         #expect(
             json.contains(
                 #""relationships":{"tags":{"added":["\#(id(31))"],"removed":["\#(id(32))"]}}"#))
         #expect(json.contains(#""properties":{"shelf":{"isMoved":true,"#))
         let first = try lines("show", library.path, "1")
-        #expect(first.contains("  tags: + \(id(31)), + \(id(32))"))
+        #expect(first.contains("  tags: + \(maths), + \(poems)"))
         #expect(first.contains("  sequels: + \(id(14)), + \(id(11)), + \(id(12))"))
     }
 
@@ -57,10 +61,10 @@ struct ShowingMembersTests {
         let shown = try lines("show", library.path, id(12))
         #expect(shown[0] == "Book \(id(12)), last changed in revision 2")
         let history = try #require(shown.firstIndex(of: "history"))
-        #expect(shown[..<history].contains("  tags: \(id(31))"))
+        #expect(shown[..<history].contains("  tags: \(maths)"))
         #expect(shown[..<history].contains("  sequels: "))
         let tags = shown[history...].filter { $0.hasPrefix("  tags: ") }
-        #expect(tags == ["  tags: + \(id(31)), − \(id(32))", "  tags: + \(id(32))"])
+        #expect(tags == ["  tags: + \(maths), − \(poems)", "  tags: + \(poems)"])
         let json = try Tool.run("show", library.path, id(12), "--json").output
         #expect(json.contains(#""tags":["\#(id(31))"]"#))
         // Only links change; the record stays the same.

@@ -2,6 +2,8 @@ import Foundation
 import StetStore
 import Testing
 
+@testable import StetCLI
+
 /// The output of the commands for a store that another process, this one, has open.
 struct ShowingTests {
     private let notebook = "01900000-0000-7000-8000-000000000001"
@@ -211,6 +213,7 @@ struct ShowingTests {
     @Test func infoShowsSizesSchemaAndWhoReads() throws {
         let (fixture, hashes) = try makeStore()
         let overview = try fixture.file.overview()
+        let size = byteCountText(overview.usedByteCount)
         let share = overview.journalByteCount * 100 / overview.usedByteCount
         let process = ProcessInfo.processInfo.processIdentifier
         #expect(overview.journalByteCount > 0 && overview.recordsByteCount > 0)
@@ -219,12 +222,12 @@ struct ShowingTests {
             file        \(fixture.path)
             revision    3, 2001-01-02T00:00:00.000Z
             hash        \(hashes[2])
-            size        \(overview.usedByteCount) bytes, \(overview.freeByteCount) of them free
-            journal     \(overview.journalByteCount) bytes, \(share) % of the size
+            size        \(size), \(byteCountText(overview.freeByteCount)) of it free
+            journal     \(byteCountText(overview.journalByteCount)), \(share) % of the size
             commits     3, all that there have been
-            records     \(overview.recordsByteCount) bytes
-            members     \(overview.membersByteCount) bytes
-            indexes     \(overview.indexesByteCount) bytes
+            records     \(byteCountText(overview.recordsByteCount))
+            members     \(byteCountText(overview.membersByteCount))
+            indexes     \(byteCountText(overview.indexesByteCount))
             readers     1 of at most 510
               process \(process), 0 transactions behind
             schema      revision 1
@@ -262,7 +265,7 @@ struct ShowingTests {
         try fixture.commit([(2, .fixed(1), [.string("Swift")])])
         let bytes = try #require(try fixture.file.overview().log?.byteCount)
         #expect(bytes > 0)
-        let line = "log         \(bytes) bytes, written by process \(process)\n"
+        let line = "log         \(byteCountText(bytes)), written by process \(process)\n"
         #expect(try Tool.run("info", fixture.path).output.contains(line))
         let json = "\"log\":{\"byteCount\":\(bytes),\"ownerProcessID\":\(process)}"
         #expect(try Tool.run("info", fixture.path, "--json").output.contains(json))

@@ -30,14 +30,15 @@ extension StoreCommand {
                 guard share > lastShare, options.progress || isTerminal else { return }
                 lastShare = share
                 output.note(
-                    text: "copied \(progress.byteCount) of \(progress.expectedByteCount) bytes",
+                    text: "copied \(byteCountText(progress.byteCount)) of "
+                        + byteCountText(progress.expectedByteCount),
                     json: .object([
                         "byteCount": .integer(progress.byteCount),
                         "expectedByteCount": .integer(progress.expectedByteCount),
                     ]))
             }
             try output.say(
-                text: "\(target.visible): \(made.byteCount) bytes\n\(made.report)\n"
+                text: "\(target.visible): \(byteCountText(made.byteCount))\n\(made.report)\n"
                     + "hash \(made.report.hash)",
                 json: .object([
                     "byteCount": .integer(made.byteCount), "path": .string(target),

@@ -20,17 +20,23 @@ struct DiffCommand: StoreCommand {
 
     func perform(_ output: Output) throws -> ExitCode {
         let store = try openStore()
-        let changes = try store.read { reader in
+        let (changes, names) = try store.read { reader in
             let last = try reader.head().revision
             for number in [first, second] where Revision(number) > last {
                 throw Failure(
                     missing: "revision \(number)", in: options.path,
                     advice: "The last revision is \(last).")
             }
-            return try reader.difference(from: Revision(first), to: Revision(second)).changes
+            let changes = try reader.difference(from: Revision(first), to: Revision(second))
+                .changes
+            let ids = changes.lazy.flatMap(\.ids)
+            return (
+                changes,
+                try ObjectNames(of: ids, store.schema, reader, at: Revision(second))
+            )
         }
         for change in changes {
-            try output.say(text: change.lines.joined(separator: "\n"), json: change.json)
+            try output.say(text: change.lines(names).joined(separator: "\n"), json: change.json)
         }
         return .success
     }
@@ -96,10 +102,10 @@ struct BlameCommand: StoreCommand {
     ) -> (HistoricChange, BlamedCell)? {
         for change in history {
             if let property = change.change[name] {
-                return (change, (property.newLine, "value", property.new.json))
+                return (change, (property.newLine(.none), "value", property.new.json))
             }
             if let members = change.change.relationships.first(where: { $0.name == name }) {
-                return (change, (members.line, "members", members.json))
+                return (change, (members.line(.none), "members", members.json))
             }
         }
         return nil

@@ -29,17 +29,18 @@ struct InfoCommand: StoreCommand {
 extension StoreOverview {
     fileprivate func lines(path: String) -> [String] {
         let share = usedByteCount == 0 ? 0 : journalByteCount * 100 / usedByteCount
+        let free = byteCountText(freeByteCount)
         var lines = [
             "store       \(storeID)",
             "file        \(path.visible)",
             "revision    \(revision)\(time.isFinite ? ", \(timeText(time))" : "")",
             "hash        \(hash)",
-            "size        \(usedByteCount) bytes, \(freeByteCount) of them free",
-            "journal     \(journalByteCount) bytes, \(share) % of the size",
+            "size        \(byteCountText(usedByteCount)), \(free) of it free",
+            "journal     \(byteCountText(journalByteCount)), \(share) % of the size",
             "commits     \(commitCount)\(trimText)",
-            "records     \(recordsByteCount) bytes",
-            "members     \(membersByteCount) bytes",
-            "indexes     \(indexesByteCount) bytes",
+            "records     \(byteCountText(recordsByteCount))",
+            "members     \(byteCountText(membersByteCount))",
+            "indexes     \(byteCountText(indexesByteCount))",
             "readers     \(readers.count) of at most \(readerLimit)",
         ]
         lines += readers.map {
@@ -116,7 +117,7 @@ extension StoreOverview {
 extension StoreStatistics.Log {
     fileprivate var line: String {
         let owner = ownerProcessID.map { "written by process \($0)" } ?? "its process has died"
-        return "\(byteCount) bytes, \(owner)"
+        return "\(byteCountText(byteCount)), \(owner)"
     }
 
     fileprivate var json: JSON {

@@ -35,7 +35,7 @@ struct TrimCommand: StoreCommand {
         let verb = confirmation.yes ? "removed" : "would be removed"
         try output.say(
             text: ([
-                "\(plan.commitCount) commits (\(plan.byteCount) bytes) \(verb); "
+                "\(plan.commitCount) commits (\(byteCountText(plan.byteCount))) \(verb); "
                     + "the journal begins after \(plan.floor)"
             ] + plan.lostSteps.map(\.line) + plan.heldBy.map { "  held by \($0.visible)" })
             .joined(separator: "\n"),

@@ -43,20 +43,22 @@ struct ShowCommand: StoreCommand {
     }
 
     private func show(_ revision: Revision, _ store: StoreFile, _ output: Output) throws {
-        let commit = try store.read { reader in
+        let (commit, names) = try store.read { reader in
             let last = try reader.head().revision
             guard revision > .zero, revision <= last else {
                 throw Failure(
                     missing: "revision \(revision)", in: options.path,
                     advice: "The last revision is \(last).")
             }
-            return try reader.commit(revision)
+            let commit = try reader.commit(revision)
+            let ids = commit.changeSet.changes.lazy.flatMap(\.ids)
+            return (commit, try ObjectNames(of: ids, store.schema, reader, at: revision))
         }
         let changes = commit.changeSet.changes
         var members = commit.members
         members["changes"] = .array(changes.map(\.json))
         try output.say(
-            text: ([commit.line, "hash \(commit.hash)"] + changes.flatMap(\.lines))
+            text: ([commit.line, "hash \(commit.hash)"] + changes.flatMap { $0.lines(names) })
                 .joined(separator: "\n"),
             json: .object(members))
     }
@@ -67,6 +69,8 @@ struct ShowCommand: StoreCommand {
         /// The object; nil when it is deleted.
         let object: StoredObject?
         let history: [HistoricChange]
+        /// The names of the objects that are shown, at the last commit.
+        let names: ObjectNames
         /// The last commit that was trimmed; 0 when the journal is complete.
         let floor: Revision
     }
@@ -82,9 +86,11 @@ struct ShowCommand: StoreCommand {
             let object = try reader.withRecord(ofEntity: number, id, asOf: last) { record in
                 try StoredObject(shape, id, record.revision, record.body, reader, at: last)
             }
+            let history = try reader.history(ofEntity: number, id, from: .earliest)
+            let ids = (object?.targets ?? []) + history.flatMap(\.change.ids)
             return Shown(
-                entity: shape.entity.name, object: object,
-                history: try reader.history(ofEntity: number, id, from: .earliest),
+                entity: shape.entity.name, object: object, history: history,
+                names: try ObjectNames(of: ids, store.schema, reader, at: last),
                 floor: try reader.floor())
         }
         try output.say(text: text(id, shown), json: json(id, shown))
@@ -94,9 +100,11 @@ struct ShowCommand: StoreCommand {
         let revision = shown.history.first?.revision ?? shown.floor
         let state = shown.object == nil ? "deleted in" : "last changed in"
         var lines = ["\(shown.entity.visible) \(id), \(state) revision \(revision)"]
-        lines += shown.object?.lines ?? []
+        lines += shown.object?.lines(shown.names) ?? []
         lines.append(shown.floor == .zero ? "history" : "history after revision \(shown.floor)")
-        for change in shown.history { lines += [change.line] + change.change.cellLines }
+        for change in shown.history {
+            lines += [change.line] + change.change.cellLines(shown.names)
+        }
         return lines.joined(separator: "\n")
     }
 

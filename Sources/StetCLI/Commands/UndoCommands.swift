@@ -137,7 +137,7 @@ extension StoreCommand {
             return try report(prepared.inverse.conflicts, output)
         }
         for change in try net.changeSet().changes {
-            try output.say(text: change.lines.joined(separator: "\n"), json: change.json)
+            try output.say(text: change.lines(.none).joined(separator: "\n"), json: change.json)
         }
         return .success
     }
