@@ -44,19 +44,26 @@ extension StoreFile {
     ) throws -> StoreCopy {
         try StoreError.wrapping(path: self.path) {
             try StoreCopier.refuseUsed(path)
-            let draft = try StoreCopier.naming(path) { try Draft(of: path) }
+            let (draft, copy) = try draftCopy(for: path, progress)
             defer { draft.remove() }
+            try StoreCopier.publish(draft)
+            return copy
+        }
+    }
+
+    /// Makes a verified copy, as `copy(to:)` does, that still has a temporary name.
+    func draftCopy(
+        for path: String, _ progress: (StoreCopy.Progress) -> Void = { _ in }
+    ) throws -> (draft: Draft, copy: StoreCopy) {
+        let draft = try StoreCopier.naming(path) { try Draft(of: path) }
+        do {
             let copy = try StoreCopier(file: self).withRewritten(path) {
                 try StoreCopier(file: $0).fill(draft, of: self, progress)
             }
-            try StoreCopier.naming(path) {
-                do {
-                    try draft.publish()
-                } catch let error as LMDBError where error.code == EEXIST {
-                    throw StoreCopier.alreadyExists(path)
-                }
-            }
-            return copy
+            return (draft, copy)
+        } catch {
+            draft.remove()
+            throw error
         }
     }
 }
@@ -87,6 +94,17 @@ struct StoreCopier {
         }
     }
 
+    /// Gives a draft the caller's name, unless there is a file of that name.
+    static func publish(_ draft: Draft) throws {
+        try naming(draft.target) {
+            do {
+                try draft.publish()
+            } catch let error as LMDBError where error.code == EEXIST {
+                throw alreadyExists(draft.target)
+            }
+        }
+    }
+
     static func alreadyExists(_ path: String) -> StoreError {
         StoreError(
             .alreadyExists, path: path, message: "There is a file \(path) already.",
@@ -114,23 +132,32 @@ struct StoreCopier {
         let statistics = try file.environment.statistics()
         let freePageCount = try file.environment.pageCount(heldBackBy: 0)
         let expected = (statistics.usedPageCount - freePageCount) * statistics.pageByteCount
+        var byteCount = 0
+        try Self.writeFile(at: path) { write in
+            try file.environment.copy { bytes in
+                try write(bytes)
+                byteCount += bytes.count
+                progress(
+                    StoreCopy.Progress(
+                        byteCount: byteCount, expectedByteCount: max(expected, byteCount)))
+            }
+        }
+        return byteCount
+    }
+
+    /// Calls `body` with a function that appends bytes to an empty file, and syncs the file.
+    static func writeFile(
+        at path: String, _ body: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
+    ) throws {
         let descriptor = Glibc.open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
             throw LMDBError(.openEnvironment, code: errno, path: path)
         }
         defer { Glibc.close(descriptor) }
-        var byteCount = 0
-        try file.environment.copy { bytes in
-            try Self.write(bytes, to: descriptor, path)
-            byteCount += bytes.count
-            progress(
-                StoreCopy.Progress(
-                    byteCount: byteCount, expectedByteCount: max(expected, byteCount)))
-        }
+        try body { try write($0, to: descriptor, path) }
         guard fsync(descriptor) == 0 else {
             throw LMDBError(.openEnvironment, code: errno, path: path)
         }
-        return byteCount
     }
 
     private static func write(
