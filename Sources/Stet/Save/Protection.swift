@@ -54,7 +54,9 @@ extension ManagedContext {
         let byEntity = Dictionary(grouping: lost, by: { $0._$entityName })
         let plan = DestructionPlan(
             title: title, destructiveTitle: "Delete",
-            lost: byEntity.map { ($0.key, $0.value.map { $0.id }) })
+            losses: byEntity.map {
+                DestructionPlan.Loss(entity: $0.key, objects: $0.value.map { $0.id })
+            })
         return DestructiveAction(plan: plan, logger: store.configuration.logger) { [core] in
             for object in objects { core.pending.delete(object) }
             for object in lost where core.schema.isProtected(object._$entityNumber) {
@@ -113,11 +115,11 @@ extension Store {
                     objects.append(id)
                     return true
                 }
-                return (entity: entity.name, objects: objects)
+                return DestructionPlan.Loss(entity: entity.name, objects: objects)
             }
         }
         let plan = DestructionPlan(
-            title: "Erase the store \(path)?", destructiveTitle: "Erase", lost: lost)
+            title: "Erase the store \(path)?", destructiveTitle: "Erase", losses: lost)
         return DestructiveAction(plan: plan, logger: configuration.logger) { [self] in
             close()
             for name in [path, path + "-lock"] where unlink(name) != 0 && errno != ENOENT {

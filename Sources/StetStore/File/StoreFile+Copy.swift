@@ -33,14 +33,15 @@ extension StoreFile {
     ///
     /// - Parameters:
     ///   - path: The path of the copy.
-    ///   - progress: A closure that is called after each piece that was written.
+    ///   - progress: A closure that is called after each piece that was written, and with the last
+    ///     count for each commit that is verified; an error that it throws ends the copy.
     /// - Returns: The verification report of the copy, and its size.
     /// - Throws: `StoreError`: `.alreadyExists`, `.damaged` when the copy does not verify, and
     ///   errors of the file system.
     /// - Complexity: O(bytes in use), which are on the disk twice for a while; memory is bounded
     ///   except for the verification.
     package func copy(
-        to path: String, progress: (StoreCopy.Progress) -> Void = { _ in }
+        to path: String, progress: (StoreCopy.Progress) throws -> Void = { _ in }
     ) throws -> StoreCopy {
         try StoreError.wrapping(path: self.path) {
             try StoreCopier.refuseUsed(path)
@@ -53,11 +54,12 @@ extension StoreFile {
 
     /// Makes a verified copy, as `copy(to:)` does, that still has a temporary name.
     func draftCopy(
-        for path: String, _ progress: (StoreCopy.Progress) -> Void = { _ in }
+        for path: String, _ progress: (StoreCopy.Progress) throws -> Void = { _ in }
     ) throws -> (draft: Draft, copy: StoreCopy) {
         let draft = try StoreCopier.naming(path) { try Draft(of: path) }
         do {
-            let copy = try StoreCopier(file: self).withRewritten(path) {
+            let begin = try StoreCopier(file: self).begin()
+            let copy = try StoreCopier(file: self).withRewritten(path, { try progress(begin) }) {
                 try StoreCopier(file: $0).fill(draft, of: self, progress)
             }
             return (draft, copy)
@@ -74,14 +76,14 @@ struct StoreCopier {
 
     /// Writes and verifies a copy that has a temporary name; errors name the original.
     func fill(
-        _ draft: Draft, of original: StoreFile, _ progress: (StoreCopy.Progress) -> Void
+        _ draft: Draft, of original: StoreFile, _ progress: (StoreCopy.Progress) throws -> Void
     ) throws -> StoreCopy {
         let byteCount = try Self.naming(draft.target) {
             try write(to: draft.path, progress)
         }
-        progress(StoreCopy.Progress(byteCount: byteCount, expectedByteCount: byteCount))
-        return StoreCopy(
-            report: try Self.verify(copy: draft.path, of: original), byteCount: byteCount)
+        let end = StoreCopy.Progress(byteCount: byteCount, expectedByteCount: byteCount)
+        let report = try Self.verify(copy: draft.path, of: original) { try progress(end) }
+        return StoreCopy(report: report, byteCount: byteCount)
     }
 
     /// Runs `body`, changing errors of the file system that concern the copy to name the caller's
@@ -126,18 +128,25 @@ struct StoreCopier {
         }
     }
 
-    private func write(
-        to path: String, _ progress: (StoreCopy.Progress) -> Void
-    ) throws -> Int {
+    /// Returns the progress of a copy that has not begun.
+    func begin() throws -> StoreCopy.Progress {
         let statistics = try file.environment.statistics()
-        let freePageCount = try file.environment.pageCount(heldBackBy: 0)
-        let expected = (statistics.usedPageCount - freePageCount) * statistics.pageByteCount
+        let usedPageCount =
+            statistics.usedPageCount - (try file.environment.pageCount(heldBackBy: 0))
+        return StoreCopy.Progress(
+            byteCount: 0, expectedByteCount: usedPageCount * statistics.pageByteCount)
+    }
+
+    private func write(
+        to path: String, _ progress: (StoreCopy.Progress) throws -> Void
+    ) throws -> Int {
+        let expected = try begin().expectedByteCount
         var byteCount = 0
         try Self.writeFile(at: path) { write in
             try file.environment.copy { bytes in
                 try write(bytes)
                 byteCount += bytes.count
-                progress(
+                try progress(
                     StoreCopy.Progress(
                         byteCount: byteCount, expectedByteCount: max(expected, byteCount)))
             }
@@ -175,9 +184,9 @@ struct StoreCopier {
         }
     }
 
-    private static func verify(copy path: String, of original: StoreFile) throws
-        -> VerificationReport
-    {
+    private static func verify(
+        copy path: String, of original: StoreFile, _ check: () throws -> Void
+    ) throws -> VerificationReport {
         var configuration = StoreFile.Configuration()
         configuration.allowsUnsafePlace = true
         configuration.inspectsPages = true
@@ -185,7 +194,7 @@ struct StoreCopier {
         do {
             let copy = try StoreFile.open(at: path, configuration)
             defer { copy.close() }
-            report = try copy.verify()
+            report = try copy.verify(check)
         } catch let error as StoreError where error.code == .damaged {
             throw StoreError(
                 .damaged, path: original.path, message: error.message, advice: error.advice)

@@ -65,7 +65,8 @@ private struct Restoration {
             let segment = try shipped.segment(range)
             guard segment.store == expected.store else {
                 throw StoreError(
-                    .wrongStore, path: file, message: "The shipped file \(file) is of another store.",
+                    .wrongStore, path: file,
+                    message: "The shipped file \(file) is of another store.",
                     advice: "Remove it from the directory.")
             }
             let entries = segment.entries.drop { $0.envelope.revision <= reached }
@@ -74,7 +75,9 @@ private struct Restoration {
             reached = min(range.upperBound, target)
         }
         guard reached == target else { throw gap(after: reached, shipped.directory) }
-        let report = try naming(expected.path) { try replay.file.verify() }
+        let report = try naming(expected.path) {
+            try replay.file.verify { try Task.checkCancellation() }
+        }
         if let problem = report.problems.first {
             throw ShippedJournal.damaged("the restored store does not verify: \(problem)", path)
         }

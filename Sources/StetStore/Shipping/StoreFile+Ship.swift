@@ -145,9 +145,10 @@ private struct Shipper {
     // MARK: Writing
 
     private func writeBase(in shipped: ShippedJournal) throws -> Revision {
-        let (draft, copy) = try file.draftCopy(for: "\(directory)/base")
+        let (draft, copy) = try file.draftCopy(for: "\(directory)/base") { _ in
+            try Task.checkCancellation()
+        }
         defer { draft.remove() }
-        try Task.checkCancellation()
         let path = shipped.path(ofBase: copy.report.revision)
         do {
             try draft.publish(as: path)

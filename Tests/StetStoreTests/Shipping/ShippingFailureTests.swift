@@ -16,7 +16,7 @@ struct ShippingFailureTests {
         library = try Library()
         shipped = try StoreDirectory()
         restored = try StoreDirectory()
-        try library.file.ship(to: shipped.path)
+        _ = try library.file.ship(to: shipped.path)
         for number in 1...5 {
             try commit(number)
             if number != 1, number != 3 { try library.file.ship(to: shipped.path) }
@@ -131,12 +131,12 @@ struct ShippingFailureTests {
         let fork = try StoreFile.open(at: path, schema: .library, .small())
         defer { fork.close() }
         let elsewhere = try StoreDirectory()
-        try fork.ship(to: elsewhere.path)
+        _ = try fork.ship(to: elsewhere.path)
         for number in 50...51 {
             _ = try fork.commit(
                 [Edit(ObjectKey(Number.tag, number), from: nil, to: [.data(Data([1]))])])
         }
-        try fork.ship(to: elsewhere.path)
+        _ = try fork.ship(to: elsewhere.path)
         let foreign = try #require(elsewhere.names.first { $0.hasSuffix(".segment") })
         #expect(foreign == segments[1])
         try shipped.write(try elsewhere.bytes(foreign), to: foreign)
@@ -184,7 +184,7 @@ struct ShippingFailureTests {
 
     @Test func aDirectoryThatIsNotThereIsRefused() throws {
         let error = thrown(StoreError.self) {
-            try library.file.ship(to: shipped.file("nowhere"))
+            _ = try library.file.ship(to: shipped.file("nowhere"))
         }
         #expect(error?.code == .notFound && error?.path == shipped.file("nowhere"))
     }
