@@ -26,7 +26,7 @@ private struct Request {
 @Suite struct InAServerTests {
     private let user = "Mara"
 
-    private func ready(_ store: Store) throws -> (status: Int, body: Data) {
+    func ready(_ store: Store) throws -> (status: Int, body: Data) {
         let health = store.health()
         return (health.canSave ? 200 : 503, try JSONEncoder().encode(health))
     }

@@ -101,7 +101,7 @@ public struct DestructiveAction: ~Copyable {
     ///
     /// - Parameters:
     ///   - plan: the description of what would be lost.
-    ///   - logger: the log that is told when the action is dropped.
+    ///   - logger: the log for a message when the action is dropped.
     ///   - perform: the action, which runs at most once, when it is confirmed.
     public init(
         plan: DestructionPlan, logger: Logger = Logger(label: "stet"),

@@ -45,7 +45,7 @@ extension Store {
         to path: String, progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) async throws -> VerificationReport {
         try await BlockingWork.run { [file] in
-            try file.copy(to: path) { try Self.report($0, progress) }.report
+            try file.copy(to: path) { try Progress($0).report(to: progress) }.report
         }
     }
 
@@ -59,7 +59,7 @@ extension Store {
         progress: @escaping @Sendable (Progress) -> Void
     ) async throws {
         _ = try await BlockingWork.run { [file] in
-            try file.compactInPlace { try Self.report($0, progress) }
+            try file.compactInPlace { try Progress($0).report(to: progress) }
         }
     }
 
@@ -67,28 +67,13 @@ extension Store {
     /// without blocking the thread of the caller.
     ///
     /// - Parameter progress: receives the number of commits that are read, in ascending order.
+    /// - Returns: the report.
     /// - Throws: `StoreError` when the store cannot be read at all, and `CancellationError`.
     /// - Complexity: O(journal) in time, O(values of all objects) in memory.
     public func verify(
         progress: @escaping @Sendable (Progress) -> Void
     ) async throws -> VerificationReport {
-        try await BlockingWork.run { [file] in
-            let (floor, last) = try file.read { (try $0.floor(), try $0.head().revision) }
-            let count = Int(last.number - floor.number)
-            var doneCount = 0
-            return try file.verify {
-                try Task.checkCancellation()
-                doneCount += 1
-                progress(Progress(doneCount: doneCount, count: max(count, doneCount)))
-            }
-        }
-    }
-
-    private static func report(
-        _ progress: StoreCopy.Progress, _ receive: @Sendable (Progress) -> Void
-    ) throws {
-        try Task.checkCancellation()
-        receive(Progress(doneCount: progress.byteCount, count: progress.expectedByteCount))
+        try await BlockingWork.run { [file] in try Progress.verify(file, progress) }
     }
 
     // MARK: Shipping
@@ -117,15 +102,10 @@ extension Store {
     ///   complete segments stay.
     /// - Complexity: O(bytes of the new commits), and for a base as `backup(to:progress:)`.
     @discardableResult
-    public func ship(
-        to directory: String, makesBase: Bool = false
-    ) async throws -> Shipment {
-        let shipment = try await BlockingWork.run { [file] in
-            try file.ship(to: directory, makesBase: makesBase)
+    public func ship(to directory: String, makesBase: Bool = false) async throws -> Shipment {
+        try await BlockingWork.run { [file] in
+            Shipment(try file.ship(to: directory, makesBase: makesBase))
         }
-        return Shipment(
-            revision: shipment.revision, commitCount: shipment.commitCount,
-            byteCount: shipment.byteCount, base: shipment.base)
     }
 
     /// Makes a store at a commit that was shipped to a directory.
@@ -150,7 +130,7 @@ extension Store {
         from directory: String, to path: String, at bound: RevisionBound = .latest
     ) async throws -> VerificationReport {
         try await BlockingWork.run {
-            try StoreFile.restore(from: directory, to: path, at: .bound(bound)).report
+            try StoreCopy.restore(from: directory, to: path, at: .bound(bound)).report
         }
     }
 
@@ -162,8 +142,43 @@ extension Store {
         from directory: String, to path: String, at time: Date
     ) async throws -> VerificationReport {
         try await BlockingWork.run {
-            let point = RestorePoint.time(time.timeIntervalSinceReferenceDate)
-            return try StoreFile.restore(from: directory, to: path, at: point).report
+            try StoreCopy.restore(from: directory, to: path, at: RestorePoint(time)).report
         }
     }
+}
+
+extension Store.Progress {
+    fileprivate init(_ progress: StoreCopy.Progress) {
+        self.init(doneCount: progress.byteCount, count: progress.expectedByteCount)
+    }
+
+    /// Passes the progress on, unless the task is cancelled.
+    fileprivate func report(to receive: @Sendable (Self) -> Void) throws {
+        try Task.checkCancellation()
+        receive(self)
+    }
+
+    fileprivate static func verify(
+        _ file: StoreFile, _ receive: @Sendable (Self) -> Void
+    ) throws -> VerificationReport {
+        let (floor, last) = try file.read { (try $0.floor(), try $0.head().revision) }
+        let count = Int(last.number - floor.number)
+        var doneCount = 0
+        return try file.verify {
+            doneCount += 1
+            try Self(doneCount: doneCount, count: max(count, doneCount)).report(to: receive)
+        }
+    }
+}
+
+extension Store.Shipment {
+    fileprivate init(_ shipment: StoreShipment) {
+        self.init(
+            revision: shipment.revision, commitCount: shipment.commitCount,
+            byteCount: shipment.byteCount, base: shipment.base)
+    }
+}
+
+extension RestorePoint {
+    fileprivate init(_ time: Date) { self = .time(time.timeIntervalSinceReferenceDate) }
 }

@@ -45,15 +45,52 @@ extension Store {
     ///     minutes by default.
     ///   - reserve: the number of bytes that must be left, on the disk and in the map, for saves;
     ///     16 MiB by default.
+    /// - Returns: the problems, and the sizes that they follow from.
     /// - Complexity: O(open reads).
     public func health(
         waitLimit: Duration = .seconds(10), checkpointLimit: Duration = .seconds(300),
         reserve: Int = 16 << 20
     ) -> Health {
-        let condition = file.condition()
-        var problems: [Health.Problem] = []
+        Health(
+            StoreCondition(of: file), waitLimit: waitLimit, checkpointLimit: checkpointLimit,
+            reserve: reserve)
+    }
+}
+
+extension Store.Health {
+    fileprivate init(
+        _ condition: StoreCondition, waitLimit: Duration, checkpointLimit: Duration, reserve: Int
+    ) {
+        var problems = Self.problems(of: condition, reserve: reserve)
+        if condition.longestWait > waitLimit {
+            problems.append(
+                Problem(
+                    code: "saveWaits",
+                    message: "A save has been waiting for "
+                        + "\(condition.longestWait.components.seconds) seconds."))
+        }
+        canSave = problems.isEmpty
+        if let age = condition.checkpointAge, age > checkpointLimit {
+            problems.append(
+                Problem(
+                    code: "checkpointLate",
+                    message: "The last checkpoint is \(age.components.seconds) seconds old."))
+        }
+        canRead = condition.failure == nil
+        self.problems = problems
+        usedByteCount = condition.usedByteCount
+        mapByteCount = condition.mapByteCount
+        freeByteCount = condition.freeByteCount
+        readerCount = condition.readerCount
+        readerLimit = condition.readerLimit
+        waitingSaveCount = condition.waitingSaveCount
+    }
+
+    /// Returns the problems that prevent saves, except for those of time.
+    private static func problems(of condition: StoreCondition, reserve: Int) -> [Problem] {
+        var problems: [Problem] = []
         func add(_ code: StoreError.Code, _ message: String) {
-            problems.append(Health.Problem(code: code.rawValue, message: message))
+            problems.append(Problem(code: code.rawValue, message: message))
         }
         if let failure = condition.failure { add(failure.code, failure.message) }
         if !condition.isInPlace { add(.storeMoved, "The store's files were moved or replaced.") }
@@ -63,27 +100,12 @@ extension Store {
         if let free = condition.freeByteCount, free < reserve {
             add(.diskFull, "The disk has \(free) bytes left.")
         }
-        if condition.usedByteCount + reserve > condition.mapByteCount {
+        if condition.failure == nil, condition.mapByteCount - condition.usedByteCount < reserve {
             add(.mapFull, "The map of \(condition.mapByteCount) bytes is nearly full.")
         }
         if condition.failure == nil, condition.readerCount >= condition.readerLimit {
             add(.readersFull, "All \(condition.readerLimit) reads are open.")
         }
-        if condition.longestWait > waitLimit {
-            add(
-                StoreError.Code(rawValue: "saveWaits"),
-                "A save has been waiting for \(condition.longestWait.components.seconds) seconds.")
-        }
-        let canSave = problems.isEmpty
-        if let age = condition.checkpointAge, age > checkpointLimit {
-            add(
-                StoreError.Code(rawValue: "checkpointLate"),
-                "The last checkpoint is \(age.components.seconds) seconds old.")
-        }
-        return Health(
-            canRead: condition.failure == nil, canSave: canSave, problems: problems,
-            usedByteCount: condition.usedByteCount, mapByteCount: condition.mapByteCount,
-            freeByteCount: condition.freeByteCount, readerCount: condition.readerCount,
-            readerLimit: condition.readerLimit, waitingSaveCount: condition.waitingSaveCount)
+        return problems
     }
 }

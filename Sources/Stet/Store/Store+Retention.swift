@@ -132,18 +132,7 @@ extension Store {
     public func requestRedaction<M: Model>(
         of type: M.Type, id: ObjectID, _ properties: PartialKeyPath<M.Snapshot>...
     ) throws -> DestructiveAction {
-        let slots = properties.map { keyPath in
-            guard let slot = M._$description.slot(of: keyPath),
-                M._$description.entity.properties[slot].type != .reference
-            else { trap("\(keyPath) is no attribute of \(M._$name)") }
-            return slot
-        }
-        guard let entity = file.schema.number(ofEntity: M._$name) else {
-            throw StoreError(
-                .notFound, path: path, message: "The store has no \(M._$name).",
-                advice: "Open it with this model.")
-        }
-        let request = RedactionRequest(entity: entity, object: id, slots: slots)
+        let request = try RedactionRequest(file, type, id, properties)
         let plan = try file.redactionPlan(request)
         return DestructiveAction(
             plan: DestructionPlan(
@@ -189,5 +178,25 @@ extension Store {
     /// - Complexity: as `compact(to:)`.
     public func compactInPlace() throws {
         _ = try file.compactInPlace()
+    }
+}
+
+extension RedactionRequest {
+    fileprivate init<M: Model>(
+        _ file: StoreFile, _ type: M.Type, _ id: ObjectID,
+        _ properties: [PartialKeyPath<M.Snapshot>]
+    ) throws {
+        let slots = properties.map { keyPath in
+            guard let slot = M._$description.slot(of: keyPath),
+                M._$description.entity.properties[slot].type != .reference
+            else { trap("\(keyPath) is no attribute of \(M._$name)") }
+            return slot
+        }
+        guard let entity = file.schema.number(ofEntity: M._$name) else {
+            throw StoreError(
+                .notFound, path: file.path, message: "The store has no \(M._$name).",
+                advice: "Open it with this model.")
+        }
+        self.init(entity: entity, object: id, slots: slots)
     }
 }

@@ -100,7 +100,7 @@ struct RestoreCommand: StoreCommand {
         var status = stat()
         if stat(options.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
             return try makeCopy(copy.target, copy.progress, output) { path, _ in
-                try StoreFile.restore(
+                try StoreCopy.restore(
                     from: options.path, to: path, at: at?.restorePoint ?? .bound(.latest))
             }
         }

@@ -37,8 +37,7 @@ extension StoreCopier {
 
     /// Calls `body` with a store that has the contents of this one, beside `path`.
     ///
-    /// - Parameter check: A closure that is called for each batch that is written; an error that it
-    ///   throws ends the work.
+    /// `check` is called for each batch that is written; an error that it throws ends the work.
     func withRewritten<Result>(
         _ path: String, _ check: () throws -> Void, _ body: (StoreFile) throws -> Result
     ) throws -> Result {

@@ -18,12 +18,13 @@ extension StoreFile {
     /// a base as well.
     ///
     /// Only commits that are on the disk are shipped. Each file is written under a temporary name,
-    /// synced and renamed, so that it appears whole or not at all; the next call removes what an
-    /// interrupted one has left, and continues after the last segment.
+    /// synced, and renamed when it is complete; the next call removes what an interrupted one has
+    /// left, and continues after the last segment.
     ///
     /// - Parameters:
     ///   - directory: A directory that exists and is used for this store only.
     ///   - makesBase: Whether a new base is written although there is one.
+    /// - Returns: The last commit in the directory, and what was written.
     /// - Throws: `StoreError`: `.wrongStore` when the directory has commits that this store does
     ///   not have, `.historyTrimmed` when commits were trimmed before they were shipped,
     ///   `.storeBusy`, `.damaged`, and errors of the file system. `CancellationError` when the task

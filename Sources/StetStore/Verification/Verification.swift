@@ -47,8 +47,8 @@ extension StoreFile {
     /// Rebuilds the state from the journal alone and compares it with what is stored: hashes and
     /// digests, records byte for byte, lists of members, indexes, the head.
     ///
-    /// - Parameter check: A closure that is called for each commit; an error that it throws ends the
-    ///   verification.
+    /// `check` is called for each commit; an error that it throws ends the verification.
+    ///
     /// - Complexity: O(journal) in time, O(bodies of all objects) in memory.
     /// - Throws: `StoreError` when the store cannot be read at all; the report contains any damage.
     package func verify(_ check: () throws -> Void = {}) throws -> VerificationReport {

@@ -31,7 +31,7 @@ struct ShippingFailureTests {
     private var segments: [String] { shipped.names.filter { $0.hasSuffix(".segment") } }
 
     private func restore(_ name: String = "restored.stet") throws -> StoreCopy {
-        try StoreFile.restore(
+        try StoreCopy.restore(
             from: shipped.path, to: restored.file(name), at: .bound(.latest))
     }
 
@@ -70,7 +70,7 @@ struct ShippingFailureTests {
         #expect(error?.code == .damaged && error?.path == shipped.file(segments[1]))
         #expect(restored.names == [])
         // The commits before it can be restored.
-        let made = try StoreFile.restore(
+        let made = try StoreCopy.restore(
             from: shipped.path, to: restored.file(), at: .bound(2))
         #expect(made.report.revision == 2)
     }
@@ -113,7 +113,7 @@ struct ShippingFailureTests {
 
     @Test func aStoreThatWasRestoredToAnEarlierStateShipsNothingToTheDirectory() throws {
         let path = restored.file()
-        _ = try StoreFile.restore(from: shipped.path, to: path, at: .bound(3))
+        _ = try StoreCopy.restore(from: shipped.path, to: path, at: .bound(3))
         let file = try StoreFile.open(at: path, schema: .library, .small())
         defer { file.close() }
         // Before, at and after the last shipped revision.
@@ -127,7 +127,7 @@ struct ShippingFailureTests {
 
     @Test func aSegmentOfAnotherHistoryIsRefused() throws {
         let path = restored.file("fork.stet")
-        _ = try StoreFile.restore(from: shipped.path, to: path, at: .bound(2))
+        _ = try StoreCopy.restore(from: shipped.path, to: path, at: .bound(2))
         let fork = try StoreFile.open(at: path, schema: .library, .small())
         defer { fork.close() }
         let elsewhere = try StoreDirectory()
@@ -169,7 +169,7 @@ struct ShippingFailureTests {
         #expect(try restore("later.stet").report.revision == 10)
         // The commits that nobody has shipped cannot be restored.
         let lost = thrown(StoreError.self) {
-            try StoreFile.restore(from: shipped.path, to: restored.file("lost"), at: .bound(7))
+            try StoreCopy.restore(from: shipped.path, to: restored.file("lost"), at: .bound(7))
         }
         #expect(lost?.code == .damaged)
     }

@@ -25,7 +25,7 @@ struct ShippingTests {
 
     @discardableResult
     private func ship(_ makesBase: Bool = false) throws -> StoreShipment {
-        _ = try library.file.ship(to: shipped.path, makesBase: makesBase)
+        try library.file.ship(to: shipped.path, makesBase: makesBase)
     }
 
     /// Restores a state to a new file, and opens it.
@@ -33,7 +33,7 @@ struct ShippingTests {
         _ point: RestorePoint = .bound(.latest), to name: String = "restored.stet"
     ) throws -> StoreFile {
         let path = restored.file(name)
-        let made = try StoreFile.restore(from: shipped.path, to: path, at: point)
+        let made = try StoreCopy.restore(from: shipped.path, to: path, at: point)
         #expect(made.report.isClean)
         return try StoreFile.open(at: path, schema: .library, .small())
     }
@@ -76,7 +76,7 @@ struct ShippingTests {
         try driver.commit()
         _ = try driver.file.ship(to: shipped.path)
         let path = restored.file("migrated.stet")
-        let made = try StoreFile.restore(from: shipped.path, to: path, at: .bound(.latest))
+        let made = try StoreCopy.restore(from: shipped.path, to: path, at: .bound(.latest))
         #expect(made.report == (try driver.file.verify()))
         let file = try StoreFile.open(at: path)
         defer { file.close() }
@@ -141,7 +141,7 @@ struct ShippingTests {
         #expect(earlier?.code == .historyTrimmed)
         #expect(restored.names == [])
         let empty = thrown(StoreError.self) {
-            try StoreFile.restore(
+            try StoreCopy.restore(
                 from: restored.path, to: restored.file(), at: .bound(.latest))
         }
         #expect(empty?.code == .notFound)

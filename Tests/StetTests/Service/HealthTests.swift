@@ -6,7 +6,7 @@ import StetTestModels
 import StetTestSupport
 import Testing
 
-/// What a readiness probe is told.
+/// The answers to readiness probes.
 struct HealthTests {
     private let scratch: Scratch
     private var store: Store { scratch.store }
@@ -56,9 +56,10 @@ struct HealthTests {
         thread.start()
         phase.wait { $0 == 1 ? () : nil }
         let save = Task { try await store.edit { $0.insert(Notebook(name: "waiting")) } }
-        while store.file.condition().longestWait == .zero { await Task.yield() }
+        while StoreCondition(of: store.file).longestWait == .zero { await Task.yield() }
         let health = store.health(waitLimit: .zero)
-        #expect(store.health().canSave)
+        let patient = store.health(waitLimit: .seconds(86_400))
+        #expect(patient.canSave && patient.problems == [])
         phase.withLock { $0 = 2 }
         phase.notify()
         try await save.value

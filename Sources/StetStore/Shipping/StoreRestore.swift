@@ -9,7 +9,7 @@ package enum RestorePoint: Hashable, Sendable {
     case time(Double)
 }
 
-extension StoreFile {
+extension StoreCopy {
     /// Makes a store of the latest base that is not after a state, and the commits that were
     /// shipped from there on.
     ///
