@@ -44,9 +44,7 @@ extension Store {
     public func backup(
         to path: String, progress: @escaping @Sendable (Progress) -> Void = { _ in }
     ) async throws -> VerificationReport {
-        try await BlockingWork.run { [file] in
-            try file.copy(to: path) { try Progress($0).report(to: progress) }.report
-        }
+        try await BlockingWork.run { [file] in try Progress.copy(file, to: path, progress) }
     }
 
     /// Replaces the store with a compacted copy, and closes it, as `compactInPlace()` does, without
@@ -55,12 +53,8 @@ extension Store {
     /// - Parameter progress: receives the number of bytes of the copy that are written.
     /// - Throws: `StoreError`, and `CancellationError`; the store is then unchanged and open.
     /// - Complexity: as `compact(to:)`.
-    public func compactInPlace(
-        progress: @escaping @Sendable (Progress) -> Void
-    ) async throws {
-        _ = try await BlockingWork.run { [file] in
-            try file.compactInPlace { try Progress($0).report(to: progress) }
-        }
+    public func compactInPlace(progress: @escaping @Sendable (Progress) -> Void) async throws {
+        try await BlockingWork.run { [file] in try Progress.compact(file, progress) }
     }
 
     /// Rebuilds the state from the journal and compares it with what is stored, as `verify()` does,
@@ -103,9 +97,7 @@ extension Store {
     /// - Complexity: O(bytes of the new commits), and for a base as `backup(to:progress:)`.
     @discardableResult
     public func ship(to directory: String, makesBase: Bool = false) async throws -> Shipment {
-        try await BlockingWork.run { [file] in
-            Shipment(try file.ship(to: directory, makesBase: makesBase))
-        }
+        try await BlockingWork.run { [file] in try Shipment(file, directory, makesBase) }
     }
 
     /// Makes a store at a commit that was shipped to a directory.
@@ -129,9 +121,7 @@ extension Store {
     public static func restore(
         from directory: String, to path: String, at bound: RevisionBound = .latest
     ) async throws -> VerificationReport {
-        try await BlockingWork.run {
-            try StoreCopy.restore(from: directory, to: path, at: .bound(bound)).report
-        }
+        try await RestorePoint.bound(bound).restore(from: directory, to: path)
     }
 
     /// Makes a store at the last shipped commit that is dated no later than a time.
@@ -141,9 +131,7 @@ extension Store {
     public static func restore(
         from directory: String, to path: String, at time: Date
     ) async throws -> VerificationReport {
-        try await BlockingWork.run {
-            try StoreCopy.restore(from: directory, to: path, at: RestorePoint(time)).report
-        }
+        try await RestorePoint(time).restore(from: directory, to: path)
     }
 }
 
@@ -152,10 +140,22 @@ extension Store.Progress {
         self.init(doneCount: progress.byteCount, count: progress.expectedByteCount)
     }
 
-    /// Passes the progress on, unless the task is cancelled.
+    /// Reports the progress, unless the task is cancelled.
     fileprivate func report(to receive: @Sendable (Self) -> Void) throws {
         try Task.checkCancellation()
         receive(self)
+    }
+
+    fileprivate static func copy(
+        _ file: StoreFile, to path: String, _ receive: @Sendable (Self) -> Void
+    ) throws -> VerificationReport {
+        try file.copy(to: path) { try Self($0).report(to: receive) }.report
+    }
+
+    fileprivate static func compact(
+        _ file: StoreFile, _ receive: @Sendable (Self) -> Void
+    ) throws {
+        _ = try file.compactInPlace { try Self($0).report(to: receive) }
     }
 
     fileprivate static func verify(
@@ -172,7 +172,8 @@ extension Store.Progress {
 }
 
 extension Store.Shipment {
-    fileprivate init(_ shipment: StoreShipment) {
+    fileprivate init(_ file: StoreFile, _ directory: String, _ makesBase: Bool) throws {
+        let shipment = try file.ship(to: directory, makesBase: makesBase)
         self.init(
             revision: shipment.revision, commitCount: shipment.commitCount,
             byteCount: shipment.byteCount, base: shipment.base)
@@ -181,4 +182,12 @@ extension Store.Shipment {
 
 extension RestorePoint {
     fileprivate init(_ time: Date) { self = .time(time.timeIntervalSinceReferenceDate) }
+
+    fileprivate func restore(
+        from directory: String, to path: String
+    ) async throws -> VerificationReport {
+        try await BlockingWork.run {
+            try StoreCopy.restore(from: directory, to: path, at: self).report
+        }
+    }
 }

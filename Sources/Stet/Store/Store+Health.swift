@@ -51,15 +51,14 @@ extension Store {
         waitLimit: Duration = .seconds(10), checkpointLimit: Duration = .seconds(300),
         reserve: Int = 16 << 20
     ) -> Health {
-        Health(
-            StoreCondition(of: file), waitLimit: waitLimit, checkpointLimit: checkpointLimit,
-            reserve: reserve)
+        Health(StoreCondition(of: file), waitLimit, checkpointLimit, reserve: reserve)
     }
 }
 
 extension Store.Health {
     fileprivate init(
-        _ condition: StoreCondition, waitLimit: Duration, checkpointLimit: Duration, reserve: Int
+        _ condition: StoreCondition, _ waitLimit: Duration, _ checkpointLimit: Duration,
+        reserve: Int
     ) {
         var problems = Self.problems(of: condition, reserve: reserve)
         if condition.longestWait > waitLimit {

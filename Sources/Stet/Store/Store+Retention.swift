@@ -97,9 +97,7 @@ extension Store {
                 title: "Trim the journal of \(path)?", destructiveTitle: "Trim",
                 history: HistoryLoss(plan)),
             logger: configuration.logger
-        ) { [file] in
-            try file.trim(through: plan.floor)
-        }
+        ) { [file] in try file.trim(through: plan.floor) }
     }
 
     /// Returns an action that lists the past values of some attributes of an object, and redacts
@@ -139,9 +137,7 @@ extension Store {
                 title: "Redact the history of \(M._$name) \(id)?", destructiveTitle: "Redact",
                 history: HistoryLoss(plan)),
             logger: configuration.logger
-        ) { [file] in
-            try file.redact(request)
-        }
+        ) { [file] in try file.redact(request) }
     }
 
     /// Makes a copy of the store that contains only data in use: no free pages, and no bytes of

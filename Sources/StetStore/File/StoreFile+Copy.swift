@@ -45,27 +45,10 @@ extension StoreFile {
     ) throws -> StoreCopy {
         try StoreError.wrapping(path: self.path) {
             try StoreCopier.refuseUsed(path)
-            let (draft, copy) = try draftCopy(for: path, progress)
+            let (draft, copy) = try StoreCopier(file: self).draft(for: path, progress)
             defer { draft.remove() }
             try StoreCopier.publish(draft)
             return copy
-        }
-    }
-
-    /// Makes a verified copy, as `copy(to:)` does, that still has a temporary name.
-    func draftCopy(
-        for path: String, _ progress: (StoreCopy.Progress) throws -> Void = { _ in }
-    ) throws -> (draft: Draft, copy: StoreCopy) {
-        let draft = try StoreCopier.naming(path) { try Draft(of: path) }
-        do {
-            let begin = try StoreCopier(file: self).begin()
-            let copy = try StoreCopier(file: self).withRewritten(path, { try progress(begin) }) {
-                try StoreCopier(file: $0).fill(draft, of: self, progress)
-            }
-            return (draft, copy)
-        } catch {
-            draft.remove()
-            throw error
         }
     }
 }
@@ -73,6 +56,23 @@ extension StoreFile {
 /// Writes copies of a store under temporary names.
 struct StoreCopier {
     let file: StoreFile
+
+    /// Makes a verified copy, as `copy(to:)` does, that still has a temporary name.
+    func draft(
+        for path: String, _ progress: (StoreCopy.Progress) throws -> Void
+    ) throws -> (draft: Draft, copy: StoreCopy) {
+        let draft = try Self.naming(path) { try Draft(of: path) }
+        do {
+            let begin = try begin()
+            let copy = try withRewritten(path, { try progress(begin) }) {
+                try StoreCopier(file: $0).fill(draft, of: file, progress)
+            }
+            return (draft, copy)
+        } catch {
+            draft.remove()
+            throw error
+        }
+    }
 
     /// Writes and verifies a copy that has a temporary name; errors name the original.
     func fill(

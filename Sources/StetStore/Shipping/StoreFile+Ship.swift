@@ -32,14 +32,7 @@ extension StoreFile {
     /// - Complexity: O(bytes of the new commits), and of the store for a base; memory is bounded by
     ///   a segment of 16 MiB and its last commit.
     package func ship(to directory: String, makesBase: Bool = false) throws -> StoreShipment {
-        try StoreError.wrapping(path: path) {
-            let lock = try ShippingLock(directory)
-            defer { lock.release() }
-            let last = try head().revision
-            try sync()
-            return try Shipper(file: self, directory: directory).ship(
-                through: last, makesBase: makesBase)
-        }
+        try Shipper(file: self, directory: directory).ship(makesBase: makesBase)
     }
 }
 
@@ -65,7 +58,17 @@ private struct Shipper {
     let file: StoreFile
     let directory: String
 
-    func ship(through last: Revision, makesBase: Bool) throws -> StoreShipment {
+    func ship(makesBase: Bool) throws -> StoreShipment {
+        try StoreError.wrapping(path: file.path) {
+            let lock = try ShippingLock(directory)
+            defer { lock.release() }
+            let last = try file.head().revision
+            try file.sync()
+            return try ship(through: last, makesBase: makesBase)
+        }
+    }
+
+    private func ship(through last: Revision, makesBase: Bool) throws -> StoreShipment {
         let known = try ShippedJournal(directory)
         let present = try end(of: known)
         var base: Revision?
@@ -146,7 +149,7 @@ private struct Shipper {
     // MARK: Writing
 
     private func writeBase(in shipped: ShippedJournal) throws -> Revision {
-        let (draft, copy) = try file.draftCopy(for: "\(directory)/base") { _ in
+        let (draft, copy) = try StoreCopier(file: file).draft(for: "\(directory)/base") { _ in
             try Task.checkCancellation()
         }
         defer { draft.remove() }
