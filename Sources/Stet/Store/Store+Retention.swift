@@ -52,6 +52,11 @@ public struct HistoryLoss: Sendable, Hashable {
         heldBy = []
     }
 
+    /// Returns the plan of an action that causes the loss.
+    fileprivate func destruction(_ destructiveTitle: String, _ title: String) -> DestructionPlan {
+        DestructionPlan(title: title, destructiveTitle: destructiveTitle, history: self)
+    }
+
     /// The losses in words.
     var parts: [String] {
         if floor == nil {
@@ -92,12 +97,10 @@ extension Store {
     public func requestTrim(before revision: Revision) throws -> DestructiveAction {
         let last = revision.previous ?? .zero
         let plan = try file.read { try TrimPlan(through: last, $0) }
-        return DestructiveAction(
-            plan: DestructionPlan(
-                title: "Trim the journal of \(path)?", destructiveTitle: "Trim",
-                history: HistoryLoss(plan)),
-            logger: configuration.logger
-        ) { [file] in try file.trim(through: plan.floor) }
+        let loss = HistoryLoss(plan).destruction("Trim", "Trim the journal of \(path)?")
+        return DestructiveAction(plan: loss, logger: configuration.logger) { [file] in
+            try file.trim(through: plan.floor)
+        }
     }
 
     /// Returns an action that lists the past values of some attributes of an object, and redacts
@@ -132,12 +135,11 @@ extension Store {
     ) throws -> DestructiveAction {
         let request = try RedactionRequest(file, type, id, properties)
         let plan = try file.redactionPlan(request)
-        return DestructiveAction(
-            plan: DestructionPlan(
-                title: "Redact the history of \(M._$name) \(id)?", destructiveTitle: "Redact",
-                history: HistoryLoss(plan)),
-            logger: configuration.logger
-        ) { [file] in try file.redact(request) }
+        let loss = HistoryLoss(plan).destruction(
+            "Redact", "Redact the history of \(M._$name) \(id)?")
+        return DestructiveAction(plan: loss, logger: configuration.logger) { [file] in
+            try file.redact(request)
+        }
     }
 
     /// Makes a copy of the store that contains only data in use: no free pages, and no bytes of
