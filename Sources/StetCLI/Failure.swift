@@ -40,7 +40,7 @@ struct Failure: Error, Hashable {
     private static func exitCode(of code: StoreError.Code) -> ExitCode {
         switch code {
         case .damaged, .notAStore, .newerFormat, .invalidSchema, .modelMismatch: .dataError
-        case .notFound, .invalidPath, .historyTrimmed: .noInput
+        case .notFound, .invalidPath, .historyTrimmed, .noSuchRevision: .noInput
         case .erased, .valueInUse: .problemsFound
         case .alreadyExists: .cannotCreate
         case .noPermission, .unsafePlace: .noPermission

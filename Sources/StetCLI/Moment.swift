@@ -17,6 +17,14 @@ enum Moment: ExpressibleByArgument {
         }
     }
 
+    /// The state to be restored from a shipped journal.
+    var restorePoint: RestorePoint {
+        switch self {
+        case .revision(let revision): .bound(.revision(revision))
+        case .date(let date): .time(date.timeIntervalSinceReferenceDate)
+        }
+    }
+
     /// Returns the revision.
     ///
     /// - Throws: `Failure` when the store has no revision with the number; `StoreError`

@@ -39,7 +39,8 @@ struct StetCommand: ParsableCommand {
             InfoCommand.self, LogCommand.self, ShowCommand.self, DumpCommand.self,
             QueryCommand.self, ExportCommand.self, ImportCommand.self,
             DiffCommand.self, BlameCommand.self, UndoCommand.self, RedoCommand.self,
-            RevertCommand.self, VerifyCommand.self, BackupCommand.self, RestoreCommand.self,
+            RevertCommand.self, VerifyCommand.self, BackupCommand.self, ShipCommand.self,
+            RestoreCommand.self,
             CompactCommand.self, TrimCommand.self, RedactCommand.self, SubscriptionsCommand.self,
             InChildCommand.self,
         ])

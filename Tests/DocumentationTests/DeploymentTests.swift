@@ -21,6 +21,21 @@ import Testing
         other.release()
     }
 
+    @Test func aStoreIsRestoredFromItsShippedJournal() async throws {
+        let store = try Store.open(at: directory.file(), for: Notebook.self, Article.self)
+        try await store.edit { $0.insert(Notebook(name: "Swift")) }
+        let directory = self.directory.file("shipped")
+        let restoredPath = self.directory.file("restored.stet")
+        try FileManager.default.createDirectory(
+            atPath: directory, withIntermediateDirectories: false)
+
+        let shipment = try await store.ship(to: directory)
+        try await Store.restore(from: directory, to: restoredPath, at: .revision(shipment.revision))
+
+        let restored = try Store.open(at: restoredPath, for: Notebook.self, Article.self)
+        #expect(try restored.fetch(Notebook.self).all().map(\.name) == ["Swift"])
+    }
+
     @Test func aStoreIsOpenedAgainAfterItsFileWasReplaced() throws {
         let path = directory.file()
         var store = try Store.open(at: path, for: Notebook.self, Article.self)

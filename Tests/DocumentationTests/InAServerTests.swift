@@ -26,6 +26,21 @@ private struct Request {
 @Suite struct InAServerTests {
     private let user = "Mara"
 
+    func ready(_ store: Store) throws -> (status: Int, body: Data) {
+        let health = store.health()
+        return (health.canSave ? 200 : 503, try JSONEncoder().encode(health))
+    }
+
+    @Test func aProbeAnswersWhetherTheStoreIsReady() throws {
+        let store = try Store.inMemory(for: Notebook.self, Article.self)
+        #expect(try ready(store).status == 200)
+        store.close()
+        let answer = try ready(store)
+        #expect(answer.status == 503)
+        let health = try JSONDecoder().decode(Store.Health.self, from: answer.body)
+        #expect(health.problems.map(\.code) == ["storeClosed"] && !health.canRead)
+    }
+
     @Test func aHandlerReadsValues() throws {
         let desk = try Desk()
         let (store, id) = (desk.store, desk.article.id)

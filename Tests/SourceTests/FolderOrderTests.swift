@@ -15,7 +15,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
         folders: [
             "Values", "Bytes", "Schema", "Patterns", "Members", "Records", "Journal", "History",
             "File", "Reader", "Subscriptions", "Commit", "State", "Query", "Validation",
-            "Observation", "Undo", "Retention", "Migration", "Verification",
+            "Observation", "Undo", "Retention", "Migration", "Verification", "Shipping",
         ],
         exceptions: [
             // A schema compiles its rules and counts once, when it is made.

@@ -11,6 +11,11 @@ public struct MigrationOutline: Sendable, Hashable {
 
     /// True when the store can be opened with the models.
     public var isPossible: Bool { problems.isEmpty }
+
+    fileprivate init(_ outline: (steps: [String], problems: [String])) {
+        steps = outline.steps
+        problems = outline.problems
+    }
 }
 
 extension MigrationOutline: CustomStringConvertible {
@@ -49,10 +54,9 @@ extension Store {
         configuration: StoreConfiguration = StoreConfiguration()
     ) throws -> MigrationOutline {
         let graph = try ModelGraph(models)
-        let outline = try StoreFile.outline(
-            at: path, schema: try graph.schema(), origins: graph.origins,
-            configuration.ofFile)
-        return MigrationOutline(steps: outline.steps, problems: outline.problems)
+        return MigrationOutline(
+            try StoreFile.outline(
+                at: path, schema: try graph.schema(), origins: graph.origins, configuration.ofFile))
     }
 
     /// Returns the steps that opening this store with other models would take, once it is closed
@@ -61,8 +65,7 @@ extension Store {
     /// - Throws: `StoreError`: `.invalidSchema`, `.storeClosed`.
     public func plan(for models: any Model.Type...) throws -> MigrationOutline {
         let graph = try ModelGraph(models)
-        let outline = try file.outline(
-            schema: try graph.schema(), origins: graph.origins)
-        return MigrationOutline(steps: outline.steps, problems: outline.problems)
+        return MigrationOutline(
+            try file.outline(schema: try graph.schema(), origins: graph.origins))
     }
 }

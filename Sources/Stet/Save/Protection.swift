@@ -54,7 +54,9 @@ extension ManagedContext {
         let byEntity = Dictionary(grouping: lost, by: { $0._$entityName })
         let plan = DestructionPlan(
             title: title, destructiveTitle: "Delete",
-            lost: byEntity.map { ($0.key, $0.value.map { $0.id }) })
+            losses: byEntity.map {
+                DestructionPlan.Loss(entity: $0.key, objects: $0.value.map { $0.id })
+            })
         return DestructiveAction(plan: plan, logger: store.configuration.logger) { [core] in
             for object in objects { core.pending.delete(object) }
             for object in lost where core.schema.isProtected(object._$entityNumber) {
@@ -104,26 +106,33 @@ extension Store {
     /// - Throws: `StoreError`.
     /// - Complexity: O(objects).
     public func requestErase() throws -> DestructiveAction {
-        let schema = file.schema
-        let head = try revision()
-        let lost = try file.read { reader in
-            try schema.entities.numbered.filter { !$1.isRemoved }.map { number, entity in
-                var objects: [ObjectID] = []
-                try reader.forEachRecord(ofEntity: number, asOf: head) { id, _ in
-                    objects.append(id)
-                    return true
-                }
-                return (entity: entity.name, objects: objects)
-            }
-        }
         let plan = DestructionPlan(
-            title: "Erase the store \(path)?", destructiveTitle: "Erase", lost: lost)
+            title: "Erase the store \(path)?", destructiveTitle: "Erase",
+            losses: try .everything(in: file))
         return DestructiveAction(plan: plan, logger: configuration.logger) { [self] in
             close()
             for name in [path, path + "-lock"] where unlink(name) != 0 && errno != ENOENT {
                 throw StoreError(
                     .inputOutput, path: path, message: "\(name) could not be removed.",
                     advice: "Remove it by hand; the store is closed.", systemCode: errno)
+            }
+        }
+    }
+}
+
+extension [DestructionPlan.Loss] {
+    /// Returns the losses when a store is erased.
+    fileprivate static func everything(in file: StoreFile) throws -> Self {
+        try file.read { reader in
+            let head = try reader.head().revision
+            return try file.schema.entities.numbered.filter { !$1.isRemoved }.map {
+                number, entity in
+                var objects: [ObjectID] = []
+                try reader.forEachRecord(ofEntity: number, asOf: head) { id, _ in
+                    objects.append(id)
+                    return true
+                }
+                return DestructionPlan.Loss(entity: entity.name, objects: objects)
             }
         }
     }

@@ -1,4 +1,4 @@
-import Logging
+public import Logging
 public import StetStore
 
 /// The description of what a destructive action would destroy.
@@ -11,6 +11,17 @@ public struct DestructionPlan: Sendable, Hashable {
         public let count: Int
         /// The ids of at most 100 of the objects, in ascending order.
         public let objects: [ObjectID]
+
+        /// Creates the loss of some objects of a model.
+        ///
+        /// - Parameters:
+        ///   - entity: the name of the model.
+        ///   - objects: the ids of all objects that would be lost.
+        public init(entity: String, objects: [ObjectID]) {
+            self.entity = entity
+            count = objects.count
+            self.objects = Array(objects.sorted().prefix(100))
+        }
     }
 
     /// A question, such as "Delete Notebook?".
@@ -22,18 +33,24 @@ public struct DestructionPlan: Sendable, Hashable {
     /// The part of the history that would be lost; nil when none would.
     public let history: HistoryLoss?
 
+    /// Creates the plan of an application's own action.
+    ///
+    /// - Parameters:
+    ///   - title: a question.
+    ///   - destructiveTitle: the title of the button that confirms.
+    ///   - losses: the objects that would be lost; models without any are left out.
+    public init(title: String, destructiveTitle: String, losses: [Loss] = []) {
+        self.init(
+            title: title, destructiveTitle: destructiveTitle, losses: losses, history: nil)
+    }
+
     init(
-        title: String, destructiveTitle: String, lost: [(entity: String, objects: [ObjectID])] = [],
-        history: HistoryLoss? = nil
+        title: String, destructiveTitle: String, losses: [Loss] = [], history: HistoryLoss?
     ) {
         self.title = title
         self.destructiveTitle = destructiveTitle
         self.history = history
-        losses = lost.filter { !$0.objects.isEmpty }.sorted { $0.entity < $1.entity }.map { lost in
-            Loss(
-                entity: lost.entity, count: lost.objects.count,
-                objects: Array(lost.objects.sorted().prefix(100)))
-        }
+        self.losses = losses.filter { $0.count > 0 }.sorted { $0.entity < $1.entity }
     }
 
     /// A sentence that lists what would be lost.
@@ -75,7 +92,21 @@ public struct DestructiveAction: ~Copyable {
     private let perform: () throws -> Void
     private var isOpen = true
 
-    init(plan: DestructionPlan, logger: Logger, perform: @escaping () throws -> Void) {
+    /// Creates an action of an application's own.
+    ///
+    /// ```swift
+    /// let plan = DestructionPlan(title: "Close the account?", destructiveTitle: "Close")
+    /// let action = DestructiveAction(plan: plan) { try closeAccount() }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - plan: the description of what would be lost.
+    ///   - logger: the log for a message when the action is dropped.
+    ///   - perform: the action, which runs at most once, when it is confirmed.
+    public init(
+        plan: DestructionPlan, logger: Logger = Logger(label: "stet"),
+        perform: @escaping () throws -> Void
+    ) {
         self.plan = plan
         self.logger = logger
         self.perform = perform

@@ -52,6 +52,11 @@ public struct HistoryLoss: Sendable, Hashable {
         heldBy = []
     }
 
+    /// Returns the plan of an action that causes the loss.
+    fileprivate func destruction(_ destructiveTitle: String, _ title: String) -> DestructionPlan {
+        DestructionPlan(title: title, destructiveTitle: destructiveTitle, history: self)
+    }
+
     /// The losses in words.
     var parts: [String] {
         if floor == nil {
@@ -92,12 +97,8 @@ extension Store {
     public func requestTrim(before revision: Revision) throws -> DestructiveAction {
         let last = revision.previous ?? .zero
         let plan = try file.read { try TrimPlan(through: last, $0) }
-        return DestructiveAction(
-            plan: DestructionPlan(
-                title: "Trim the journal of \(path)?", destructiveTitle: "Trim",
-                history: HistoryLoss(plan)),
-            logger: configuration.logger
-        ) { [file] in
+        let loss = HistoryLoss(plan).destruction("Trim", "Trim the journal of \(path)?")
+        return DestructiveAction(plan: loss, logger: configuration.logger) { [file] in
             try file.trim(through: plan.floor)
         }
     }
@@ -132,25 +133,11 @@ extension Store {
     public func requestRedaction<M: Model>(
         of type: M.Type, id: ObjectID, _ properties: PartialKeyPath<M.Snapshot>...
     ) throws -> DestructiveAction {
-        let slots = properties.map { keyPath in
-            guard let slot = M._$description.slot(of: keyPath),
-                M._$description.entity.properties[slot].type != .reference
-            else { trap("\(keyPath) is no attribute of \(M._$name)") }
-            return slot
-        }
-        guard let entity = file.schema.number(ofEntity: M._$name) else {
-            throw StoreError(
-                .notFound, path: path, message: "The store has no \(M._$name).",
-                advice: "Open it with this model.")
-        }
-        let request = RedactionRequest(entity: entity, object: id, slots: slots)
+        let request = try RedactionRequest(file, type, id, properties)
         let plan = try file.redactionPlan(request)
-        return DestructiveAction(
-            plan: DestructionPlan(
-                title: "Redact the history of \(M._$name) \(id)?", destructiveTitle: "Redact",
-                history: HistoryLoss(plan)),
-            logger: configuration.logger
-        ) { [file] in
+        let loss = HistoryLoss(plan).destruction(
+            "Redact", "Redact the history of \(M._$name) \(id)?")
+        return DestructiveAction(plan: loss, logger: configuration.logger) { [file] in
             try file.redact(request)
         }
     }
@@ -189,5 +176,25 @@ extension Store {
     /// - Complexity: as `compact(to:)`.
     public func compactInPlace() throws {
         _ = try file.compactInPlace()
+    }
+}
+
+extension RedactionRequest {
+    fileprivate init<M: Model>(
+        _ file: StoreFile, _ type: M.Type, _ id: ObjectID,
+        _ properties: [PartialKeyPath<M.Snapshot>]
+    ) throws {
+        let slots = properties.map { keyPath in
+            guard let slot = M._$description.slot(of: keyPath),
+                M._$description.entity.properties[slot].type != .reference
+            else { trap("\(keyPath) is no attribute of \(M._$name)") }
+            return slot
+        }
+        guard let entity = file.schema.number(ofEntity: M._$name) else {
+            throw StoreError(
+                .notFound, path: file.path, message: "The store has no \(M._$name).",
+                advice: "Open it with this model.")
+        }
+        self.init(entity: entity, object: id, slots: slots)
     }
 }

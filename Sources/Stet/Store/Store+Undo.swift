@@ -33,8 +33,7 @@ extension Store {
     public func undo(
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
     ) throws -> Commit? {
-        let owner = UndoOwner(author: author, scope: scope)
-        var work = storeUndo.work(.undo(owner), policy, id)
+        var work = storeUndo.work(.undo(UndoOwner(author: author, scope: scope)), policy, id)
         return try storeUndo.takeBack(&work)
     }
 
@@ -59,8 +58,7 @@ extension Store {
     public func redo(
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
     ) throws -> Commit? {
-        let owner = UndoOwner(author: author, scope: scope)
-        var work = storeUndo.work(.redo(owner), policy, id)
+        var work = storeUndo.work(.redo(UndoOwner(author: author, scope: scope)), policy, id)
         return try storeUndo.takeBack(&work)
     }
 

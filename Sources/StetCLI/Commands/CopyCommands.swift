@@ -79,8 +79,11 @@ struct BackupCommand: StoreCommand {
 struct RestoreCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Makes a store out of a backup that verifies.",
+        abstract: "Makes a store out of a backup, or of a directory that stet ship has written.",
         discussion: """
+            From a directory the store is made of the last base before the commit that --at names, \
+            and of the commits that were shipped after it; without --at, of all of them.
+
             The backup stays as it is. A store that is there is not replaced: end the processes \
             that use it and move it away first, with its lock file (TARGET-lock). The restored \
             store has the id and the whole journal of the backup.
@@ -89,7 +92,20 @@ struct RestoreCommand: StoreCommand {
     @OptionGroup var options: StoreOptions
     @OptionGroup var copy: CopyOptions
 
+    @Option(
+        help: ArgumentHelp(
+            "The last commit: a revision, or a time in ISO 8601.", valueName: "revision|date"))
+    var at: Moment?
+
     func perform(_ output: Output) throws -> ExitCode {
+        var status = stat()
+        if stat(options.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
+            return try makeCopy(copy.target, copy.progress, output) { path, _ in
+                try StoreCopy.restore(
+                    from: options.path, to: path, at: at?.restorePoint ?? .bound(.latest))
+            }
+        }
+        if at != nil { throw ValidationError("--at needs a directory that stet ship has written.") }
         // The copy is verified in any case, and has every fault of the backup.
         let store = try openStore(inspectsPages: true)
         return try makeCopy(copy.target, copy.progress, output) {

@@ -41,10 +41,11 @@ package final class Draft {
 
     /// Renames the file to its target, unless that exists, durably.
     ///
-    /// - Throws: `LMDBError`: `EEXIST` when the target exists.
-    package func publish() throws(LMDBError) {
+    /// - Parameter name: Another path in the directory of the target; nil for the target.
+    /// - Throws: `LMDBError`: `EEXIST` when there is a file of that name.
+    package func publish(as name: String? = nil) throws(LMDBError) {
         unlink("\(path)-lock")
-        try FileSystem.rename(path, toUnused: target)
+        try FileSystem.rename(path, toUnused: name ?? target)
         try FileSystem.syncDirectory(of: target)
     }
 

@@ -81,7 +81,7 @@ extension FileSystem {
     }
 
     /// Returns the names in a directory; none when it cannot be read.
-    static func names(in directory: String) -> [String] {
+    package static func names(in directory: String) -> [String] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }
         var names: [String] = []

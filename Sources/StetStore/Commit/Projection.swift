@@ -53,7 +53,9 @@ package struct Projection: Sendable {
         }
         var net = NetChanges(schema: schema, expectedCount: entry.envelope.changeCount)
         try entry.forEachChange { change in
-            if change.changesRecord { try append(change, to: &net, transaction.reading) }
+            if change.changesRecord {
+                try append(change, of: entry.history, to: &net, transaction.reading)
+            }
             for link in try change.links() { net.append(link) }
         }
         let set = try net.encoded(
@@ -63,10 +65,10 @@ package struct Projection: Sendable {
     }
 
     private func append(
-        _ change: JournalChange, to net: inout NetChanges,
+        _ change: JournalChange, of history: SchemaHistory, to net: inout NetChanges,
         _ transaction: borrowing ReadTransaction
     ) throws {
-        let before = try stored(change, transaction)
+        let before = try stored(change, history, transaction)
         let after: [UInt8]
         switch (change.kind, before) {
         case (.insert, nil): after = Array(change.payload)
@@ -85,13 +87,18 @@ package struct Projection: Sendable {
                 before: ranges[0], after: ranges[1]))
     }
 
-    /// Returns the body of the object of a change; nil when there is none.
+    /// Returns the body of the object of a change, in the current schema; nil when there is none.
     private func stored(
-        _ change: JournalChange, _ transaction: borrowing ReadTransaction
+        _ change: JournalChange, _ history: SchemaHistory,
+        _ transaction: borrowing ReadTransaction
     ) throws -> [UInt8]? {
         guard let value = try record(change.entity, change.id, in: transaction) else { return nil }
-        if try RecordHeader(decoding: value).isTombstone { return nil }
-        return Array(value[RecordLayout.headerByteCount...])
+        let header = try RecordHeader(decoding: value)
+        if header.isTombstone { return nil }
+        let stored = UnsafeRawBufferPointer(rebasing: value[RecordLayout.headerByteCount...])
+        return try history.withBody(
+            stored, ofEntity: change.entity, from: Int(header.schemaRevision)
+        ) { Array($0) }
     }
 
     // MARK: Writing

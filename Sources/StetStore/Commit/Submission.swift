@@ -32,7 +32,7 @@ package final class Submission: Sendable {
     let work: Work
     /// The store, retained until the outcome is known.
     let file: StoreFile
-    private let submitted = ContinuousClock.now
+    let submitted = ContinuousClock.now
     private let progress = Monitor(Progress.queued(nil))
 
     init(_ work: Work, _ file: StoreFile) {

@@ -136,6 +136,15 @@ final class WriterThread: Sendable {
     /// The number of waiting change sets.
     var queueCount: Int { state.withLock { $0.queue.count { !$0.isDecided } } }
 
+    /// The time for which the oldest submission has been waiting or being written; zero when there
+    /// is none.
+    var longestWait: Duration {
+        let first = state.withLock { state in
+            (state.batch + state.queue).lazy.filter { !$0.isDecided }.map(\.submitted).min()
+        }
+        return first?.duration(to: .now) ?? .zero
+    }
+
     /// Whether it accepts nothing new.
     var isEnding: Bool { state.withLock { [.ending, .ended].contains($0.phase) } }
 

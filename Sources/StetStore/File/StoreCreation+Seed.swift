@@ -38,7 +38,8 @@ extension StoreCreation {
         }
     }
 
-    private static func copyFile(_ seed: String, to copy: String, _ path: String) throws {
+    /// Copies the bytes of a file that nobody writes to, and syncs the copy.
+    static func copyFile(_ seed: String, to copy: String, _ path: String) throws {
         try StorePlace.checkName(seed)
         let source = open(seed, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw LMDBError(.openEnvironment, code: errno, path: seed) }

@@ -33,29 +33,21 @@ extension StoreFile {
     ///
     /// - Parameters:
     ///   - path: The path of the copy.
-    ///   - progress: A closure that is called after each piece that was written.
+    ///   - progress: A closure that is called after each piece that was written, and with the last
+    ///     count for each commit that is verified; an error that it throws ends the copy.
     /// - Returns: The verification report of the copy, and its size.
     /// - Throws: `StoreError`: `.alreadyExists`, `.damaged` when the copy does not verify, and
     ///   errors of the file system.
     /// - Complexity: O(bytes in use), which are on the disk twice for a while; memory is bounded
     ///   except for the verification.
     package func copy(
-        to path: String, progress: (StoreCopy.Progress) -> Void = { _ in }
+        to path: String, progress: (StoreCopy.Progress) throws -> Void = { _ in }
     ) throws -> StoreCopy {
         try StoreError.wrapping(path: self.path) {
             try StoreCopier.refuseUsed(path)
-            let draft = try StoreCopier.naming(path) { try Draft(of: path) }
+            let (draft, copy) = try StoreCopier(file: self).draft(for: path, progress)
             defer { draft.remove() }
-            let copy = try StoreCopier(file: self).withRewritten(path) {
-                try StoreCopier(file: $0).fill(draft, of: self, progress)
-            }
-            try StoreCopier.naming(path) {
-                do {
-                    try draft.publish()
-                } catch let error as LMDBError where error.code == EEXIST {
-                    throw StoreCopier.alreadyExists(path)
-                }
-            }
+            try StoreCopier.publish(draft)
             return copy
         }
     }
@@ -65,16 +57,33 @@ extension StoreFile {
 struct StoreCopier {
     let file: StoreFile
 
+    /// Makes a verified copy, as `copy(to:)` does, that still has a temporary name.
+    func draft(
+        for path: String, _ progress: (StoreCopy.Progress) throws -> Void
+    ) throws -> (draft: Draft, copy: StoreCopy) {
+        let draft = try Self.naming(path) { try Draft(of: path) }
+        do {
+            let begin = try begin()
+            let copy = try withRewritten(path, { try progress(begin) }) {
+                try StoreCopier(file: $0).fill(draft, of: file, progress)
+            }
+            return (draft, copy)
+        } catch {
+            draft.remove()
+            throw error
+        }
+    }
+
     /// Writes and verifies a copy that has a temporary name; errors name the original.
     func fill(
-        _ draft: Draft, of original: StoreFile, _ progress: (StoreCopy.Progress) -> Void
+        _ draft: Draft, of original: StoreFile, _ progress: (StoreCopy.Progress) throws -> Void
     ) throws -> StoreCopy {
         let byteCount = try Self.naming(draft.target) {
             try write(to: draft.path, progress)
         }
-        progress(StoreCopy.Progress(byteCount: byteCount, expectedByteCount: byteCount))
-        return StoreCopy(
-            report: try Self.verify(copy: draft.path, of: original), byteCount: byteCount)
+        let end = StoreCopy.Progress(byteCount: byteCount, expectedByteCount: byteCount)
+        let report = try Self.verify(copy: draft.path, of: original) { try progress(end) }
+        return StoreCopy(report: report, byteCount: byteCount)
     }
 
     /// Runs `body`, changing errors of the file system that concern the copy to name the caller's
@@ -84,6 +93,17 @@ struct StoreCopier {
             return try body()
         } catch let error as LMDBError where error.operation == .openEnvironment {
             throw StoreError(LMDBError(.create, code: error.code, path: path))
+        }
+    }
+
+    /// Gives a draft the caller's name, unless there is a file of that name.
+    static func publish(_ draft: Draft) throws {
+        try naming(draft.target) {
+            do {
+                try draft.publish()
+            } catch let error as LMDBError where error.code == EEXIST {
+                throw alreadyExists(draft.target)
+            }
         }
     }
 
@@ -108,29 +128,45 @@ struct StoreCopier {
         }
     }
 
-    private func write(
-        to path: String, _ progress: (StoreCopy.Progress) -> Void
-    ) throws -> Int {
+    /// Returns the progress of a copy that has not begun.
+    func begin() throws -> StoreCopy.Progress {
         let statistics = try file.environment.statistics()
-        let freePageCount = try file.environment.pageCount(heldBackBy: 0)
-        let expected = (statistics.usedPageCount - freePageCount) * statistics.pageByteCount
+        let usedPageCount =
+            statistics.usedPageCount - (try file.environment.pageCount(heldBackBy: 0))
+        return StoreCopy.Progress(
+            byteCount: 0, expectedByteCount: usedPageCount * statistics.pageByteCount)
+    }
+
+    private func write(
+        to path: String, _ progress: (StoreCopy.Progress) throws -> Void
+    ) throws -> Int {
+        let expected = try begin().expectedByteCount
+        var byteCount = 0
+        try Self.writeFile(at: path) { write in
+            try file.environment.copy { bytes in
+                try write(bytes)
+                byteCount += bytes.count
+                try progress(
+                    StoreCopy.Progress(
+                        byteCount: byteCount, expectedByteCount: max(expected, byteCount)))
+            }
+        }
+        return byteCount
+    }
+
+    /// Calls `body` with a function that appends bytes to an empty file, and syncs the file.
+    static func writeFile(
+        at path: String, _ body: ((UnsafeRawBufferPointer) throws -> Void) throws -> Void
+    ) throws {
         let descriptor = Glibc.open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {
             throw LMDBError(.openEnvironment, code: errno, path: path)
         }
         defer { Glibc.close(descriptor) }
-        var byteCount = 0
-        try file.environment.copy { bytes in
-            try Self.write(bytes, to: descriptor, path)
-            byteCount += bytes.count
-            progress(
-                StoreCopy.Progress(
-                    byteCount: byteCount, expectedByteCount: max(expected, byteCount)))
-        }
+        try body { try write($0, to: descriptor, path) }
         guard fsync(descriptor) == 0 else {
             throw LMDBError(.openEnvironment, code: errno, path: path)
         }
-        return byteCount
     }
 
     private static func write(
@@ -148,9 +184,9 @@ struct StoreCopier {
         }
     }
 
-    private static func verify(copy path: String, of original: StoreFile) throws
-        -> VerificationReport
-    {
+    private static func verify(
+        copy path: String, of original: StoreFile, _ check: () throws -> Void
+    ) throws -> VerificationReport {
         var configuration = StoreFile.Configuration()
         configuration.allowsUnsafePlace = true
         configuration.inspectsPages = true
@@ -158,7 +194,7 @@ struct StoreCopier {
         do {
             let copy = try StoreFile.open(at: path, configuration)
             defer { copy.close() }
-            report = try copy.verify()
+            report = try copy.verify(check)
         } catch let error as StoreError where error.code == .damaged {
             throw StoreError(
                 .damaged, path: original.path, message: error.message, advice: error.advice)

@@ -238,11 +238,14 @@ struct StoreTables {
         return try identity(decoding: value, path)
     }
 
-    /// Refuses a file that is not a store, according to the values that `read` returns for keys of
-    /// the unnamed table.
-    static func checkIdentity(_ path: String, _ read: (String) throws -> [UInt8]?) throws {
+    /// Returns the store's id from the values that `read` returns for keys of the unnamed table;
+    /// refuses a file that is not a store.
+    @discardableResult
+    static func checkIdentity(
+        _ path: String, _ read: (String) throws -> [UInt8]?
+    ) throws -> ObjectID {
         guard let value = try read("\(identityKey)") else { throw notAStore(path) }
-        _ = try value.withUnsafeBytes { try identity(decoding: $0, path) }
+        return try value.withUnsafeBytes { try identity(decoding: $0, path) }
     }
 
     private static func identity(

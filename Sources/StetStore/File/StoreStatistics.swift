@@ -1,3 +1,4 @@
+import Glibc
 import StetLMDB
 
 /// The sizes of an open store, and its current users.
@@ -95,5 +96,71 @@ extension StoreFile {
         return "\(usual) The process \(oldest.processID) has been reading for "
             + "\(oldest.age.components.seconds) seconds and holds back "
             + "\(statistics.heldBackPageCount) free pages: end that read."
+    }
+}
+
+/// The measurements by which a probe judges an open store.
+package struct StoreCondition: Sendable {
+    /// The reason why the store cannot be read; nil when it can.
+    package let failure: StoreError?
+    /// Whether the path still refers to the open files.
+    package let isInPlace: Bool
+    /// The process that writes through a log, if it is another one and saves do not wait for it.
+    package let otherWriter: Int32?
+    package let usedByteCount: Int
+    /// The size that the file may reach.
+    package let mapByteCount: Int
+    /// The number of bytes that the file system has left; nil when that is unknown.
+    package let freeByteCount: Int?
+    package let readerCount: Int
+    package let readerLimit: Int
+    package let waitingSaveCount: Int
+    /// The time for which the oldest save of this process has been waiting.
+    package let longestWait: Duration
+    /// The time since the last checkpoint of this process's log; nil without one.
+    package let checkpointAge: Duration?
+}
+
+extension StoreCondition {
+    /// Reads the head of a store, its table of readers and the size of the file system, and no
+    /// object.
+    ///
+    /// - Complexity: O(readers).
+    package init(of file: StoreFile) {
+        let environment = file.environment
+        var failure: StoreError?
+        var statistics: Environment.Statistics?
+        var readerCount = 0
+        var log: Environment.LogOverview?
+        var owner: Int32?
+        do {
+            try StoreError.wrapping(path: file.path) {
+                _ = try file.read { try $0.head() }
+                statistics = try environment.statistics()
+                readerCount = try environment.readers().count
+                log = try environment.log.overview()
+                owner = try environment.log.owner()
+            }
+        } catch {
+            failure =
+                error as? StoreError
+                ?? StoreError(.inputOutput, path: file.path, message: "\(error)")
+        }
+        let waits = environment.configuration.waitsForLogOwner
+        self.init(
+            failure: failure, isInPlace: file.isClosed || environment.isInPlace,
+            otherWriter: waits ? nil : owner,
+            usedByteCount: statistics.map { $0.usedPageCount * $0.pageByteCount } ?? 0,
+            mapByteCount: max(
+                environment.configuration.mapByteCount, statistics?.mapByteCount ?? 0),
+            freeByteCount: Self.freeByteCount(file.path), readerCount: readerCount,
+            readerLimit: statistics?.readerLimit ?? 0, waitingSaveCount: file.waitingCount,
+            longestWait: file.writer.longestWait, checkpointAge: log?.statistics?.age)
+    }
+
+    private static func freeByteCount(_ path: String) -> Int? {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return nil }
+        return Int(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
     }
 }

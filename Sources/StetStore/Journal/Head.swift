@@ -14,23 +14,27 @@ package struct Head: Hashable, Sendable {
 
     static let key: StaticString = "head"
 
+    init() {}
+
     static func read(in transaction: borrowing ReadTransaction) throws -> Head {
         guard let value = try transaction.get(Self.key, in: .unnamed) else {
             throw DecodingFailure("its head is missing")
         }
+        return try Head(decoding: value)
+    }
+
+    init(decoding value: UnsafeRawBufferPointer) throws(DecodingFailure) {
         var reader = ByteReader(value)
-        var head = Head()
-        head.revision = Revision(try reader.read())
-        head.hash = Digest(try reader.read(byteCount: Digest.byteCount))
-        head.time = Double(bitPattern: try reader.read())
-        head.schemaRevision = try reader.read()
+        revision = Revision(try reader.read())
+        hash = Digest(try reader.read(byteCount: Digest.byteCount))
+        time = Double(bitPattern: try reader.read())
+        schemaRevision = try reader.read()
         let backdated: UInt32 = try reader.read()
-        head.lastBackdated = backdated == .max ? head.revision : Revision(UInt64(backdated))
-        guard head.revision.number < .max, head.lastBackdated <= head.revision else {
+        lastBackdated = backdated == .max ? revision : Revision(UInt64(backdated))
+        guard revision.number < .max, lastBackdated <= revision else {
             throw DecodingFailure("its head is not one")
         }
         try reader.expectEnd()
-        return head
     }
 
     /// Compares the head, which has no checksum, with the last entry of the journal and the stored

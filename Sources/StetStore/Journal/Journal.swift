@@ -41,6 +41,24 @@ package struct Journal: Sendable {
     struct Content {
         let body: ByteStorage
         let changes: [Range<Int>]
+
+        init(body: ByteStorage, changes: [Range<Int>]) {
+            self.body = body
+            self.changes = changes
+        }
+
+        /// Finds the changes in a body.
+        init(dividing body: ByteStorage) throws(DecodingFailure) {
+            var reader = ByteReader(body.bytes)
+            _ = try JournalChange.readBlock(&reader, minimum: 4)
+            var changes: [Range<Int>] = []
+            while reader.remaining > 0 {
+                let start = reader.offset
+                _ = try JournalChange.readBlock(&reader, minimum: 4)
+                changes.append(start..<reader.offset)
+            }
+            self.init(body: body, changes: changes)
+        }
     }
 
     /// Cuts a body into chunks at the borders of changes.
@@ -83,6 +101,14 @@ package struct Journal: Sendable {
         _ envelope: Envelope, _ set: EncodedChangeSet, in transaction: borrowing WriteTransaction
     ) throws -> Digest {
         let content = Content(body: set.journal, changes: set.changes.map(\.journal))
+        return try put(envelope, content, appending: true, in: transaction).hash
+    }
+
+    /// Appends an entry of another journal; returns its hash.
+    func append(
+        _ envelope: Envelope, _ body: ByteStorage, in transaction: borrowing WriteTransaction
+    ) throws -> Digest {
+        let content = try Content(dividing: body)
         return try put(envelope, content, appending: true, in: transaction).hash
     }
 

@@ -37,10 +37,31 @@ struct MigrationWriter {
         _ head: inout Head, time: Double, isBuilt: Bool,
         in transaction: borrowing WriteTransaction
     ) throws {
+        try append(&head, time: time, in: transaction)
+        try finish(head, isBuilt: isBuilt, in: transaction)
+    }
+
+    /// Appends the entry of a migration that another journal has, after a head, and writes its
+    /// effects.
+    ///
+    /// - Throws: as `write`.
+    func write(
+        _ commit: Commit, after head: Head, in transaction: borrowing WriteTransaction
+    ) throws {
+        var head = head
+        head.schemaRevision = UInt32(migration.to.revision)
+        let hash = try journal.append(commit.envelope, commit.body, in: transaction)
+        try follow(commit.envelope, hash, &head, in: transaction)
+        try finish(head, isBuilt: false, in: transaction)
+    }
+
+    /// Writes everything but the entry.
+    private func finish(
+        _ head: Head, isBuilt: Bool, in transaction: borrowing WriteTransaction
+    ) throws {
         if !isBuilt {
             for index in migration.addedIndexes { try remove(index, in: transaction) }
         }
-        try append(&head, time: time, in: transaction)
         for index in migration.removedIndexes { try remove(index, in: transaction) }
         for entity in migration.removedEntities { try transaction.empty(records[entity]) }
         for end in migration.removedEnds { try members.remove(end: end, in: transaction) }
@@ -151,6 +172,13 @@ struct MigrationWriter {
         let date = try journal.date(time, after: head, in: transaction.reading)
         let envelope = Envelope(of: set, after: head, cause: .migration, time: date.time)
         let hash = try journal.append(envelope, set, in: transaction)
+        try follow(envelope, hash, &head, in: transaction)
+    }
+
+    private func follow(
+        _ envelope: Envelope, _ hash: Digest, _ head: inout Head,
+        in transaction: borrowing WriteTransaction
+    ) throws {
         head.follow(envelope, hash)
         let migrations = try StoreTables.migrations(in: transaction.reading)
         try StoreTables.put(migrations: migrations + [envelope.revision], in: transaction)

@@ -12,11 +12,14 @@ extension StoreFile {
     /// - Throws: `StoreError`, as `copy`; the store is then unchanged.
     /// - Complexity: as `copy(to:)`.
     package func compactInPlace(
-        progress: (StoreCopy.Progress) -> Void = { _ in }
+        progress: (StoreCopy.Progress) throws -> Void = { _ in }
     ) throws -> StoreCopy {
         let copy = try StoreError.wrapping(path: path) {
-            try Draft.replaceFile(of: environment) { draft in
-                try StoreCopier(file: self).withRewritten(path) {
+            let begin = try StoreCopier(file: self).begin()
+            return try Draft.replaceFile(of: environment) { draft in
+                try StoreCopier(file: self).withRewritten(
+                    path, { try progress(begin) }
+                ) {
                     try StoreCopier(file: $0).fill(draft, of: self, progress)
                 }
             }
@@ -33,12 +36,14 @@ extension StoreCopier {
     private static let compactionStep = 16 << 20
 
     /// Calls `body` with a store that has the contents of this one, beside `path`.
+    ///
+    /// `check` is called for each batch that is written; an error that it throws ends the work.
     func withRewritten<Result>(
-        _ path: String, _ body: (StoreFile) throws -> Result
+        _ path: String, _ check: () throws -> Void, _ body: (StoreFile) throws -> Result
     ) throws -> Result {
         let draft = try Self.naming(path) { try Draft(of: path) }
         defer { draft.remove() }
-        try Self.naming(path) { try rewrite(to: draft.path) }
+        try Self.naming(path) { try rewrite(to: draft.path, check) }
         var configuration = StoreFile.Configuration()
         configuration.allowsUnsafePlace = true
         let rewritten = try StoreFile.open(at: draft.path, configuration)
@@ -46,7 +51,7 @@ extension StoreCopier {
         return try body(rewritten)
     }
 
-    private func rewrite(to path: String) throws {
+    private func rewrite(to path: String, _ check: () throws -> Void) throws {
         var sizes = StoreFile.Configuration().ofEnvironment(
             entityCount: file.projection.records.count)
         // Skips syncs here, because the copy made from this file is synced.
@@ -66,19 +71,22 @@ extension StoreCopier {
                     return true
                 }
             }
-            try Self.append(file.journal.table, of: source, to: Journal.tableName, of: target)
             try Self.append(
-                file.projection.members.table, of: source, to: MemberTree.tableName, of: target)
+                file.journal.table, of: source, to: Journal.tableName, of: target, check)
+            try Self.append(
+                file.projection.members.table, of: source, to: MemberTree.tableName, of: target,
+                check)
             for (entity, table) in file.projection.records.numbered {
                 let name = StoreTables.recordsName(entity)
-                try Self.append(table, of: source, to: name, of: target) { key, value in
+                try Self.append(table, of: source, to: name, of: target, check) { key, value in
                     try file.history.presentRecord(ofEntity: entity, key, value)
                 }
             }
             if let indexes = file.projection.indexes {
                 // Omits the entries of an interrupted build, which starts over in the copy.
                 let numbers = Set(file.schema.indexes.map(\.number))
-                try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target) {
+                try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target, check)
+                {
                     key, _ in
                     numbers.contains(try IndexKey(key).number) ? .asItIs : .leftOut
                 }
@@ -95,11 +103,12 @@ extension StoreCopier {
 
     private static func append(
         _ table: Table, of source: borrowing ReadTransaction, to name: String,
-        of target: Environment,
+        of target: Environment, _ check: () throws -> Void,
         _ copied: (_ key: Bytes, _ value: Bytes) throws -> Copied = { _, _ in .asItIs }
     ) throws {
         var next: [UInt8]? = []
         while let first = next {
+            try check()
             next = try target.writeGrowing { transaction in
                 let copy = try transaction.table(name)
                 let cursor = try source.cursor(in: table)

@@ -44,6 +44,38 @@ extension Journal {
         }
         return UndoStep(revisions: revisions, rest: next)
     }
+
+    /// Returns the purpose of a commit of an author, as the entries before it determine it; a
+    /// revision that was trimmed counts as 0.
+    func purpose(
+        of commit: Commit, _ owner: UndoOwner, after floor: Revision,
+        in transaction: borrowing ReadTransaction
+    ) throws -> CommitPurpose {
+        var purpose = CommitPurpose(cause: commit.cause, isUndoable: commit.envelope.isUndoable)
+        switch commit.cause {
+        case .discard(let subject):
+            purpose.cause = .discard(of: subject <= floor ? .zero : subject)
+            purpose.rest = try rest(of: subject, owner, after: floor, in: transaction)
+        case .undo(let subject), .redo(let subject):
+            purpose.rest = try rest(of: subject, owner, after: floor, in: transaction)
+        default: break
+        }
+        return purpose
+    }
+
+    private func rest(
+        of subject: Revision, _ owner: UndoOwner, after floor: Revision,
+        in transaction: borrowing ReadTransaction
+    ) throws -> Revision {
+        if subject <= floor { return .zero }
+        do {
+            let rest = try step(at: subject, of: owner, in: transaction).rest
+            return rest <= floor ? .zero : rest
+        } catch let error as StoreError where error.code == .historyTrimmed {
+            // The rest of its group was trimmed.
+            return .zero
+        }
+    }
 }
 
 extension EntryChunks {

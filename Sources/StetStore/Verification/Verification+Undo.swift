@@ -12,16 +12,13 @@ extension Verification {
         }
         let owner = UndoOwner(author: author, scope: commit.scope)
         var heads = stacks[owner] ?? UndoHeads()
-        var purpose = CommitPurpose(cause: commit.cause, isUndoable: envelope.isUndoable)
+        let purpose = try file.journal.purpose(
+            of: commit, owner, after: floor?.revision ?? .zero, in: transaction)
         switch commit.cause {
         case .undo(let subject) where known(subject) != heads.undo,
             .redo(let subject) where known(subject) != heads.redo,
             .discard(let subject) where ![heads.undo, heads.redo].contains(known(subject)):
             note("Revision \(commit.revision) takes \(subject) from a stack that it is not on.")
-        case .discard(let subject):
-            purpose.cause = .discard(of: known(subject))
-            purpose.rest = try rest(of: subject, owner)
-        case .undo(let subject), .redo(let subject): purpose.rest = try rest(of: subject, owner)
         default: break
         }
         if heads.move(for: purpose, commit.revision) != known(envelope.below) {
@@ -48,17 +45,6 @@ extension Verification {
     /// Returns a revision on a stack, or 0 when the journal does not contain it any more.
     private func known(_ revision: Revision) -> Revision {
         revision <= floor?.revision ?? .zero ? .zero : revision
-    }
-
-    private func rest(of subject: Revision, _ owner: UndoOwner) throws -> Revision {
-        if known(subject) == .zero { return .zero }
-        do {
-            return known(
-                try file.journal.step(at: subject, of: owner, in: transaction).rest)
-        } catch let error as StoreError where error.code == .historyTrimmed {
-            // The rest of its group was trimmed.
-            return .zero
-        }
     }
 
     mutating func compareStacks() throws {

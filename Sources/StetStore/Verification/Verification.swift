@@ -47,9 +47,11 @@ extension StoreFile {
     /// Rebuilds the state from the journal alone and compares it with what is stored: hashes and
     /// digests, records byte for byte, lists of members, indexes, the head.
     ///
+    /// `check` is called for each commit; an error that it throws ends the verification.
+    ///
     /// - Complexity: O(journal) in time, O(bodies of all objects) in memory.
     /// - Throws: `StoreError` when the store cannot be read at all; the report contains any damage.
-    package func verify() throws -> VerificationReport {
+    package func verify(_ check: () throws -> Void = {}) throws -> VerificationReport {
         try StoreError.wrapping(path: path) {
             try environment.read { transaction in
                 // Compares with the stored schema: a damaged head is reported as damage.
@@ -57,7 +59,7 @@ extension StoreFile {
                     throw StoreError.migratedElsewhere(path: path)
                 }
                 var verification = try Verification(self, transaction)
-                return try verification.run()
+                return try verification.run(check)
             }
         }
     }
@@ -107,9 +109,9 @@ struct Verification: ~Copyable {
         states = Array(repeating: [:], count: file.schema.entities.count)
     }
 
-    mutating func run() throws -> VerificationReport {
+    mutating func run(_ check: () throws -> Void) throws -> VerificationReport {
         let head = try Head.read(in: transaction)
-        try foldJournal(upTo: head)
+        try foldJournal(upTo: head, check)
         try compareJournalExtent()
         if let floor {
             try compareRecords(backTo: floor)
@@ -135,7 +137,7 @@ struct Verification: ~Copyable {
 
     // MARK: Fold
 
-    private mutating func foldJournal(upTo head: Head) throws {
+    private mutating func foldJournal(upTo head: Head, _ check: () throws -> Void) throws {
         var hash = floor?.hash ?? .zero
         var revision = floor?.revision ?? .zero
         var time = floor?.time ?? -.infinity
@@ -146,6 +148,7 @@ struct Verification: ~Copyable {
             report.problems.count < VerificationReport.problemLimit
         {
             revision = revision.next
+            try check()
             do {
                 let (envelope, body) = try file.journal.entry(revision, in: transaction)
                 chunkCount += envelope.chunkCount

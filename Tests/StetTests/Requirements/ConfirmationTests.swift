@@ -117,6 +117,29 @@ private struct Unreachable: Error, Equatable, Confirmer {
         #expect(throws: StoreError.self) { try store.revision() }
     }
 
+    @Test("B1 an application's own action runs once it is confirmed, and never otherwise")
+    func b1ActionsOfApplications() async throws {
+        let ids = [ObjectID(), ObjectID()]
+        let plan = DestructionPlan(
+            title: "Close the account?", destructiveTitle: "Close",
+            losses: [
+                DestructionPlan.Loss(entity: "Photo", objects: ids),
+                DestructionPlan.Loss(entity: "Album", objects: []),
+            ])
+        #expect(plan.message == "Lost for good: 2 Photo.")
+        #expect(plan.losses.map(\.objects) == [ids.sorted()])
+        let count = Monitor(0)
+        DestructiveAction(plan: plan) { count.withLock { $0 += 1 } }.cancel()
+        await #expect(throws: NotConfirmedError.self) {
+            try await DestructiveAction(plan: plan) { count.withLock { $0 += 1 } }
+                .confirm(with: FixedConfirmer(false))
+        }
+        #expect(count.withLock { $0 } == 0)
+        try await DestructiveAction(plan: plan) { count.withLock { $0 += 1 } }
+            .confirm(with: FixedConfirmer(true))
+        #expect(count.withLock { $0 } == 1)
+    }
+
     @Test("B2 who declines, or cannot be asked, changes nothing, and the caller is told")
     @MainActor func b2Confirmers() async throws {
         let context = try store().context()
