@@ -38,9 +38,9 @@ public struct Commit: Sendable, Identifiable {
     /// The time of the commit, by the clock of the process that saved it.
     ///
     /// A commit is not dated before the previous one: when the clock is behind, the commit gets the
-    /// date of the previous one. Only when earlier commits are dated more than a day ahead of the
-    /// clock, for instance because the clock had jumped ahead and was corrected, is it dated before
-    /// them.
+    /// date of the previous one. Only when the dates ahead of the clock begin after a gap of more
+    /// than a day, for instance because the clock had jumped ahead and was corrected, is it dated
+    /// before them.
     public var time: Date { Date(timeIntervalSinceReferenceDate: envelope.time) }
     /// The number of objects that it inserted, updated or deleted.
     public var changeCount: Int { envelope.changeCount }

@@ -24,8 +24,9 @@ extension Journal {
     /// Returns the date of a commit after the last one.
     ///
     /// An impossible time is replaced with the date of the last commit, and so is a time before
-    /// that, with one exception: when all commits that are dated after the clock are more than a
-    /// day ahead of it, their clock was wrong, and the commit keeps its own time.
+    /// that, with one exception: commits after a gap of more than a day in the dates that are ahead
+    /// of the clock have been dated by a wrong clock. The commit keeps its own time, or gets the
+    /// last date before the gap when that is later.
     func date(
         _ time: Double, after head: Head, in transaction: borrowing ReadTransaction
     ) throws -> CommitDate {
@@ -35,15 +36,20 @@ extension Journal {
         }
         if time >= head.time { return CommitDate(time: time) }
         if head.time - time <= CommitDate.tolerance { return CommitDate(time: head.time) }
+        let date: Double
         let isClockRight: Bool
-        if let before = try lastRevision(datedUntil: time, head, in: transaction) {
-            let next = try envelope(before.next, in: transaction).time
-            isClockRight = next - time > CommitDate.tolerance
+        if let before = try lastRevision(
+            datedUntil: time + CommitDate.tolerance, head, in: transaction)
+        {
+            date = max(time, try envelope(before, in: transaction).time)
+            let next = min(try envelope(before.next, in: transaction).time, head.time)
+            isClockRight = next - date > CommitDate.tolerance
         } else {
+            date = time
             isClockRight = time >= CommitDate.earliest
         }
         return isClockRight
-            ? CommitDate(time: time, finding: "The clock of earlier commits was ahead.")
+            ? CommitDate(time: date, finding: "The clock of earlier commits was ahead.")
             : CommitDate(time: head.time, finding: "The clock is behind the last commit.")
     }
 

@@ -107,6 +107,23 @@ import Testing
         #expect(try times(store) == [100_000, 100_000, 100_000, 100_001])
     }
 
+    @Test func aCommitThatIsALittleAheadDoesNotHideAClockThatIsFarAhead() throws {
+        let store = try open()
+        let (near, far) = (Self.day / 2, 400 * Self.day)
+        try save(store, at: 1_000, near, far, 2_000, near + 1, far + 1, near + 2)
+        #expect(
+            try times(store) == [1_000, near, far, near, near + 1, far + 1, near + 2])
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test func noCommitIsDatedALittleBeforeTheLastOne() throws {
+        let store = try open()
+        let (near, middle, far) = (Self.day / 2, 1.4 * Self.day, 400 * Self.day)
+        try save(store, at: 1_000, near, far, middle, 2_000)
+        #expect(try times(store) == [1_000, near, far, middle, middle])
+        #expect(try store.verify().problems == [])
+    }
+
     @Test(arguments: [-10 * year, 45 * day, 89.5 * day])
     func aClockThatIsFarBehindDatesCommitsLikeTheOneBefore(_ time: Double) throws {
         let store = try open()
