@@ -160,11 +160,11 @@ extension LMDBError {
             "Let that process go on (it may be stopped, or in a debugger), or end it."
         case Self.missingLog:
             "Put the log beside the file that it belongs to, or restore from a backup. A store "
-                + "that verifies can be opened without: see StoreConfiguration.recoversWithoutLog."
+                + "that verifies can be opened without: see Store.Configuration.recoversWithoutLog."
         case Self.damagedLog: "Restore from a backup."
         case Self.unsynced:
             "Make it again, or restore from a backup. A store that verifies can also be opened: "
-                + "see StoreConfiguration.recoversWithoutLog."
+                + "see Store.Configuration.recoversWithoutLog."
         case Self.owned: "Write through that process, or close the store there first."
         case ENODEV: "Copy what can still be read, and open another one."
         case ECANCELED: "Nothing was written."

@@ -136,7 +136,7 @@ struct ModelMembers {
                 + "{ .init(_object, of: \(name).self, relationship: \(property.slot)) }"
         }
         return """
-            \(raw: access)struct Fields: Stet.ModelFields {
+            \(raw: access)struct Fields: Stet._ModelFields {
             \(raw: access)typealias Object = \(raw: name)
             \(raw: access)let _object: Stet._QueryObject
             \(raw: access)init(_object: Stet._QueryObject) {

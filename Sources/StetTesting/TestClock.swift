@@ -7,7 +7,7 @@ import Synchronization
 /// ```swift
 /// let clock = TestClock()
 /// let store = try Store.inMemory(
-///     for: Notebook.self, configuration: StoreConfiguration(clock: clock))
+///     for: Notebook.self, configuration: Store.Configuration(clock: clock))
 /// clock.advance(by: .seconds(60))
 /// ```
 public final class TestClock: Sendable {
@@ -33,7 +33,7 @@ public final class TestClock: Sendable {
     }
 }
 
-extension StoreConfiguration {
+extension Store.Configuration {
     /// The usual configuration, with stamps and commits that take the time from a clock of the
     /// test.
     public init(clock: TestClock) {

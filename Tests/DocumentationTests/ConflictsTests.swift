@@ -7,7 +7,7 @@ import Testing
         let desk = try Desk()
         let (context, article) = (desk.context, desk.article)
         try desk.saveElsewhere { $0.rating = 3 }
-        var contested: [PropertyConflict] = []
+        var contested: [Conflict.Property] = []
 
         article.rating = 4
         do {
@@ -58,7 +58,7 @@ import Testing
         let desk = try Desk()
         let (context, article) = (desk.context, desk.article)
 
-        let titles = MergeReducer<String> { _, mine, theirs in "\(mine), \(theirs)" }
+        let titles = MergePolicy.Reducer<String> { _, mine, theirs in "\(mine), \(theirs)" }
         context.mergePolicy = .mergeStoreWins
             .merging(Article.self, \.rating, by: .sum)
             .merging(Article.self, \.title, by: titles)

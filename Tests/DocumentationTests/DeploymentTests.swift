@@ -70,7 +70,7 @@ import Testing
 
     @Test func aStoreWithALogIsOneFileOnceItIsClosed() throws {
         let path = directory.file()
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.durability = .logged
         let store = try Store.open(
             at: path, for: Notebook.self, Article.self, configuration: configuration)

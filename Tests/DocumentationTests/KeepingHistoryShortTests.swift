@@ -6,7 +6,7 @@ import Testing
 /// The code of KeepingHistoryShort.md.
 @Suite struct KeepingHistoryShortTests {
     @Test func aStoreIsToldWhatItKeeps() throws {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.retention = .count(10_000)
 
         let directory = TemporaryDirectory()

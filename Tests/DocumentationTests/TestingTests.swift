@@ -17,7 +17,7 @@ import Testing
 
     @Test func stampsAreOfTheClock() async throws {
         let clock = TestClock()
-        let configuration = StoreConfiguration(clock: clock)
+        let configuration = Store.Configuration(clock: clock)
         let store = try Store.inMemory(for: Notebook.self, configuration: configuration)
         clock.advance(by: .seconds(60))
         let (notebook, commit) = try await store.edit { context in

@@ -104,7 +104,7 @@ import Testing
         #expect(rating?.old == .int(0) && rating?.new == .int(4))
 
         var labels: [String] = []
-        let filter = CommitFilter(author: "lala")
+        let filter = Commit.Filter(author: "lala")
         try store.forEachCommit(from: .latest, to: 1, where: filter) { commit in
             labels.append(commit.label ?? "")
             return labels.count < 10

@@ -53,11 +53,11 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
         exceptions: [
             // The code that `@Model` writes names the fields, references and validators of a class.
             "Model/Model.swift": [
-                "ManagedContext", "ModelFields", "_ObjectTable", "_Reference", "Validators",
+                "ManagedContext", "_ModelFields", "_ObjectTable", "_Reference", "Validators",
             ],
             "Model/ModelState.swift": ["_ObjectTable"],
             "Model/Macros.swift": ["Deletable"],
-            "Model/ModelRelationship.swift": ["ToManyProperty"],
+            "Model/ModelRelationship.swift": ["_ToManyProperty"],
             "Model/RuleOptions.swift": ["OrderedValue"],
             "Model/Storable.swift": ["QueryExpression", "_QueryObject"],
             "Relationships/Reference.swift": ["_QueryObject"],
@@ -67,7 +67,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
                 "PendingChanges", "SaveLine", "Store",
             ],
             "Context/ManagedContext.swift": ["MergePolicy", "Store", "StoreFollower"],
-            "Context/ManagedContext+Reading.swift": ["ToManyProperty"],
+            "Context/ManagedContext+Reading.swift": ["_ToManyProperty"],
             "Context/ManagedContext+Snapshots.swift": ["PendingChanges"],
             // Models with protected objects do not conform to it.
             "Relationships/ModelGraph.swift": ["Deletable"],
@@ -75,10 +75,10 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
             "Pending/PendingChanges.swift": ["SaveInProgress"],
             // Validators look up objects of the store, and run with its messages.
             "Validation/ChangeSetCheck.swift": ["Store"],
-            "Validation/EarlyValidation.swift": ["StoreConfiguration"],
+            "Validation/EarlyValidation.swift": ["Store.Configuration"],
             "Validation/PendingStore.swift": ["Store"],
             // Opening a store reports the progress of its migration.
-            "Store/Store.swift": ["MigrationProgress"],
+            "Store/Store.swift": ["MigrationPlan.Progress"],
             // A change of a relationship is read by its field.
             "Store/Change.swift": ["ToManyField"],
         ])

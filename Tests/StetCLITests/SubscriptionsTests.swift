@@ -14,11 +14,11 @@ struct SubscriptionsTests {
             try fixture.commit([(2, .fixed(1), [.string(name)])], time: Double(number))
         }
         let subscriptions = fixture.file.subscriptions
-        let failure = SubscriptionFailure(
+        let failure = SubscriptionState.Failure(
             revision: 2, count: 5, time: Date(timeIntervalSinceReferenceDate: 0), message: "no\nway"
         )
         let id = try #require(ObjectID("01900000-0000-7000-8000-000000000001"))
-        let parked = ParkedDelivery(revision: 2, objects: [id], failure: failure)
+        let parked = SubscriptionState.ParkedDelivery(revision: 2, objects: [id], failure: failure)
         let updates = [
             SubscriptionUpdate("audit", .create(after: 1, holdsHistory: false)),
             SubscriptionUpdate("audit", fence: 0, .fail(failure, isLast: true)),

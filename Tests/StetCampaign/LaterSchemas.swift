@@ -75,7 +75,7 @@ extension People {
     static func migrate(_ path: String, seed: UInt64) throws {
         var random = SeededGenerator(seed: seed, stream: 1)
         if Bool.random(using: &random) {
-            var configuration = StoreConfiguration()
+            var configuration = Store.Configuration()
             configuration.migrationProgress = { _ in throw Interruption() }
             do {
                 try Store.open(at: path, migrating: plan, configuration: configuration).close()

@@ -243,14 +243,14 @@ enum FuzzSeeds {
 
     /// Subscriptions and a parked delivery, without their checksums.
     private static var subscriptions: [[UInt8]] {
-        let failure = SubscriptionFailure(
+        let failure = SubscriptionState.Failure(
             revision: 3, count: 2, time: Date(timeIntervalSinceReferenceDate: 0),
             message: "no answer")
         let idle = SubscriptionRecord(name: "a", position: 2, holdsHistory: false)
         let failed = SubscriptionRecord(
             name: "a", position: 2, fence: 4, status: .stopped, holdsHistory: true,
             failure: failure)
-        let parked = ParkedDelivery(
+        let parked = SubscriptionState.ParkedDelivery(
             revision: 1, objects: [id(1), id(2)].sorted(), failure: failure)
         return [
             [0xC1] + idle.encoded().dropLast(8), [0xC1] + failed.encoded().dropLast(8),

@@ -57,7 +57,9 @@ enum FuzzedKey {
 
     private static func decodeParked(_ bytes: [UInt8]) throws {
         let value = sealed(bytes)
-        let parked = try value.withUnsafeBytes { try ParkedDelivery(decoding: $0, 1) }
+        let parked = try value.withUnsafeBytes {
+            try SubscriptionState.ParkedDelivery(decoding: $0, 1)
+        }
         try promise(parked.encoded() == value, "a parked delivery has two encodings")
     }
 

@@ -12,7 +12,7 @@ final class Scratch: Sendable {
 
     init() throws {
         let seconds = SharedSeconds()
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.clock = {
             Date(timeIntervalSinceReferenceDate: seconds.value.withLock { $0 })
         }

@@ -3,7 +3,7 @@ import Stet
 
 extension Store {
     static func open(_ path: String, _ durability: Durability = .synced) throws -> Store {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.durability = durability
         return try Store.open(
             at: path, for: Notebook.self, Article.self, configuration: configuration)

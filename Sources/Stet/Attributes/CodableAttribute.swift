@@ -17,7 +17,7 @@ public import StetStore
 /// JSON, whose keys are sorted; a `Set` has no defined order, so prefer a sorted array. A value
 /// whose encoding throws is a violation (`.unstorable`) when it is saved or validated; one that no
 /// longer decodes makes the object unreadable, so new fields are best optional.
-public protocol CodableAttribute: AttributeElement {}
+public protocol CodableAttribute: _AttributeElement {}
 
 extension CodableAttribute {
     public static var _valueType: ValueType { .codable }

@@ -3,8 +3,8 @@
 
 public import StetStore
 
-extension Array: Storable, OptionalStorable, StoredValue, AttributeValue
-where Element: AttributeElement {
+extension Array: _Storable, _OptionalStorable, StoredValue, AttributeValue
+where Element: _AttributeElement {
     public static var _valueType: ValueType { .list }
     public static var _elementTypes: [ValueType] { [Element._valueType] }
     public static func _read(
@@ -27,8 +27,8 @@ where Element: AttributeElement {
     }
 }
 
-extension Dictionary: Storable, OptionalStorable, StoredValue, AttributeValue
-where Key: AttributeElement, Value: AttributeElement {
+extension Dictionary: _Storable, _OptionalStorable, StoredValue, AttributeValue
+where Key: _AttributeElement, Value: _AttributeElement {
     public static var _valueType: ValueType { .dictionary }
     public static var _elementTypes: [ValueType] { [Key._valueType, Value._valueType] }
     public static func _read(

@@ -4,7 +4,7 @@
 public import StetStore
 
 /// An integer with at most 64 bits, signed or unsigned, that is stored in its slot as 64 bits.
-public protocol _IntegerAttribute: AttributeElement, FixedWidthInteger {}
+public protocol _IntegerAttribute: _AttributeElement, FixedWidthInteger {}
 
 extension _IntegerAttribute {
     @inlinable public static func _read(
@@ -67,7 +67,7 @@ extension UInt64: _IntegerAttribute {
     @inlinable public static var _valueType: ValueType { .uint }
 }
 
-extension Float: AttributeElement {
+extension Float: _AttributeElement {
     @inlinable public static var _valueType: ValueType { .float }
     @inlinable public static func _read(
         _ reader: inout RecordReader, slot: Slot

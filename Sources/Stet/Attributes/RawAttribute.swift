@@ -11,7 +11,8 @@ public import StetStore
 ///
 /// A stored raw value without a case, which newer code may have written, makes the object
 /// unreadable: reading it throws a `StoreError` (`.unreadableValue`) that names the property.
-public protocol RawAttribute: AttributeElement, RawRepresentable where RawValue: AttributeElement {}
+public protocol RawAttribute: _AttributeElement, RawRepresentable
+where RawValue: _AttributeElement {}
 
 extension RawAttribute {
     @inlinable public static var _valueType: ValueType { RawValue._valueType }

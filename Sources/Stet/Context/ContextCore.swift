@@ -56,7 +56,7 @@ final class ContextCore {
 
     init(store: Store, author: String?, scope: String?, revision: Revision) {
         self.store = store
-        self.author = author ?? CommitDefaults.author
+        self.author = author ?? Commit.Defaults.author
         self.scope = scope
         state = WorkingState(
             store.file.schema, at: revision, limit: store.configuration.maximumLag)
@@ -345,7 +345,7 @@ struct ContextSettings {
     /// The change of a subscription that the next save commits.
     var subscription: SubscriptionUpdate?
     var isUndoable = true
-    var metadata = CommitDefaults.metadata
+    var metadata = Commit.Defaults.metadata
     var mergePolicy = MergePolicy.fail
     var follows = false
     var willCommitObservers = ContextObservers<(ChangeSet) throws -> Void>()

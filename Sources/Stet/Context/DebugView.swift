@@ -1,14 +1,16 @@
 import StetStore
 
-/// The contents of a context as text for debugging: short, with one line per live object, or long,
-/// with current and previous values.
-///
-/// The idea is that of Entity Framework's `DebugView`.
-public struct DebugView: Sendable, Hashable {
-    /// One line for the context, and one per live object, in order of entity and id.
-    public let short: String
-    /// The text of `short`, and a line for each property.
-    public let long: String
+extension ManagedContext {
+    /// The contents of a context as text for debugging: short, with one line per live object, or
+    /// long, with current and previous values.
+    ///
+    /// The idea is that of Entity Framework's `ManagedContext.DebugView`.
+    public struct DebugView: Sendable, Hashable {
+        /// One line for the context, and one per live object, in order of entity and id.
+        public let short: String
+        /// The text of `short`, and a line for each property.
+        public let long: String
+    }
 }
 
 extension ManagedContext: CustomDebugStringConvertible {
@@ -17,13 +19,13 @@ extension ManagedContext: CustomDebugStringConvertible {
     /// Objects that nothing retains and that have no pending changes are not alive, and not shown.
     ///
     /// - Complexity: O(live objects); pending changes are encoded.
-    public var debugView: DebugView {
+    public var debugView: ManagedContext.DebugView {
         let objects = core.usedTables.flatMap { $0.liveObjects.sorted { $0.id < $1.id } }
         let pendingCount = objects.count { $0.hasChanges }
         var head = ["revision \(revision), \(objects.count) live, \(pendingCount) with changes"]
         if let failure = core.failure { head.append("failed: \(failure)") }
         head += core.pending.misuse.map { "refused: \($0)" }
-        return DebugView(
+        return ManagedContext.DebugView(
             short: (head + objects.map(line)).joined(separator: "\n"),
             long: (head + objects.map { ([line($0)] + properties($0)).joined(separator: "\n") })
                 .joined(separator: "\n"))

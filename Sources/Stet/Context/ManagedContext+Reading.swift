@@ -112,7 +112,7 @@ extension ManagedContext {
     /// - Returns: each member once, in the order of its first occurrence, without deleted ones.
     /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
     /// - Complexity: O(objects + members).
-    public func load<M: Model, Members: ToManyProperty>(
+    public func load<M: Model, Members: _ToManyProperty>(
         _ property: KeyPath<M, Members>, of objects: some Sequence<M>
     ) throws -> [Members.Element] {
         try loaded { objects.flatMap { Array($0[keyPath: property]) } }

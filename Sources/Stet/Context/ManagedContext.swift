@@ -87,7 +87,7 @@ public final class ManagedContext {
     @discardableResult
     public func willCommit(
         _ body: @escaping (_ changes: ChangeSet) throws -> Void
-    ) -> ContextObservation {
+    ) -> ManagedContext.Observation {
         core.settings.willCommitObservers.add(body)
     }
 
@@ -98,7 +98,9 @@ public final class ManagedContext {
     ///
     /// - Returns: a token; the observer is called until it is cancelled.
     @discardableResult
-    public func didCommit(_ body: @escaping (_ commit: Commit) -> Void) -> ContextObservation {
+    public func didCommit(_ body: @escaping (_ commit: Commit) -> Void)
+        -> ManagedContext.Observation
+    {
         core.settings.didCommitObservers.add(body)
     }
 
@@ -171,22 +173,24 @@ extension ContextCore {
     var hasChanges: Bool { !pending.isEmpty || !pending.misuse.isEmpty }
 }
 
-/// A token that keeps an observer of a context active until it is cancelled.
-public final class ContextObservation {
-    private(set) var isCancelled = false
+extension ManagedContext {
+    /// A token that keeps an observer of a context active until it is cancelled.
+    public final class Observation {
+        private(set) var isCancelled = false
 
-    /// Ends the observation.
-    ///
-    /// Cancelling again does nothing.
-    public func cancel() { isCancelled = true }
+        /// Ends the observation.
+        ///
+        /// Cancelling again does nothing.
+        public func cancel() { isCancelled = true }
+    }
 }
 
 /// The observers of one kind, in the order in which they were added.
 struct ContextObservers<Body> {
-    private var observers: [(token: ContextObservation, body: Body)] = []
+    private var observers: [(token: ManagedContext.Observation, body: Body)] = []
 
-    mutating func add(_ body: Body) -> ContextObservation {
-        let token = ContextObservation()
+    mutating func add(_ body: Body) -> ManagedContext.Observation {
+        let token = ManagedContext.Observation()
         observers.append((token, body))
         return token
     }

@@ -58,11 +58,11 @@ public struct Conflict: Sendable, Hashable, Codable {
     public let current: Revision?
     /// The properties that either side has changed, in the order of declaration; empty when one
     /// side has deleted the object.
-    public let properties: [PropertyConflict]
+    public let properties: [Conflict.Property]
 
     package init(
         entity: String, object: ObjectID, base: Revision, current: Revision?,
-        properties: [PropertyConflict] = []
+        properties: [Conflict.Property] = []
     ) {
         self.entity = entity
         self.object = object
@@ -72,33 +72,36 @@ public struct Conflict: Sendable, Hashable, Codable {
     }
 }
 
-/// The three values of one property of an object that was changed on both sides.
-public struct PropertyConflict: Sendable, Hashable, Codable {
-    /// The entity of the object.
-    public let entity: String
-    /// The id of the object.
-    public let object: ObjectID
-    /// The name of the property.
-    public let property: String
-    /// The value that both sides started from; `.null` for an object that both have inserted.
-    public let base: Value
-    /// The pending value of this context.
-    public let mine: Value
-    /// The stored value.
-    public let theirs: Value
+extension Conflict {
+    /// The three values of one property of an object that was changed on both sides.
+    public struct Property: Sendable, Hashable, Codable {
+        /// The entity of the object.
+        public let entity: String
+        /// The id of the object.
+        public let object: ObjectID
+        /// The name of the property.
+        public let property: String
+        /// The value that both sides started from; `.null` for an object that both have inserted.
+        public let base: Value
+        /// The pending value of this context.
+        public let mine: Value
+        /// The stored value.
+        public let theirs: Value
 
-    /// True when both sides have changed the property, to different values.
-    public var isContested: Bool { mine != base && theirs != base && mine != theirs }
+        /// True when both sides have changed the property, to different values.
+        public var isContested: Bool { mine != base && theirs != base && mine != theirs }
 
-    package init(
-        entity: String, object: ObjectID, property: String, base: Value, mine: Value, theirs: Value
-    ) {
-        self.entity = entity
-        self.object = object
-        self.property = property
-        self.base = base
-        self.mine = mine
-        self.theirs = theirs
+        package init(
+            entity: String, object: ObjectID, property: String, base: Value, mine: Value,
+            theirs: Value
+        ) {
+            self.entity = entity
+            self.object = object
+            self.property = property
+            self.base = base
+            self.mine = mine
+            self.theirs = theirs
+        }
     }
 }
 
@@ -110,7 +113,7 @@ extension Conflict: CustomStringConvertible, CustomDebugStringConvertible {
     /// The text of `description`, with values.
     public var debugDescription: String { text(\.debugDescription) }
 
-    private func text(_ line: (PropertyConflict) -> String) -> String {
+    private func text(_ line: (Conflict.Property) -> String) -> String {
         let what = current.map { "changed by commit \($0)" } ?? "deleted"
         let contested = properties.filter(\.isContested).map { "\n  " + line($0) }
         return "\(entity) \(object) was \(what) since it was read at commit \(base); "
@@ -118,7 +121,7 @@ extension Conflict: CustomStringConvertible, CustomDebugStringConvertible {
     }
 }
 
-extension PropertyConflict: CustomStringConvertible, CustomDebugStringConvertible {
+extension Conflict.Property: CustomStringConvertible, CustomDebugStringConvertible {
     /// A sentence that names the property, without values.
     public var description: String {
         "\(property) was changed here and in the store"

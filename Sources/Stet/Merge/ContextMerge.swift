@@ -95,7 +95,7 @@ struct ContextMerge {
     }
 
     private func conflict<M: Model>(
-        _ object: M, _ change: ChangedObject, isThere: Bool, _ properties: [PropertyConflict] = []
+        _ object: M, _ change: ChangedObject, isThere: Bool, _ properties: [Conflict.Property] = []
     ) -> Conflict {
         Conflict(
             entity: M._$name, object: object.id, base: object._$revision,
@@ -173,7 +173,7 @@ extension ContextMerge {
     private mutating func letsGo(
         of key: ObjectKey, _ entity: String, _ object: ObjectID, _ property: String
     ) throws -> Bool {
-        let conflict = PropertyConflict(
+        let conflict = Conflict.Property(
             entity: entity, object: object, property: property, base: .null,
             mine: .reference(key.id), theirs: .null)
         if try policy.value(of: conflict) == .null { return true }
@@ -247,14 +247,14 @@ struct MergeSides {
     }
 
     /// Returns every property that either side has changed; none for a deleted object.
-    func propertyConflicts() throws -> [PropertyConflict] {
+    func propertyConflicts() throws -> [Conflict.Property] {
         guard let mine = try values(mine), let theirs = try values(theirs) else { return [] }
         let base = try values(base)
         let entity = table.description
         return entity.properties.indices.compactMap { slot in
             let before = base?[slot] ?? .null
             if base != nil, mine[slot] == before, theirs[slot] == before { return nil }
-            return PropertyConflict(
+            return Conflict.Property(
                 entity: entity.name, object: id, property: entity.properties[slot].name,
                 base: before, mine: mine[slot], theirs: theirs[slot])
         }
@@ -275,7 +275,7 @@ struct MergeSides {
             case .theirs: break
             case .mine: merged[slot] = mineValues[slot]
             case .contested:
-                let conflict = PropertyConflict(
+                let conflict = Conflict.Property(
                     entity: entity.name, object: id, property: property.name,
                     base: baseValues?[slot] ?? .null, mine: mineValues[slot],
                     theirs: theirValues[slot])
@@ -317,7 +317,7 @@ extension ContextCore {
     /// Returns a resolved value with a position, if it is a reference that has one: the position of
     /// a side that refers to the same object, otherwise the last position.
     func placed(
-        _ value: Value, in slot: Slot, of table: _ObjectTable, like conflict: PropertyConflict
+        _ value: Value, in slot: Slot, of table: _ObjectTable, like conflict: Conflict.Property
     ) throws -> Value {
         guard case .reference(let target) = value,
             table.description.properties[slot].hasPosition,

@@ -51,7 +51,7 @@ private struct CheckedChange {
     /// The old values, by slot.
     var old: [Slot: Value] = [:]
     var new: [Slot: Value] = [:]
-    var links: [(end: MemberEnd, change: MemberChange)] = []
+    var links: [(end: MemberEnd, change: RelationshipChange.Member)] = []
 
     /// - Throws: `ChangeSetError`.
     static func changes(of changeSet: ChangeSet, _ schema: Schema) throws -> [CheckedChange] {
@@ -182,10 +182,10 @@ private struct ChangeSetApplication {
         let entity = table.description
         let now = try values(of: object)
         var values = now
-        var contested: [PropertyConflict] = []
+        var contested: [Conflict.Property] = []
         for slot in change.new.keys.sorted() {
             let property = entity.properties[slot]
-            let conflict = PropertyConflict(
+            let conflict = Conflict.Property(
                 entity: entity.name, object: change.key.id, property: property.name,
                 base: change.old[slot] ?? .null, mine: change.new[slot] ?? .null,
                 theirs: now[slot])
@@ -207,7 +207,7 @@ private struct ChangeSetApplication {
 
     /// Decides about a property; a position by itself is never contested.
     private func decide(
-        _ conflict: PropertyConflict, _ property: Property, _ kind: ChangeKind
+        _ conflict: Conflict.Property, _ property: Property, _ kind: ChangeKind
     ) -> ThreeWay {
         let (base, mine, theirs) = (conflict.base, conflict.mine, conflict.theirs)
         if kind == .insert { return mine == theirs ? .theirs : .contested }
@@ -260,7 +260,7 @@ private struct ChangeSetApplication {
     }
 
     private mutating func note<M: Model>(
-        _ change: CheckedChange, _ object: M?, _ properties: [PropertyConflict]
+        _ change: CheckedChange, _ object: M?, _ properties: [Conflict.Property]
     ) {
         let isThere = object.map { !$0.isDeleted } ?? false
         conflicts.append(
@@ -298,7 +298,7 @@ private struct ChangeSetApplication {
         let property = table.description.properties[slot]
         return try core.placed(
             value, in: slot, of: table,
-            like: PropertyConflict(
+            like: Conflict.Property(
                 entity: table.description.name, object: change.key.id, property: property.name,
                 base: .null, mine: value, theirs: .null))
     }

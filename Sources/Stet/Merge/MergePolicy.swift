@@ -12,11 +12,11 @@ public struct MergePolicy: Sendable {
         case fail
         case storeWins
         case contextWins
-        case custom(@Sendable (PropertyConflict) throws -> Value)
+        case custom(@Sendable (Conflict.Property) throws -> Value)
     }
     let rule: Rule
     /// The reducers, by entity and property.
-    private var reducers: [[String]: @Sendable (PropertyConflict) -> Value?] = [:]
+    private var reducers: [[String]: @Sendable (Conflict.Property) -> Value?] = [:]
 
     private init(_ rule: Rule) {
         self.rule = rule
@@ -47,7 +47,7 @@ public struct MergePolicy: Sendable {
     ///   than once when the store keeps changing.
     /// - Returns: a policy that calls the closure.
     public static func custom(
-        _ resolve: @escaping @Sendable (_ conflict: PropertyConflict) throws -> Value
+        _ resolve: @escaping @Sendable (_ conflict: Conflict.Property) throws -> Value
     ) -> MergePolicy {
         MergePolicy(.custom(resolve))
     }
@@ -63,7 +63,7 @@ public struct MergePolicy: Sendable {
     ///   - reducer: computes one value from the three.
     /// - Returns: the policy with the reducer.
     public func merging<M: Model, V: StoredValue>(
-        _ model: M.Type, _ property: KeyPath<M.Snapshot, V>, by reducer: MergeReducer<V>
+        _ model: M.Type, _ property: KeyPath<M.Snapshot, V>, by reducer: MergePolicy.Reducer<V>
     ) -> MergePolicy {
         guard let slot = M._$description.slot(of: property) else {
             trap("merging(_:_:by:) with a key path that is no property of \(M.self)")
@@ -80,7 +80,7 @@ public struct MergePolicy: Sendable {
     }
 
     /// Returns the value of a contested property; nil when the policy does not decide.
-    func value(of conflict: PropertyConflict) throws -> Value? {
+    func value(of conflict: Conflict.Property) throws -> Value? {
         if let reducer = reducers[[conflict.entity, conflict.property]],
             let value = reducer(conflict)
         {
@@ -95,54 +95,57 @@ public struct MergePolicy: Sendable {
     }
 }
 
-/// A function that computes one value from the three of a property that both sides have changed.
-public struct MergeReducer<V: StoredValue>: Sendable {
-    let merge: @Sendable (_ base: V, _ mine: V, _ theirs: V) -> V
+extension MergePolicy {
+    /// A function that computes one value from the three of a property that both sides have
+    /// changed.
+    public struct Reducer<V: StoredValue>: Sendable {
+        let merge: @Sendable (_ base: V, _ mine: V, _ theirs: V) -> V
 
-    /// Creates a reducer from a closure.
-    ///
-    /// - Parameter merge: receives the value that both sides started from, the pending value and
-    ///   the stored one.
-    public init(_ merge: @escaping @Sendable (_ base: V, _ mine: V, _ theirs: V) -> V) {
-        self.merge = merge
+        /// Creates a reducer from a closure.
+        ///
+        /// - Parameter merge: receives the value that both sides started from, the pending value
+        ///   and the stored one.
+        public init(_ merge: @escaping @Sendable (_ base: V, _ mine: V, _ theirs: V) -> V) {
+            self.merge = merge
+        }
     }
 }
 
-extension MergeReducer where V: Comparable {
+extension MergePolicy.Reducer where V: Comparable {
     /// Returns the greater of the two values.
-    public static var max: MergeReducer {
-        MergeReducer { _, mine, theirs in Swift.max(mine, theirs) }
+    public static var max: MergePolicy.Reducer {
+        MergePolicy.Reducer { _, mine, theirs in Swift.max(mine, theirs) }
     }
 
     /// Returns the smaller of the two values.
-    public static var min: MergeReducer {
-        MergeReducer { _, mine, theirs in Swift.min(mine, theirs) }
+    public static var min: MergePolicy.Reducer {
+        MergePolicy.Reducer { _, mine, theirs in Swift.min(mine, theirs) }
     }
 }
 
-extension MergeReducer where V: FixedWidthInteger {
+extension MergePolicy.Reducer where V: FixedWidthInteger {
     /// Combines both changes: adds the difference made here to the stored value.
     ///
     /// A sum outside the range of the type is clamped to its largest or smallest value.
-    public static var sum: MergeReducer {
-        MergeReducer { base, mine, theirs in
+    public static var sum: MergePolicy.Reducer {
+        MergePolicy.Reducer { base, mine, theirs in
             V(clamping: Int128(theirs) + Int128(mine) - Int128(base))
         }
     }
 }
 
-extension MergeReducer where V: FloatingPoint {
+extension MergePolicy.Reducer where V: FloatingPoint {
     /// Combines both changes: adds the difference made here to the stored value.
-    public static var sum: MergeReducer {
-        MergeReducer { base, mine, theirs in theirs + (mine - base) }
+    public static var sum: MergePolicy.Reducer {
+        MergePolicy.Reducer { base, mine, theirs in theirs + (mine - base) }
     }
 }
 
-extension MergeReducer where V: RangeReplaceableCollection, V.Element: Hashable {
+extension MergePolicy.Reducer where V: RangeReplaceableCollection, V.Element: Hashable {
     /// Combines both changes: the stored elements without those that were removed here, followed by
     /// those that were added here; each element once.
-    public static var union: MergeReducer {
-        MergeReducer { base, mine, theirs in
+    public static var union: MergePolicy.Reducer {
+        MergePolicy.Reducer { base, mine, theirs in
             let before = Set(base)
             let kept = Set(mine)
             var seen: Set<V.Element> = []

@@ -21,7 +21,7 @@ public struct MigrationPlan: Sendable {
     /// One version of the models.
     public struct Version: Sendable {
         let models: [any Model.Type]
-        let step: (@Sendable (MigrationStep) throws -> Void)?
+        let step: (@Sendable (MigrationPlan.Step) throws -> Void)?
 
         /// Returns a version that is reached from the previous one without code, by a light
         /// migration.
@@ -36,7 +36,8 @@ public struct MigrationPlan: Sendable {
         /// default value: it is 0, "", empty or false until the step sets it. An enum, a `URL` and
         /// a `CodableAttribute` still need a default value.
         public static func version(
-            _ models: any Model.Type..., step: @escaping @Sendable (MigrationStep) throws -> Void
+            _ models: any Model.Type...,
+            step: @escaping @Sendable (MigrationPlan.Step) throws -> Void
         ) -> Version {
             Version(models: models, step: step)
         }
@@ -74,7 +75,7 @@ extension Store {
     /// - Complexity: a copy of the store for each version, and O(objects).
     public static func open(
         at path: String, migrating plan: MigrationPlan, seededFrom seed: String? = nil,
-        configuration: StoreConfiguration = StoreConfiguration()
+        configuration: Store.Configuration = Store.Configuration()
     ) throws -> Store {
         let models = plan.versions.last?.models ?? []
         try StagedMigration(path, plan, configuration).run()

@@ -4,10 +4,10 @@ import StetStore
 struct StagedMigration {
     private let path: String
     private let plan: MigrationPlan
-    private let configuration: StoreConfiguration
+    private let configuration: Store.Configuration
     private static let attemptLimit = 8
 
-    init(_ path: String, _ plan: MigrationPlan, _ configuration: StoreConfiguration) {
+    init(_ path: String, _ plan: MigrationPlan, _ configuration: Store.Configuration) {
         self.path = path
         self.plan = plan
         var configuration = configuration
@@ -53,7 +53,7 @@ struct StagedMigration {
         for version in start + 1..<plan.versions.count {
             let target = try target(version, source, base)
             if let step = plan.versions[version].step {
-                let run = try MigrationStep(
+                let run = try MigrationPlan.Step(
                     from: source, to: target, configuration.migrationProgress)
                 defer { isInterrupted = run.isInterrupted }
                 try step(run)

@@ -1,24 +1,26 @@
 import StetStore
 
-/// The steps of opening a store with some models, in words.
-public struct MigrationOutline: Sendable, Hashable {
-    /// The steps that would be done, each a phrase: "adds Article.rating, int, as 0"; empty when
-    /// the store already has these models.
-    public let steps: [String]
-    /// The reasons why `Store.open(at:for:configuration:)` would refuse the models, each a phrase;
-    /// empty when it would not.
-    public let problems: [String]
+extension MigrationPlan {
+    /// The steps of opening a store with some models, in words.
+    public struct Outline: Sendable, Hashable {
+        /// The steps that would be done, each a phrase: "adds Article.rating, int, as 0"; empty
+        /// when the store already has these models.
+        public let steps: [String]
+        /// The reasons why `Store.open(at:for:configuration:)` would refuse the models, each a
+        /// phrase; empty when it would not.
+        public let problems: [String]
 
-    /// True when the store can be opened with the models.
-    public var isPossible: Bool { problems.isEmpty }
+        /// True when the store can be opened with the models.
+        public var isPossible: Bool { problems.isEmpty }
 
-    fileprivate init(_ outline: (steps: [String], problems: [String])) {
-        steps = outline.steps
-        problems = outline.problems
+        fileprivate init(_ outline: (steps: [String], problems: [String])) {
+            steps = outline.steps
+            problems = outline.problems
+        }
     }
 }
 
-extension MigrationOutline: CustomStringConvertible {
+extension MigrationPlan.Outline: CustomStringConvertible {
     /// A line for each step and each problem.
     public var description: String {
         if steps.isEmpty, problems.isEmpty { return "nothing to migrate" }
@@ -43,18 +45,18 @@ extension Store {
     /// - Complexity: as for opening the store.
     public static func plan(
         at path: String, for models: any Model.Type...,
-        configuration: StoreConfiguration = StoreConfiguration()
-    ) throws -> MigrationOutline {
+        configuration: Store.Configuration = Store.Configuration()
+    ) throws -> MigrationPlan.Outline {
         try plan(at: path, for: models, configuration: configuration)
     }
 
     /// Returns the steps that opening a store with an array of models would take; changes nothing.
     public static func plan(
         at path: String, for models: [any Model.Type],
-        configuration: StoreConfiguration = StoreConfiguration()
-    ) throws -> MigrationOutline {
+        configuration: Store.Configuration = Store.Configuration()
+    ) throws -> MigrationPlan.Outline {
         let graph = try ModelGraph(models)
-        return MigrationOutline(
+        return MigrationPlan.Outline(
             try StoreFile.outline(
                 at: path, schema: try graph.schema(), origins: graph.origins, configuration.ofFile))
     }
@@ -63,9 +65,9 @@ extension Store {
     /// everywhere.
     ///
     /// - Throws: `StoreError`: `.invalidSchema`, `.storeClosed`.
-    public func plan(for models: any Model.Type...) throws -> MigrationOutline {
+    public func plan(for models: any Model.Type...) throws -> MigrationPlan.Outline {
         let graph = try ModelGraph(models)
-        return MigrationOutline(
+        return MigrationPlan.Outline(
             try file.outline(schema: try graph.schema(), origins: graph.origins))
     }
 }

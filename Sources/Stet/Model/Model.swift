@@ -10,7 +10,7 @@ public import StetStore
 ///
 /// Objects are not `Sendable`: they belong to the isolation of their context. Send ids and
 /// snapshots elsewhere instead.
-public protocol Model: AnyObject, Hashable, Identifiable, SendableMetatype, OptionalStorable
+public protocol Model: AnyObject, Hashable, Identifiable, SendableMetatype, _OptionalStorable
 where
     ID == ObjectID, _OptionalStorage == _Reference<Self>, _OptionalSnapshotValue == ObjectID?,
     _OptionalField == Fields?
@@ -19,7 +19,7 @@ where
     /// reference.
     associatedtype Snapshot: _ModelSnapshot
     /// The properties as queries name them; written by `@Model`.
-    associatedtype Fields: ModelFields where Fields.Object == Self
+    associatedtype Fields: _ModelFields where Fields.Object == Self
 
     /// The validation rules written in code, in addition to those of the attributes; none by
     /// default.

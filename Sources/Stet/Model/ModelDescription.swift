@@ -88,7 +88,7 @@ public struct _ModelProperty<M: Model>: Sendable {
     nonisolated(unsafe) let keyPath: PartialKeyPath<M.Snapshot>
 
     /// Creates a description of a property of type `type`.
-    public init<T: Storable>(
+    public init<T: _Storable>(
         _ name: String, _ type: T.Type, _ keyPath: KeyPath<M.Snapshot, T._SnapshotValue>,
         _ options: [AttributeOption] = [], relationship: [RelationshipOption] = [],
         deleteRule: DeleteRule = .nullify, originalName: String? = nil,

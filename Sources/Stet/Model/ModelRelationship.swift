@@ -70,7 +70,7 @@ public struct _ModelRelationship: Sendable {
     let options: [RelationshipOption]
     let originalName: String?
 
-    private init<Owner: Model, Members: ToManyProperty>(
+    private init<Owner: Model, Members: _ToManyProperty>(
         _ owner: Owner.Type, _ name: String, _ members: Members.Type, _ inverse: Inverse?,
         _ deleteRule: DeleteRule, _ originalName: String?, _ options: [RelationshipOption]
     ) {
@@ -84,7 +84,7 @@ public struct _ModelRelationship: Sendable {
     }
 
     /// Creates a relationship whose inverse is not named here.
-    public static func toMany<Owner: Model, Members: ToManyProperty>(
+    public static func toMany<Owner: Model, Members: _ToManyProperty>(
         _ name: String, of owner: Owner.Type, _ members: Members.Type,
         deleteRule: DeleteRule = .nullify, originalName: String? = nil,
         _ options: [RelationshipOption] = []
@@ -93,7 +93,7 @@ public struct _ModelRelationship: Sendable {
     }
 
     /// Creates a relationship with a to-one inverse.
-    public static func toMany<Owner: Model, Members: ToManyProperty>(
+    public static func toMany<Owner: Model, Members: _ToManyProperty>(
         _ name: String, of owner: Owner.Type, _ members: Members.Type,
         inverse: KeyPath<Members.Element, Owner?>, _ inverseName: String,
         deleteRule: DeleteRule = .nullify, originalName: String? = nil,
@@ -104,7 +104,7 @@ public struct _ModelRelationship: Sendable {
     }
 
     /// Creates a relationship with a to-many inverse.
-    public static func toMany<Owner: Model, Members: ToManyProperty, Inverse: ToManyProperty>(
+    public static func toMany<Owner: Model, Members: _ToManyProperty, Inverse: _ToManyProperty>(
         _ name: String, of owner: Owner.Type, _ members: Members.Type,
         inverse: KeyPath<Members.Element, Inverse>, _ inverseName: String,
         deleteRule: DeleteRule = .nullify, originalName: String? = nil,

@@ -27,7 +27,7 @@ extension AttributeOption {
     /// compares it.
     ///
     /// At most 255 values, texts of at most 1,024 bytes. Code 7 of the domain "Stet".
-    public static func oneOf<Element: AttributeElement>(_ values: Element...) -> AttributeOption {
+    public static func oneOf<Element: _AttributeElement>(_ values: Element...) -> AttributeOption {
         AttributeOption(rule: .oneOf(values.map(\._value)))
     }
 }

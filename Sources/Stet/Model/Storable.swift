@@ -6,7 +6,7 @@ public import StetStore
 /// A type that a property of a model can have; see `@Model`.
 ///
 /// Used by the code that `@Model` writes.
-public protocol Storable: SendableMetatype {
+public protocol _Storable: SendableMetatype {
     /// The representation in the object.
     associatedtype _Storage
     /// The representation in snapshots and records.
@@ -38,7 +38,7 @@ public protocol Storable: SendableMetatype {
 }
 
 /// A type that a property can have when it is optional.
-public protocol OptionalStorable {
+public protocol _OptionalStorable {
     /// The representation in the object.
     associatedtype _OptionalStorage
     /// The representation in snapshots and records.
@@ -63,7 +63,7 @@ public protocol OptionalStorable {
     static func _setReference(optional storage: inout _OptionalStorage, _ id: ObjectID)
 }
 
-extension Optional: Storable where Wrapped: OptionalStorable {
+extension Optional: _Storable where Wrapped: _OptionalStorable {
     public typealias _Storage = Wrapped._OptionalStorage
     public typealias _SnapshotValue = Wrapped._OptionalSnapshotValue
     public typealias _Field = Wrapped._OptionalField
@@ -117,7 +117,7 @@ extension Optional: Storable where Wrapped: OptionalStorable {
 // MARK: - Attributes
 
 /// A type of attribute; the object contains the value itself.
-public protocol AttributeValue: Storable, OptionalStorable, StoredValue
+public protocol AttributeValue: _Storable, _OptionalStorable, StoredValue
 where
     _Storage == Self, _SnapshotValue == Self, _Field == QueryExpression<Self>,
     _OptionalStorage == Self?, _OptionalSnapshotValue == Self?,
@@ -183,17 +183,17 @@ extension AttributeValue {
 /// The representation of a property of this type in an object.
 ///
 /// Used by the code that `@Model` writes.
-public typealias _StorageOf<T: Storable> = T._Storage
+public typealias _StorageOf<T: _Storable> = T._Storage
 
 /// The representation of a property of this type in snapshots and records.
 ///
 /// Used by the code that `@Model` writes.
-public typealias _SnapshotValueOf<T: Storable> = T._SnapshotValue
+public typealias _SnapshotValueOf<T: _Storable> = T._SnapshotValue
 
 /// The representation of a property of this type in a query.
 ///
 /// Used by the code that `@Model` writes.
-public typealias _FieldOf<T: Storable> = T._Field
+public typealias _FieldOf<T: _Storable> = T._Field
 
 /// The id that belongs to no object.
 ///

@@ -61,9 +61,9 @@ extension StoredValue {
 /// An attribute type whose values can be elements of an array or a dictionary.
 ///
 /// Adopt `RawAttribute` or `CodableAttribute` instead.
-public protocol AttributeElement: AttributeValue {}
+public protocol _AttributeElement: AttributeValue {}
 
-extension Bool: AttributeElement {
+extension Bool: _AttributeElement {
     @inlinable public static var _valueType: ValueType { .bool }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> Bool {
         reader.word(slot: slot) != 0
@@ -78,7 +78,7 @@ extension Bool: AttributeElement {
     }
 }
 
-extension Int: AttributeElement {
+extension Int: _AttributeElement {
     @inlinable public static var _valueType: ValueType { .int }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> Int {
         Int(truncatingIfNeeded: reader.word(slot: slot))
@@ -93,7 +93,7 @@ extension Int: AttributeElement {
     }
 }
 
-extension Double: AttributeElement {
+extension Double: _AttributeElement {
     @inlinable public static var _valueType: ValueType { .double }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> Double {
         Double(bitPattern: reader.word(slot: slot))
@@ -108,7 +108,7 @@ extension Double: AttributeElement {
     }
 }
 
-extension Date: AttributeElement {
+extension Date: _AttributeElement {
     @inlinable public static var _valueType: ValueType { .date }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> Date {
         Date(timeIntervalSinceReferenceDate: Double(bitPattern: reader.word(slot: slot)))
@@ -123,7 +123,7 @@ extension Date: AttributeElement {
     }
 }
 
-extension String: AttributeElement {
+extension String: _AttributeElement {
     @inlinable public static var _valueType: ValueType { .string }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> String {
         reader.string(slot: slot)
@@ -138,7 +138,7 @@ extension String: AttributeElement {
     }
 }
 
-extension Data: AttributeElement {
+extension Data: _AttributeElement {
     @inlinable public static var _valueType: ValueType { .data }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> Data {
         Data(reader.bytes(slot: slot))
@@ -153,7 +153,7 @@ extension Data: AttributeElement {
     }
 }
 
-extension UUID: AttributeElement {
+extension UUID: _AttributeElement {
     @inlinable public static var _valueType: ValueType { .uuid }
     @inlinable public static func _read(_ reader: inout RecordReader, slot: Slot) -> UUID {
         reader.id(slot: slot).uuid
@@ -168,7 +168,7 @@ extension UUID: AttributeElement {
     }
 }
 
-extension Decimal: AttributeElement {
+extension Decimal: _AttributeElement {
     public static var _valueType: ValueType { .decimal }
     public static func _read(
         _ reader: inout RecordReader, slot: Slot
@@ -185,7 +185,7 @@ extension Decimal: AttributeElement {
     }
 }
 
-extension URL: AttributeElement {
+extension URL: _AttributeElement {
     public static var _valueType: ValueType { .url }
     public static func _read(
         _ reader: inout RecordReader, slot: Slot

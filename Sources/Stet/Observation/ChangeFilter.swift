@@ -128,7 +128,7 @@ struct FeedProperty {
     private static func slot(of field: Any) -> Slot? {
         switch field {
         case let expression as any PropertyField: expression.propertySlot
-        case let fields as any ModelFields: fields._object.reference?.propertySlot
+        case let fields as any _ModelFields: fields._object.reference?.propertySlot
         default: nil
         }
     }

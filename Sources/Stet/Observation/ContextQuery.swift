@@ -16,7 +16,7 @@ public import StetStore
 /// iterates is cancelled.
 public struct ContextQuery<M: Model>: AsyncSequence {
     /// An update.
-    public typealias Element = ContextUpdate<M>
+    public typealias Element = ContextQuery<M>.Update
 
     private let query: Fetch<M>
 
@@ -50,7 +50,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
         /// - Complexity: as the query, plus O(result).
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
-        ) async throws -> ContextUpdate<M>? {
+        ) async throws -> ContextQuery<M>.Update? {
             while !Task.isCancelled {
                 let count = signal.count
                 if let update = try poll() { return update }
@@ -61,7 +61,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
         }
 
         /// Returns the result after the changes since the last call, or nil when it is unchanged.
-        package mutating func poll() throws -> ContextUpdate<M>? {
+        package mutating func poll() throws -> ContextQuery<M>.Update? {
             if signal.count == seen { return nil }
             let conflict = core.settings.follows ? try follow() : nil
             // Read after the refresh, so that the changes it signalled belong to this update.
@@ -90,14 +90,14 @@ public struct ContextQuery<M: Model>: AsyncSequence {
             }
         }
 
-        private mutating func update(_ conflict: ConflictError?) throws -> ContextUpdate<M> {
+        private mutating func update(_ conflict: ConflictError?) throws -> ContextQuery<M>.Update {
             core.pending.watchNextEdits()
             let objects = try query.all()
             let now = objects.map { (id: $0.id, body: try? $0._$body()) }
             let before = Dictionary(last.map { ($0.id, $0.body) }) { first, _ in first }
             let difference = ListDifference(from: last.map(\.id), to: now.map(\.id))
             last = now
-            return ContextUpdate(
+            return ContextQuery.Update(
                 objects: objects, revision: core.revision,
                 difference: difference.collectionDifference, conflict: conflict,
                 updatedObjects: now.filter { object in
@@ -107,22 +107,25 @@ public struct ContextQuery<M: Model>: AsyncSequence {
     }
 }
 
-/// A result of a context's query, with its difference from the previous update's result.
-public struct ContextUpdate<M: Model> {
-    /// The objects, in order, with their pending changes.
-    public let objects: [M]
-    /// The revision of the context, on which its pending changes are based.
-    public let revision: Revision
-    /// The difference from the previous result, by ids, with moves associated; for the first
-    /// update, the difference from an empty result.
-    public let difference: CollectionDifference<ObjectID>
-    /// The conflict of pending changes with commits of others that keeps a context with `follows`
-    /// where it is; nil when nothing does.
-    public let conflict: ConflictError?
-    /// The objects that were in the previous result with other values, in the order of this result.
-    public let updatedObjects: [ObjectID]
+extension ContextQuery {
+    /// A result of a context's query, with its difference from the previous update's result.
+    public struct Update {
+        /// The objects, in order, with their pending changes.
+        public let objects: [M]
+        /// The revision of the context, on which its pending changes are based.
+        public let revision: Revision
+        /// The difference from the previous result, by ids, with moves associated; for the first
+        /// update, the difference from an empty result.
+        public let difference: CollectionDifference<ObjectID>
+        /// The conflict of pending changes with commits of others that keeps a context with
+        /// `follows` where it is; nil when nothing does.
+        public let conflict: ConflictError?
+        /// The objects that were in the previous result with other values, in the order of this
+        /// result.
+        public let updatedObjects: [ObjectID]
 
-    fileprivate var isEmpty: Bool { difference.isEmpty && updatedObjects.isEmpty }
+        fileprivate var isEmpty: Bool { difference.isEmpty && updatedObjects.isEmpty }
+    }
 }
 
 extension ManagedContext {
@@ -145,9 +148,9 @@ extension ManagedContext {
     ///
     /// The observer refreshes the context between turns of its isolation after others have
     /// committed, by the merge policy. When the policy is `.fail` and others have changed an object
-    /// with pending changes, the context does not move, and `ContextUpdate.conflict` reports why;
-    /// after a rollback, or a refresh with another merge policy, it follows again. It also waits
-    /// for the end of an `edit` and of a save in progress.
+    /// with pending changes, the context does not move, and `ContextQuery.Update.conflict` reports
+    /// why; after a rollback, or a refresh with another merge policy, it follows again. It also
+    /// waits for the end of an `edit` and of a save in progress.
     public var follows: Bool {
         get { core.settings.follows }
         set {

@@ -19,22 +19,24 @@ public struct QueryUpdate<M: Model>: Sendable {
     /// The objects that were in the previous result with other values, in the order of this result.
     ///
     /// An object that has also moved is in `difference`, too.
-    public let updatedObjects: [UpdatedObject<M>]
+    public let updatedObjects: [QueryUpdate<M>.UpdatedObject]
     /// The reason why the query has run, in words for people; nil when the result was derived from
     /// the changes of the commits.
     public let rerunReason: String?
 }
 
-/// An object of a result whose values have changed since the previous result.
-public struct UpdatedObject<M: Model>: Sendable, Equatable, Identifiable {
-    /// The id of the object.
-    public let id: ObjectID
-    /// The index of the object in the previous result.
-    public let oldIndex: Int
-    /// The index of the object in this result.
-    public let newIndex: Int
-    /// The changes of the object, commit by commit, as far as the update contains the commits.
-    public let changes: [Change<M>]
+extension QueryUpdate {
+    /// An object of a result whose values have changed since the previous result.
+    public struct UpdatedObject: Sendable, Equatable, Identifiable {
+        /// The id of the object.
+        public let id: ObjectID
+        /// The index of the object in the previous result.
+        public let oldIndex: Int
+        /// The index of the object in this result.
+        public let newIndex: Int
+        /// The changes of the object, commit by commit, as far as the update contains the commits.
+        public let changes: [Change<M>]
+    }
 }
 
 /// The snapshots of a result, in order.
@@ -94,7 +96,7 @@ extension QueryUpdate {
         rerunReason = step.rerunReason
         let changes = step.commits.changes(of: M.self, Set(step.update.updated.map(\.id)))
         updatedObjects = step.update.updated.map { object in
-            UpdatedObject(
+            QueryUpdate.UpdatedObject(
                 id: object.id, oldIndex: object.old, newIndex: object.new,
                 changes: changes[object.id] ?? [])
         }

@@ -13,7 +13,7 @@ public import StetStore
 /// query. It follows the store like the ``LiveQuery`` that it is made from.
 public struct SectionedLiveQuery<M: Model, Key: StoredValue>: AsyncSequence, Sendable {
     /// An update.
-    public typealias Element = SectionedUpdate<M, Key>
+    public typealias Element = SectionedLiveQuery<M, Key>.Update
 
     private let live: LiveQuery<M>
     private let section: QueryNode
@@ -47,69 +47,76 @@ public struct SectionedLiveQuery<M: Model, Key: StoredValue>: AsyncSequence, Sen
         ///   that its type cannot represent.
         public mutating func next(
             isolation actor: isolated (any Actor)?
-        ) async throws -> SectionedUpdate<M, Key>? {
+        ) async throws -> SectionedLiveQuery<M, Key>.Update? {
             try await observer.next(isolation: actor).map { update(QueryUpdate($0)) }
         }
 
         /// Returns the next update, or nil when the result is unchanged.
-        package mutating func poll() throws -> SectionedUpdate<M, Key>? {
+        package mutating func poll() throws -> SectionedLiveQuery<M, Key>.Update? {
             try observer.poll().map { update(QueryUpdate($0)) }
         }
 
-        private mutating func update(_ update: QueryUpdate<M>) -> SectionedUpdate<M, Key> {
+        private mutating func update(_ update: QueryUpdate<M>) -> SectionedLiveQuery<M, Key>.Update
+        {
             let runs = update.result.runs
             let before = keys
             keys = runs.map(\.key)
-            return SectionedUpdate<M, Key>(update, runs, before: before)
+            return SectionedLiveQuery<M, Key>.Update(update, runs, before: before)
         }
     }
 }
 
-/// A result of a live query in sections, with its difference from the previous update's result.
-public struct SectionedUpdate<M: Model, Key: StoredValue>: Sendable {
-    /// The whole result with the difference of its objects, without regard to sections.
-    public let update: QueryUpdate<M>
-    /// The sections, in order; none is empty.
-    public let sections: [QuerySection<Key>]
-    /// The difference from the previous sections, by their values, with moves associated.
-    ///
-    /// A section can move only when sections are sorted by another value than their own.
-    public let sectionDifference: CollectionDifference<Key?>
+extension SectionedLiveQuery {
+    /// A result of a live query in sections, with its difference from the previous update's result.
+    public struct Update: Sendable {
+        /// The whole result with the difference of its objects, without regard to sections.
+        public let update: QueryUpdate<M>
+        /// The sections, in order; none is empty.
+        public let sections: [SectionedLiveQuery<Key>.Section]
+        /// The difference from the previous sections, by their values, with moves associated.
+        ///
+        /// A section can move only when sections are sorted by another value than their own.
+        public let sectionDifference: CollectionDifference<Key?>
 
-    /// The whole result, in order.
-    public var result: QueryResult<M> { update.result }
+        /// The whole result, in order.
+        public var result: QueryResult<M> { update.result }
 
-    fileprivate init(
-        _ update: QueryUpdate<M>, _ runs: [(key: SectionKey, range: Range<Int>)],
-        before: [SectionKey]
-    ) {
-        self.update = update
-        sections = runs.map { QuerySection(key: Key(_value: $0.key.value), range: $0.range) }
-        let changes = runs.map(\.key).difference(from: before).inferringMoves().map(Self.change)
-        guard let difference = CollectionDifference(changes) else {
-            trap("a difference of sections names a place twice")
+        fileprivate init(
+            _ update: QueryUpdate<M>, _ runs: [(key: SectionKey, range: Range<Int>)],
+            before: [SectionKey]
+        ) {
+            self.update = update
+            sections = runs.map {
+                SectionedLiveQuery.Section(key: Key(_value: $0.key.value), range: $0.range)
+            }
+            let changes = runs.map(\.key).difference(from: before).inferringMoves().map(Self.change)
+            guard let difference = CollectionDifference(changes) else {
+                trap("a difference of sections names a place twice")
+            }
+            sectionDifference = difference
         }
-        sectionDifference = difference
-    }
 
-    private static func change(
-        _ change: CollectionDifference<SectionKey>.Change
-    ) -> CollectionDifference<Key?>.Change {
-        switch change {
-        case .remove(let offset, let key, let other):
-            .remove(offset: offset, element: Key(_value: key.value), associatedWith: other)
-        case .insert(let offset, let key, let other):
-            .insert(offset: offset, element: Key(_value: key.value), associatedWith: other)
+        private static func change(
+            _ change: CollectionDifference<SectionKey>.Change
+        ) -> CollectionDifference<Key?>.Change {
+            switch change {
+            case .remove(let offset, let key, let other):
+                .remove(offset: offset, element: Key(_value: key.value), associatedWith: other)
+            case .insert(let offset, let key, let other):
+                .insert(offset: offset, element: Key(_value: key.value), associatedWith: other)
+            }
         }
     }
 }
 
-/// A section of a result.
-public struct QuerySection<Key: StoredValue>: Sendable {
-    /// The common value of the section's objects; nil for objects without one.
-    public let key: Key?
-    /// The indexes of the objects in the result.
-    public let range: Range<Int>
+extension SectionedLiveQuery {
+    /// A section of a result.
+    public struct Section: Sendable {
+        /// The common value of the section's objects; nil for objects without one.
+        public let key: Key?
+        /// The indexes of the objects in the result.
+        public let range: Range<Int>
+    }
 }
 
 /// The value of a section; values that sort as equal are one section.
@@ -186,7 +193,7 @@ extension LiveQuery {
     ///   - direction: the order of the sections.
     /// - Returns: a sequence whose first element is the current result.
     /// - Complexity: O(result) for each update, in addition to the query.
-    public func sectioned<Target: ModelFields, T: StoredValue>(
+    public func sectioned<Target: _ModelFields, T: StoredValue>(
         by reference: (M.Fields) -> Target?, sortedBy value: (Target) -> QueryExpression<T>,
         _ direction: SortDirection = .ascending
     ) -> SectionedLiveQuery<M, ObjectID> {

@@ -40,7 +40,7 @@ public struct Fetch<M: Model>: ObjectQuery {
     /// Returns the query with the members of a to-many relationship read along.
     ///
     /// The context retains them until its next save, refresh or fetch that prefetches.
-    public func prefetch<Members: ToManyProperty>(_ property: KeyPath<M, Members>) -> Fetch {
+    public func prefetch<Members: _ToManyProperty>(_ property: KeyPath<M, Members>) -> Fetch {
         prefetching { context, objects in try context.load(property, of: objects) }
     }
 

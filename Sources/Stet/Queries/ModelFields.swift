@@ -5,7 +5,7 @@ public import StetStore
 /// `@Model` writes a type with a member of the same name for each property: an expression for an
 /// attribute, the fields of the target for a reference, and a `ToManyField` for a to-many
 /// relationship.
-public protocol ModelFields: Sendable {
+public protocol _ModelFields: Sendable {
     /// The model.
     associatedtype Object: Model
     /// Used by the code that `@Model` writes.
@@ -14,7 +14,7 @@ public protocol ModelFields: Sendable {
     init(_object: _QueryObject)
 }
 
-extension ModelFields {
+extension _ModelFields {
     /// The object's id.
     public var id: QueryExpression<ObjectID> {
         // For a referenced object the reference itself contains the id.

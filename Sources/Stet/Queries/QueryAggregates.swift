@@ -183,7 +183,7 @@ extension ObjectQuery {
 
     /// Returns the results of a closure for each group of objects that refer to the same object;
     /// the key is its id, or nil for objects whose reference is nil.
-    public func grouped<Target: ModelFields, Result>(
+    public func grouped<Target: _ModelFields, Result>(
         by reference: (M.Fields) -> Target?, _ make: (QueryGroup<M>) throws -> Result
     ) throws -> [(key: ObjectID?, value: Result)] {
         let node = reference(M.fields)?._object.reference ?? .constant(.null)

@@ -204,7 +204,7 @@ extension Optional {
 
 // MARK: - References
 
-extension Optional where Wrapped: ModelFields {
+extension Optional where Wrapped: _ModelFields {
     /// Returns whether the reference points to an object or, compared with nil, to none.
     public static func == (left: Self, right: Wrapped.Object?) -> QueryExpression<Bool> {
         refers(left, to: right?.id, .equal)

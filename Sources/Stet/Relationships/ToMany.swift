@@ -24,7 +24,7 @@
 /// It is not a `Collection`, because a read can fail, and reading a property never traps: members
 /// that cannot be read are left out, and the next call that can throw reports why. `Array(members)`
 /// contains all of them.
-public struct ToMany<Element: Model>: ToManyProperty {
+public struct ToMany<Element: Model>: _ToManyProperty {
     /// Used by the code that `@Model` writes.
     public let _members: _MembersOfObject<Element>
 
@@ -39,7 +39,7 @@ public struct ToMany<Element: Model>: ToManyProperty {
 ///
 /// `append`, `insert(_:at:)`, `move(from:to:)` and assignments determine the order. It belongs to
 /// the owner's end: a to-many inverse has none. Inserting between two members changes neither.
-public struct OrderedToMany<Element: Model>: ToManyProperty {
+public struct OrderedToMany<Element: Model>: _ToManyProperty {
     /// Used by the code that `@Model` writes.
     public let _members: _MembersOfObject<Element>
 
@@ -84,7 +84,7 @@ public struct OrderedToMany<Element: Model>: ToManyProperty {
 }
 
 /// The common interface of `ToMany` and `OrderedToMany`.
-public protocol ToManyProperty: Sequence, ExpressibleByArrayLiteral
+public protocol _ToManyProperty: Sequence, ExpressibleByArrayLiteral
 where Element: Model, ArrayLiteralElement == Element, Iterator == _MemberIterator<Element> {
     /// Used by the code that `@Model` writes.
     var _members: _MembersOfObject<Element> { get }
@@ -94,7 +94,7 @@ where Element: Model, ArrayLiteralElement == Element, Iterator == _MemberIterato
     static var _isOrdered: Bool { get }
 }
 
-extension ToManyProperty {
+extension _ToManyProperty {
     /// Creates members to be assigned to a relationship, each once.
     public init(_ members: some Sequence<Element>) {
         self.init(_members: _MembersOfObject(members))

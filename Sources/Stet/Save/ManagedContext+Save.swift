@@ -2,16 +2,18 @@ public import StetStore
 
 // The save sequence, read from the top down. The step numbers are those of ARCHITECTURE.md.
 
-/// The treatment of the pending changes when a save fails.
-public struct FailureBehavior: Hashable, Sendable {
-    private let keepsPending: Bool
+extension ManagedContext {
+    /// The treatment of the pending changes when a save fails.
+    public struct FailureBehavior: Hashable, Sendable {
+        private let keepsPending: Bool
 
-    /// Restores the last saved state of the context.
-    public static let rollback = FailureBehavior(keepsPending: false)
-    /// Keeps the pending changes as they were before the save, to be corrected and saved again.
-    public static let keepPending = FailureBehavior(keepsPending: true)
+        /// Restores the last saved state of the context.
+        public static let rollback = ManagedContext.FailureBehavior(keepsPending: false)
+        /// Keeps the pending changes as they were before the save, to be corrected and saved again.
+        public static let keepPending = ManagedContext.FailureBehavior(keepsPending: true)
 
-    var rollsBack: Bool { !keepsPending }
+        var rollsBack: Bool { !keepsPending }
+    }
 }
 
 extension ManagedContext {
@@ -40,7 +42,8 @@ extension ManagedContext {
     /// - Complexity: O(pending changes), and one durable LMDB transaction.
     @discardableResult
     public func save(
-        _ label: String? = nil, id: CommitID? = nil, onFailure: FailureBehavior = .rollback
+        _ label: String? = nil, id: CommitID? = nil,
+        onFailure: ManagedContext.FailureBehavior = .rollback
     ) throws -> Commit? {
         core.checkNotEditing()
         core.store.file.savesUnderWay.begin(id)
@@ -69,7 +72,8 @@ extension ManagedContext {
     /// - Throws: the errors of the blocking `save`; `CancellationError`; `LaterChangesError`.
     @discardableResult
     public nonisolated(nonsending) func save(
-        _ label: String? = nil, id: CommitID? = nil, onFailure: FailureBehavior = .rollback
+        _ label: String? = nil, id: CommitID? = nil,
+        onFailure: ManagedContext.FailureBehavior = .rollback
     ) async throws -> Commit? {
         core.checkNotEditing()
         core.store.file.savesUnderWay.begin(id)

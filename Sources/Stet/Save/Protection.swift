@@ -52,10 +52,10 @@ extension ManagedContext {
     func request(_ objects: [any Model], _ title: String) throws -> DestructiveAction {
         let lost = try core.objectsLost(with: objects)
         let byEntity = Dictionary(grouping: lost, by: { $0._$entityName })
-        let plan = DestructionPlan(
+        let plan = DestructiveAction.Plan(
             title: title, destructiveTitle: "Delete",
             losses: byEntity.map {
-                DestructionPlan.Loss(entity: $0.key, objects: $0.value.map { $0.id })
+                DestructiveAction.Plan.Loss(entity: $0.key, objects: $0.value.map { $0.id })
             })
         return DestructiveAction(plan: plan, logger: store.configuration.logger) { [core] in
             for object in objects { core.pending.delete(object) }
@@ -106,7 +106,7 @@ extension Store {
     /// - Throws: `StoreError`.
     /// - Complexity: O(objects).
     public func requestErase() throws -> DestructiveAction {
-        let plan = DestructionPlan(
+        let plan = DestructiveAction.Plan(
             title: "Erase the store \(path)?", destructiveTitle: "Erase",
             losses: try .everything(in: file))
         return DestructiveAction(plan: plan, logger: configuration.logger) { [self] in
@@ -120,7 +120,7 @@ extension Store {
     }
 }
 
-extension [DestructionPlan.Loss] {
+extension [DestructiveAction.Plan.Loss] {
     /// Returns the losses when a store is erased.
     fileprivate static func everything(in file: StoreFile) throws -> Self {
         try file.read { reader in
@@ -132,7 +132,7 @@ extension [DestructionPlan.Loss] {
                     objects.append(id)
                     return true
                 }
-                return DestructionPlan.Loss(entity: entity.name, objects: objects)
+                return DestructiveAction.Plan.Loss(entity: entity.name, objects: objects)
             }
         }
     }

@@ -38,7 +38,7 @@ final class SaveLine {
 
     /// Saves what is pending; the task suspends only while it waits for its turn and for the disk.
     nonisolated(nonsending) func save(
-        _ label: String?, _ id: CommitID?, _ onFailure: FailureBehavior
+        _ label: String?, _ id: CommitID?, _ onFailure: ManagedContext.FailureBehavior
     ) async throws -> Commit? {
         try await takeTurn(label)
         defer { passTurn() }

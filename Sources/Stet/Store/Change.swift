@@ -9,10 +9,10 @@ public struct Change<M: Model>: Sendable, Equatable {
     public let id: ObjectID
     /// The values before the commit: those of the changed properties for an update, all for a
     /// delete, none for an insert.
-    public internal(set) var old: ChangedValues<M>
+    public internal(set) var old: Change<M>.Values
     /// The values after the commit: those of the changed properties for an update, all for an
     /// insert, none for a delete.
-    public internal(set) var new: ChangedValues<M>
+    public internal(set) var new: Change<M>.Values
 
     /// The names of the changed properties for an update, of all properties for an insert or
     /// delete.
@@ -34,11 +34,13 @@ public struct Change<M: Model>: Sendable, Equatable {
         id = change.id
         changedProperties = plain.properties.map(\.name)
         relationships = plain.relationships + sources
-        redactedProperties = plain.properties.filter { $0.redacted != RedactedSides() }.map(\.name)
-        old = ChangedValues(
+        redactedProperties = plain.properties.filter {
+            $0.redacted != PropertyChange.RedactedSides()
+        }.map(\.name)
+        old = Change.Values(
             kind == .insert
                 ? [] : plain.properties.filter { !$0.redacted.old }.map { ($0.name, $0.old) })
-        new = ChangedValues(
+        new = Change.Values(
             kind == .delete
                 ? [] : plain.properties.filter { !$0.redacted.new }.map { ($0.name, $0.new) })
         if kind == .update || !redactedProperties.isEmpty { return }
@@ -53,8 +55,8 @@ public struct Change<M: Model>: Sendable, Equatable {
     init(_ id: ObjectID, sources: [RelationshipChange]) {
         kind = .update
         self.id = id
-        old = ChangedValues([])
-        new = ChangedValues([])
+        old = Change.Values([])
+        new = Change.Values([])
         changedProperties = []
         relationships = sources
         redactedProperties = []
@@ -73,26 +75,28 @@ public struct Change<M: Model>: Sendable, Equatable {
     }
 }
 
-/// The values of some properties of an object, read by the field of the model's snapshot:
-/// `change.old[\.title]`.
-public struct ChangedValues<M: Model>: Sendable, Equatable {
-    private let values: [String: Value]
+extension Change {
+    /// The values of some properties of an object, read by the field of the model's snapshot:
+    /// `change.old[\.title]`.
+    public struct Values: Sendable, Equatable {
+        private let values: [String: Value]
 
-    /// All values of the object: after an insert, before a delete and, if the observer has
-    /// requested them, before and after an update.
-    ///
-    /// Nil otherwise, and when a value was redacted or is one that its type cannot represent.
-    public internal(set) var snapshot: M.Snapshot?
+        /// All values of the object: after an insert, before a delete and, if the observer has
+        /// requested them, before and after an update.
+        ///
+        /// Nil otherwise, and when a value was redacted or is one that its type cannot represent.
+        public internal(set) var snapshot: M.Snapshot?
 
-    init(_ values: [(String, Value)]) {
-        self.values = Dictionary(uniqueKeysWithValues: values)
-    }
+        init(_ values: [(String, Value)]) {
+            self.values = Dictionary(uniqueKeysWithValues: values)
+        }
 
-    /// Returns the value of a property; nil when it is not among the changed ones, or when its type
-    /// cannot represent it.
-    public subscript<V: StoredValue>(_ keyPath: KeyPath<M.Snapshot, V>) -> V? {
-        guard let slot = M._$description.slot(of: keyPath) else { return nil }
-        return values[M._$description.entity.properties[slot].name].flatMap(V.init(_value:))
+        /// Returns the value of a property; nil when it is not among the changed ones, or when its
+        /// type cannot represent it.
+        public subscript<V: StoredValue>(_ keyPath: KeyPath<M.Snapshot, V>) -> V? {
+            guard let slot = M._$description.slot(of: keyPath) else { return nil }
+            return values[M._$description.entity.properties[slot].name].flatMap(V.init(_value:))
+        }
     }
 }
 

@@ -26,7 +26,7 @@ public struct TerminalConfirmer: Confirmer {
     /// Writes title and message to standard error, reads a line, and returns true if it is "yes".
     ///
     /// - Throws: `NotConfirmedError` when the input is not a terminal.
-    public func confirms(_ plan: DestructionPlan) async throws -> Bool {
+    public func confirms(_ plan: DestructiveAction.Plan) async throws -> Bool {
         if assumesYes { return true }
         guard isatty(input) == 1 else {
             throw NotConfirmedError(
@@ -43,7 +43,7 @@ public struct TerminalConfirmer: Confirmer {
 /// A confirmer that gives the same answer to every question, for tests.
 public struct FixedConfirmer: Confirmer {
     private let answer: Bool
-    private let record: @Sendable (DestructionPlan) -> Void
+    private let record: @Sendable (DestructiveAction.Plan) -> Void
 
     /// Creates a confirmer with a fixed answer.
     ///
@@ -51,14 +51,15 @@ public struct FixedConfirmer: Confirmer {
     ///   - answer: whether plans may be carried out.
     ///   - record: receives each plan that is to be confirmed.
     public init(
-        _ answer: Bool, record: @escaping @Sendable (_ plan: DestructionPlan) -> Void = { _ in }
+        _ answer: Bool,
+        record: @escaping @Sendable (_ plan: DestructiveAction.Plan) -> Void = { _ in }
     ) {
         self.answer = answer
         self.record = record
     }
 
     /// Returns the fixed answer.
-    public func confirms(_ plan: DestructionPlan) async throws -> Bool {
+    public func confirms(_ plan: DestructiveAction.Plan) async throws -> Bool {
         record(plan)
         return answer
     }

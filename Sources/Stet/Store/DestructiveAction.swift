@@ -1,70 +1,73 @@
 public import Logging
 public import StetStore
 
-/// The description of what a destructive action would destroy.
-public struct DestructionPlan: Sendable, Hashable {
-    /// The objects of one model that would be lost.
-    public struct Loss: Sendable, Hashable {
-        /// The name of the model.
-        public let entity: String
-        /// The number of objects.
-        public let count: Int
-        /// The ids of at most 100 of the objects, in ascending order.
-        public let objects: [ObjectID]
+extension DestructiveAction {
+    /// The description of what a destructive action would destroy.
+    public struct Plan: Sendable, Hashable {
+        /// The objects of one model that would be lost.
+        public struct Loss: Sendable, Hashable {
+            /// The name of the model.
+            public let entity: String
+            /// The number of objects.
+            public let count: Int
+            /// The ids of at most 100 of the objects, in ascending order.
+            public let objects: [ObjectID]
 
-        /// Creates the loss of some objects of a model.
+            /// Creates the loss of some objects of a model.
+            ///
+            /// - Parameters:
+            ///   - entity: the name of the model.
+            ///   - objects: the ids of all objects that would be lost.
+            public init(entity: String, objects: [ObjectID]) {
+                self.entity = entity
+                count = objects.count
+                self.objects = Array(objects.sorted().prefix(100))
+            }
+        }
+
+        /// A question, such as "Delete Notebook?".
+        public let title: String
+        /// The title of the button that confirms, such as "Delete".
+        public let destructiveTitle: String
+        /// The objects that would be lost, including by delete rules, by name of the model.
+        public let losses: [Loss]
+        /// The part of the history that would be lost; nil when none would.
+        public let history: DestructiveAction.HistoryLoss?
+
+        /// Creates the plan of an application's own action.
         ///
         /// - Parameters:
-        ///   - entity: the name of the model.
-        ///   - objects: the ids of all objects that would be lost.
-        public init(entity: String, objects: [ObjectID]) {
-            self.entity = entity
-            count = objects.count
-            self.objects = Array(objects.sorted().prefix(100))
+        ///   - title: a question.
+        ///   - destructiveTitle: the title of the button that confirms.
+        ///   - losses: the objects that would be lost; models without any are left out.
+        public init(title: String, destructiveTitle: String, losses: [Loss] = []) {
+            self.init(
+                title: title, destructiveTitle: destructiveTitle, losses: losses, history: nil)
         }
-    }
 
-    /// A question, such as "Delete Notebook?".
-    public let title: String
-    /// The title of the button that confirms, such as "Delete".
-    public let destructiveTitle: String
-    /// The objects that would be lost, including by delete rules, by name of the model.
-    public let losses: [Loss]
-    /// The part of the history that would be lost; nil when none would.
-    public let history: HistoryLoss?
+        init(
+            title: String, destructiveTitle: String, losses: [Loss] = [],
+            history: DestructiveAction.HistoryLoss?
+        ) {
+            self.title = title
+            self.destructiveTitle = destructiveTitle
+            self.history = history
+            self.losses = losses.filter { $0.count > 0 }.sorted { $0.entity < $1.entity }
+        }
 
-    /// Creates the plan of an application's own action.
-    ///
-    /// - Parameters:
-    ///   - title: a question.
-    ///   - destructiveTitle: the title of the button that confirms.
-    ///   - losses: the objects that would be lost; models without any are left out.
-    public init(title: String, destructiveTitle: String, losses: [Loss] = []) {
-        self.init(
-            title: title, destructiveTitle: destructiveTitle, losses: losses, history: nil)
-    }
-
-    init(
-        title: String, destructiveTitle: String, losses: [Loss] = [], history: HistoryLoss?
-    ) {
-        self.title = title
-        self.destructiveTitle = destructiveTitle
-        self.history = history
-        self.losses = losses.filter { $0.count > 0 }.sorted { $0.entity < $1.entity }
-    }
-
-    /// A sentence that lists what would be lost.
-    public var message: String {
-        let parts = losses.map { "\($0.count) \($0.entity)" } + (history?.parts ?? [])
-        return parts.isEmpty
-            ? "Nothing is lost." : "Lost for good: \(parts.joined(separator: ", "))."
+        /// A sentence that lists what would be lost.
+        public var message: String {
+            let parts = losses.map { "\($0.count) \($0.entity)" } + (history?.parts ?? [])
+            return parts.isEmpty
+                ? "Nothing is lost." : "Lost for good: \(parts.joined(separator: ", "))."
+        }
     }
 }
 
 /// The error of a destructive action that was not confirmed; nothing has changed.
 public struct NotConfirmedError: Error, Sendable, Hashable {
     /// The plan of the action.
-    public let plan: DestructionPlan
+    public let plan: DestructiveAction.Plan
     /// The reason why it was not confirmed.
     public let reason: String
 }
@@ -87,7 +90,7 @@ extension NotConfirmedError: CustomStringConvertible {
 /// ```
 public struct DestructiveAction: ~Copyable {
     /// The description of what would be lost.
-    public let plan: DestructionPlan
+    public let plan: DestructiveAction.Plan
     private let logger: Logger
     private let perform: () throws -> Void
     private var isOpen = true
@@ -95,7 +98,7 @@ public struct DestructiveAction: ~Copyable {
     /// Creates an action of an application's own.
     ///
     /// ```swift
-    /// let plan = DestructionPlan(title: "Close the account?", destructiveTitle: "Close")
+    /// let plan = DestructiveAction.Plan(title: "Close the account?", destructiveTitle: "Close")
     /// let action = DestructiveAction(plan: plan) { try closeAccount() }
     /// ```
     ///
@@ -104,7 +107,7 @@ public struct DestructiveAction: ~Copyable {
     ///   - logger: the log for a message when the action is dropped.
     ///   - perform: the action, which runs at most once, when it is confirmed.
     public init(
-        plan: DestructionPlan, logger: Logger = Logger(label: "stet"),
+        plan: DestructiveAction.Plan, logger: Logger = Logger(label: "stet"),
         perform: @escaping () throws -> Void
     ) {
         self.plan = plan
@@ -149,5 +152,5 @@ public struct DestructiveAction: ~Copyable {
 /// A service, terminal or page that is asked before something is destroyed.
 public protocol Confirmer: Sendable {
     /// Returns whether the plan may be carried out.
-    func confirms(_ plan: DestructionPlan) async throws -> Bool
+    func confirms(_ plan: DestructiveAction.Plan) async throws -> Bool
 }

@@ -119,7 +119,7 @@ extension Store {
     /// - Complexity: O(bytes of the base and of the segments after it).
     @discardableResult
     public static func restore(
-        from directory: String, to path: String, at bound: RevisionBound = .latest
+        from directory: String, to path: String, at bound: Revision.Bound = .latest
     ) async throws -> VerificationReport {
         try await RestorePoint.bound(bound).restore(from: directory, to: path)
     }

@@ -18,8 +18,8 @@ extension Store {
     ///   `body`.
     /// - Complexity: one read or a few for each commit, and O(bytes) for the wanted ones.
     public func forEachCommit(
-        from first: RevisionBound = 1, to last: RevisionBound = .latest,
-        where filter: CommitFilter = CommitFilter(), _ body: (_ commit: Commit) throws -> Bool
+        from first: Revision.Bound = 1, to last: Revision.Bound = .latest,
+        where filter: Commit.Filter = Commit.Filter(), _ body: (_ commit: Commit) throws -> Bool
     ) throws {
         try CommitWalk(file: file, filter: filter).run(from: first, to: last, body)
     }
@@ -36,7 +36,7 @@ extension Store {
     /// - Throws: `StoreError`; `.historyTrimmed` when a requested change was trimmed.
     /// - Complexity: a few reads for each change, independent of the length of the journal.
     public func history<M: Model>(
-        of type: M.Type, id: ObjectID, from first: RevisionBound = 1
+        of type: M.Type, id: ObjectID, from first: Revision.Bound = 1
     ) throws -> [HistoricChange] {
         guard let entity = file.schema.number(ofEntity: M._$name) else { return [] }
         return try file.read { try $0.history(ofEntity: entity, id, from: first) }
@@ -47,7 +47,7 @@ extension Store {
     ///
     /// - Throws: `StoreError`; `.historyTrimmed` when a requested change was trimmed.
     public func history<M: Model>(
-        of object: M, from first: RevisionBound = 1
+        of object: M, from first: Revision.Bound = 1
     ) throws -> [HistoricChange] {
         try history(of: M.self, id: object.id, from: first)
     }
@@ -93,7 +93,7 @@ extension Store {
     ///
     /// - Throws: `StoreError`; `.historyTrimmed` for a state that was trimmed.
     /// - Complexity: O(changes between the revisions).
-    public func diff(from first: RevisionBound, to last: RevisionBound) throws -> ChangeSet {
+    public func diff(from first: Revision.Bound, to last: Revision.Bound) throws -> ChangeSet {
         try file.read { reader in
             try reader.difference(from: reader.state(at: first), to: reader.state(at: last))
         }
@@ -103,10 +103,10 @@ extension Store {
 /// Goes through commits, with a read of its own for each.
 private struct CommitWalk {
     let file: StoreFile
-    let filter: CommitFilter
+    let filter: Commit.Filter
 
     func run(
-        from first: RevisionBound, to last: RevisionBound, _ body: (Commit) throws -> Bool
+        from first: Revision.Bound, to last: Revision.Bound, _ body: (Commit) throws -> Bool
     ) throws {
         let (head, start, stop) = try file.read { reader in
             (try reader.head().revision, try reader.commit(at: first), try reader.commit(at: last))

@@ -2,73 +2,78 @@ public import StetStore
 
 // Operations that shorten a journal: trimming, redaction, and compaction into a copy.
 
-/// The part of the journal that a destructive action would remove.
-public struct HistoryLoss: Sendable, Hashable {
-    /// The steps of an author that could not be undone or redone any more.
-    public struct LostSteps: Sendable, Hashable {
-        /// The author.
-        public let author: String
-        /// The part of the author's work.
-        public let scope: String?
-        /// The number of steps that could be undone.
-        public let undoCount: Int
-        /// The number of steps that could be redone.
-        public let redoCount: Int
-    }
-
-    /// The last commit that would be removed; nil when all commits stay and only values are
-    /// redacted.
-    public let floor: Revision?
-    /// The number of commits that would be removed, or have values that would be.
-    public let commitCount: Int
-    /// The number of bytes of the commits that would be removed.
-    public let byteCount: Int
-    /// The number of values that would be redacted.
-    public let valueCount: Int
-    /// The undo steps that would be lost, by author and scope.
-    public let lostSteps: [LostSteps]
-    /// The durable subscriptions that would keep commits from being removed, in ascending order.
-    public let heldBy: [String]
-
-    init(_ plan: TrimPlan) {
-        floor = plan.floor
-        commitCount = plan.commitCount
-        byteCount = plan.byteCount
-        valueCount = 0
-        lostSteps = plan.lostSteps.map { lost in
-            LostSteps(
-                author: lost.author, scope: lost.scope, undoCount: lost.undoCount,
-                redoCount: lost.redoCount)
+extension DestructiveAction {
+    /// The part of the journal that a destructive action would remove.
+    public struct HistoryLoss: Sendable, Hashable {
+        /// The steps of an author that could not be undone or redone any more.
+        public struct LostSteps: Sendable, Hashable {
+            /// The author.
+            public let author: String
+            /// The part of the author's work.
+            public let scope: String?
+            /// The number of steps that could be undone.
+            public let undoCount: Int
+            /// The number of steps that could be redone.
+            public let redoCount: Int
         }
-        heldBy = plan.heldBy
-    }
 
-    init(_ plan: RedactionPlan) {
-        floor = nil
-        commitCount = plan.revisions.count
-        byteCount = 0
-        valueCount = plan.valueCount
-        lostSteps = []
-        heldBy = []
-    }
+        /// The last commit that would be removed; nil when all commits stay and only values are
+        /// redacted.
+        public let floor: Revision?
+        /// The number of commits that would be removed, or have values that would be.
+        public let commitCount: Int
+        /// The number of bytes of the commits that would be removed.
+        public let byteCount: Int
+        /// The number of values that would be redacted.
+        public let valueCount: Int
+        /// The undo steps that would be lost, by author and scope.
+        public let lostSteps: [LostSteps]
+        /// The durable subscriptions that would keep commits from being removed, in ascending
+        /// order.
+        public let heldBy: [String]
 
-    /// Returns the plan of an action that causes the loss.
-    fileprivate func destruction(_ destructiveTitle: String, _ title: String) -> DestructionPlan {
-        DestructionPlan(title: title, destructiveTitle: destructiveTitle, history: self)
-    }
-
-    /// The losses in words.
-    var parts: [String] {
-        if floor == nil {
-            return valueCount == 0
-                ? [] : ["\(valueCount) values in \(commitCount) commits, and the undo of these"]
+        init(_ plan: TrimPlan) {
+            floor = plan.floor
+            commitCount = plan.commitCount
+            byteCount = plan.byteCount
+            valueCount = 0
+            lostSteps = plan.lostSteps.map { lost in
+                LostSteps(
+                    author: lost.author, scope: lost.scope, undoCount: lost.undoCount,
+                    redoCount: lost.redoCount)
+            }
+            heldBy = plan.heldBy
         }
-        if commitCount == 0 { return [] }
-        let steps = lostSteps.map { lost in
-            "\(lost.undoCount + lost.redoCount) undo steps of \(lost.author)"
-                + (lost.scope.map { " in \($0)" } ?? "")
+
+        init(_ plan: RedactionPlan) {
+            floor = nil
+            commitCount = plan.revisions.count
+            byteCount = 0
+            valueCount = plan.valueCount
+            lostSteps = []
+            heldBy = []
         }
-        return ["\(commitCount) commits (\(byteCount) bytes)"] + steps
+
+        /// Returns the plan of an action that causes the loss.
+        fileprivate func destruction(_ destructiveTitle: String, _ title: String)
+            -> DestructiveAction.Plan
+        {
+            DestructiveAction.Plan(title: title, destructiveTitle: destructiveTitle, history: self)
+        }
+
+        /// The losses in words.
+        var parts: [String] {
+            if floor == nil {
+                return valueCount == 0
+                    ? [] : ["\(valueCount) values in \(commitCount) commits, and the undo of these"]
+            }
+            if commitCount == 0 { return [] }
+            let steps = lostSteps.map { lost in
+                "\(lost.undoCount + lost.redoCount) undo steps of \(lost.author)"
+                    + (lost.scope.map { " in \($0)" } ?? "")
+            }
+            return ["\(commitCount) commits (\(byteCount) bytes)"] + steps
+        }
     }
 }
 
@@ -97,7 +102,8 @@ extension Store {
     public func requestTrim(before revision: Revision) throws -> DestructiveAction {
         let last = revision.previous ?? .zero
         let plan = try file.read { try TrimPlan(through: last, $0) }
-        let loss = HistoryLoss(plan).destruction("Trim", "Trim the journal of \(path)?")
+        let loss = DestructiveAction.HistoryLoss(plan).destruction(
+            "Trim", "Trim the journal of \(path)?")
         return DestructiveAction(plan: loss, logger: configuration.logger) { [file] in
             try file.trim(through: plan.floor)
         }
@@ -135,7 +141,7 @@ extension Store {
     ) throws -> DestructiveAction {
         let request = try RedactionRequest(file, type, id, properties)
         let plan = try file.redactionPlan(request)
-        let loss = HistoryLoss(plan).destruction(
+        let loss = DestructiveAction.HistoryLoss(plan).destruction(
             "Redact", "Redact the history of \(M._$name) \(id)?")
         return DestructiveAction(plan: loss, logger: configuration.logger) { [file] in
             try file.redact(request)

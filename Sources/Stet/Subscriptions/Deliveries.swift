@@ -1,41 +1,44 @@
 import StetStore
 import Synchronization
 
-/// An element of a durable subscription, with its acknowledgement.
-public struct Delivery<Element: Sendable>: Sendable {
-    /// The commit, or its changes.
-    public let element: Element
-    /// The number of the commit.
-    public let revision: Revision
-    /// The number of this attempt, starting at 1; attempts of earlier processes count when they
-    /// were recorded as failed.
-    public let attempt: Int
-    let decision: DeliveryDecision
+extension Subscription {
+    /// An element of a durable subscription, with its acknowledgement.
+    public struct Delivery: Sendable {
+        /// The commit, or its changes.
+        public let element: Element
+        /// The number of the commit.
+        public let revision: Revision
+        /// The number of this attempt, starting at 1; attempts of earlier processes count when they
+        /// were recorded as failed.
+        public let attempt: Int
+        let decision: DeliveryDecision
 
-    /// Moves the subscription past the element; returns when the new position is on the disk.
-    ///
-    /// - Throws: `SubscriptionError`: `.lost` when another owner has taken over the subscription,
-    ///   or it was moved, so that the element may be delivered again; `.alreadyDecided`.
-    ///   `StoreError`: the position has not moved, and the call can be repeated.
-    public nonisolated(nonsending) func acknowledge() async throws {
-        try decision.begin()
-        do {
-            try await decision.file.subscriptions.update(decision.update)
-            decision.end(.acknowledged)
-        } catch {
-            decision.end(error is SubscriptionError ? .lost : .open)
-            throw error
+        /// Moves the subscription past the element; returns when the new position is on the disk.
+        ///
+        /// - Throws: `SubscriptionError`: `.lost` when another owner has taken over the
+        ///   subscription, or it was moved, so that the element may be delivered again;
+        ///   `.alreadyDecided`. `StoreError`: the position has not moved, and the call can be
+        ///   repeated.
+        public nonisolated(nonsending) func acknowledge() async throws {
+            try decision.begin()
+            do {
+                try await decision.file.subscriptions.update(decision.update)
+                decision.end(.acknowledged)
+            } catch {
+                decision.end(error is SubscriptionError ? .lost : .open)
+                throw error
+            }
         }
-    }
 
-    /// Reports that the element could not be handled: it is delivered again after a pause, or
-    /// parked, as the policy says.
-    ///
-    /// - Parameter error: the cause, whose text is stored.
-    /// - Throws: `SubscriptionError` (`.alreadyDecided`).
-    public func fail(_ error: any Error) throws {
-        try decision.begin()
-        decision.end(.failed("\(error)"))
+        /// Reports that the element could not be handled: it is delivered again after a pause, or
+        /// parked, as the policy says.
+        ///
+        /// - Parameter error: the cause, whose text is stored.
+        /// - Throws: `SubscriptionError` (`.alreadyDecided`).
+        public func fail(_ error: any Error) throws {
+            try decision.begin()
+            decision.end(.failed("\(error)"))
+        }
     }
 }
 
@@ -74,51 +77,53 @@ final class DeliveryDecision: Sendable {
     func end(_ end: State) { state.withLock { $0 = end } }
 }
 
-/// The elements of a durable subscription that were not acknowledged, in order, one after another,
-/// each at least once.
-///
-/// Requesting the next element without having acknowledged the last one counts as a failure of the
-/// last one, which is delivered again as the policy says. The iterator owns the subscription as
-/// long as it lives; other iterators wait until then. The sequence ends when the store is closed or
-/// the task cancelled.
-public struct Deliveries<Element: Sendable>: AsyncSequence, Sendable {
-    let subscription: Subscription<Element>
+extension Subscription {
+    /// The elements of a durable subscription that were not acknowledged, in order, one after
+    /// another, each at least once.
+    ///
+    /// Requesting the next element without having acknowledged the last one counts as a failure of
+    /// the last one, which is delivered again as the policy says. The iterator owns the
+    /// subscription as long as it lives; other iterators wait until then. The sequence ends when
+    /// the store is closed or the task cancelled.
+    public struct Deliveries: AsyncSequence, Sendable {
+        let subscription: Subscription<Element>
 
-    /// Creates an iterator, which waits until it owns the subscription.
-    public func makeAsyncIterator() -> Iterator {
-        Iterator(reader: SubscriptionReader(subscription))
-    }
+        /// Creates an iterator, which waits until it owns the subscription.
+        public func makeAsyncIterator() -> Iterator {
+            Iterator(reader: SubscriptionReader(subscription))
+        }
 
-    /// The owner of a subscription.
-    public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var reader: SubscriptionReader<Element>
-        private var last: (item: SubscriptionReader<Element>.Item, decision: DeliveryDecision)?
+        /// The owner of a subscription.
+        public struct Iterator: AsyncIteratorProtocol {
+            fileprivate var reader: SubscriptionReader<Element>
+            private var last: (item: SubscriptionReader<Element>.Item, decision: DeliveryDecision)?
 
-        fileprivate init(reader: SubscriptionReader<Element>) { self.reader = reader }
+            fileprivate init(reader: SubscriptionReader<Element>) { self.reader = reader }
 
-        /// Returns the next element, or nil when the store was closed or the task cancelled.
-        ///
-        /// - Throws: `SubscriptionError`: `.stopped` after the last attempt, where the policy
-        ///   stops; `.notFound` when the subscription was removed. The errors of the feed.
-        public mutating func next(
-            isolation actor: isolated (any Actor)?
-        ) async throws -> Delivery<Element>? {
-            if Task.isCancelled { return nil }
-            if let (item, decision) = last {
-                last = nil
-                switch decision.current {
-                case .acknowledged: reader.finish(item)
-                case .lost: reader.forget()
-                case .failed(let message): try await reader.fail(item, message)
-                case .open, .underWay: try await reader.fail(item, "it was not acknowledged")
+            /// Returns the next element, or nil when the store was closed or the task cancelled.
+            ///
+            /// - Throws: `SubscriptionError`: `.stopped` after the last attempt, where the policy
+            ///   stops; `.notFound` when the subscription was removed. The errors of the feed.
+            public mutating func next(
+                isolation actor: isolated (any Actor)?
+            ) async throws -> Subscription<Element>.Delivery? {
+                if Task.isCancelled { return nil }
+                if let (item, decision) = last {
+                    last = nil
+                    switch decision.current {
+                    case .acknowledged: reader.finish(item)
+                    case .lost: reader.forget()
+                    case .failed(let message): try await reader.fail(item, message)
+                    case .open, .underWay: try await reader.fail(item, "it was not acknowledged")
+                    }
                 }
+                guard let item = try await reader.next() else { return nil }
+                let decision = DeliveryDecision(reader.file, item.update, item.revision)
+                last = (item, decision)
+                return Subscription.Delivery(
+                    element: item.element, revision: item.revision, attempt: item.attempt,
+                    decision: decision)
             }
-            guard let item = try await reader.next() else { return nil }
-            let decision = DeliveryDecision(reader.file, item.update, item.revision)
-            last = (item, decision)
-            return Delivery(
-                element: item.element, revision: item.revision, attempt: item.attempt,
-                decision: decision)
         }
     }
 }

@@ -24,7 +24,7 @@ extension Store {
     /// - Throws: `SubscriptionError` (`.invalidName`); `StoreError`.
     /// - Complexity: a read; for a new subscription also a durable transaction, which blocks the
     ///   thread.
-    public func subscribe<Source: SubscriptionSource>(
+    public func subscribe<Source: _SubscriptionSource>(
         _ name: String, to feed: Source, policy: SubscriptionPolicy = SubscriptionPolicy()
     ) throws -> Subscription<Source.Element> {
         guard 1...Limits.authorByteCount ~= name.utf8.count, !name.utf8.contains(0) else {
@@ -103,7 +103,9 @@ public struct Subscription<Element: Sendable>: Sendable {
     ///     try await delivery.acknowledge()
     /// }
     /// ```
-    public var deliveries: Deliveries<Element> { Deliveries(subscription: self) }
+    public var deliveries: Subscription<Element>.Deliveries {
+        Subscription.Deliveries(subscription: self)
+    }
 
     /// Passes each element to a closure with a context, and saves the edits of the closure together
     /// with the new position, as one commit.

@@ -43,7 +43,7 @@ public struct SubscriptionControl: Sendable {
     /// Returns the parked deliveries, in ascending order of their commits.
     ///
     /// - Throws: `StoreError`.
-    public func parkedDeliveries() throws -> [ParkedDelivery] {
+    public func parkedDeliveries() throws -> [SubscriptionState.ParkedDelivery] {
         try file.subscriptions.parkedDeliveries(of: name)
     }
 

@@ -33,7 +33,7 @@ struct SubscriptionReader<Element: Sendable> {
     /// The version that this owner has applied; its own update may return a later one.
     private var version: UInt64 = 0
     private var position = Revision.zero
-    private var lot: [ParkedDelivery] = []
+    private var lot: [SubscriptionState.ParkedDelivery] = []
     private var feed: FeedReader?
     private var lastStored = ContinuousClock.now
 
@@ -140,7 +140,7 @@ struct SubscriptionReader<Element: Sendable> {
 
     /// Records that an element could not be handled, and waits, parks it or stops.
     nonisolated(nonsending) mutating func fail(_ item: Item, _ message: String) async throws {
-        let failure = SubscriptionFailure(
+        let failure = SubscriptionState.Failure(
             revision: item.revision, count: item.attempt,
             time: subscription.store.configuration.clock(), message: message)
         if item.isParked {
@@ -164,9 +164,9 @@ struct SubscriptionReader<Element: Sendable> {
     }
 
     private nonisolated(nonsending) mutating func park(
-        _ item: Item, for failure: SubscriptionFailure?
+        _ item: Item, for failure: SubscriptionState.Failure?
     ) async throws {
-        let parked = ParkedDelivery(
+        let parked = SubscriptionState.ParkedDelivery(
             revision: item.revision, objects: item.objects, failure: failure)
         guard try await perform(.park(parked, from: position)) else { return }
         lot.append(parked)
@@ -233,7 +233,7 @@ struct SubscriptionReader<Element: Sendable> {
             lease = nil
             let failure =
                 now.failure
-                ?? SubscriptionFailure(
+                ?? SubscriptionState.Failure(
                     revision: now.position, count: 0,
                     time: subscription.store.configuration.clock(), message: "unknown")
             throw SubscriptionError.stopped(name: name, failure)
@@ -262,7 +262,7 @@ struct SubscriptionReader<Element: Sendable> {
     }
 }
 
-extension ParkedDelivery {
+extension SubscriptionState.ParkedDelivery {
     /// Returns whether the delivery concerns one of some objects, which are in ascending order.
     fileprivate func concerns(_ others: [ObjectID]) -> Bool {
         others.contains { other in

@@ -139,7 +139,7 @@ struct ChangeSetCheck {
         let changes = try net.changeSet()
         let (violations, lookups) = try PendingStore.withStore(store, revision, net) {
             view -> [Violation] in
-            var validation = ChangeSetValidation(changes: changes, store: view)
+            var validation = ChangeSet.Validation(changes: changes, store: view)
             for validator in store.configuration.changeSetValidators { validator(&validation) }
             return validation.violations(messages)
         }

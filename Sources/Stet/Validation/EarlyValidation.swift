@@ -38,10 +38,10 @@ extension Model {
         let slot = Self._$slot(property)
         let value = _$snapshot[keyPath: property]
         let normalized = Self._$description.normalized(value._value, slot: slot)
-        let configuration = _$core?.store.configuration ?? StoreConfiguration()
+        let configuration = _$core?.store.configuration ?? Store.Configuration()
         var violations = try Self._$violations(of: normalized, slot, id, configuration.messages)
         let entity = Self._$description.entity
-        let field = ValidationChain.Field(
+        let field = _ValidationChain.Field(
             entity: entity.name, property: entity.properties[slot].name, value: normalized)
         for chain in configuration.chains {
             violations += chain.violations(of: field, id, slot: slot, configuration.messages)

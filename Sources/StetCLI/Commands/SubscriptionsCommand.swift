@@ -107,7 +107,7 @@ extension SubscriptionState {
         return line
     }
 
-    fileprivate func json(with lot: [ParkedDelivery]?) -> JSON {
+    fileprivate func json(with lot: [SubscriptionState.ParkedDelivery]?) -> JSON {
         var members: [String: JSON] = [
             "failure": failure?.json ?? .null, "holdsHistory": .bool(holdsHistory),
             "isOwned": .bool(isOwned), "lag": .integer(lag), "name": .string(name),
@@ -119,7 +119,7 @@ extension SubscriptionState {
     }
 }
 
-extension SubscriptionStatus {
+extension SubscriptionState.Status {
     fileprivate var name: String {
         switch self {
         case .active: "active"
@@ -129,7 +129,7 @@ extension SubscriptionStatus {
     }
 }
 
-extension SubscriptionFailure {
+extension SubscriptionState.Failure {
     fileprivate var line: String {
         "commit \(revision) failed \(count) times, last "
             + "\(timeText(time.timeIntervalSinceReferenceDate)): \(message.visible)"
@@ -144,7 +144,7 @@ extension SubscriptionFailure {
     }
 }
 
-extension ParkedDelivery {
+extension SubscriptionState.ParkedDelivery {
     fileprivate var line: String {
         let state = isDue ? "due" : "parked"
         let reason = failure.map { ": " + $0.line } ?? ": waits for an earlier one"

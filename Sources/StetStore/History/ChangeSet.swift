@@ -61,7 +61,7 @@ public struct PropertyChange: Sendable, Hashable, Codable {
     /// The value after; `.null` for a deleted object.
     public var new: Value
     /// The sides whose value was redacted and is therefore `.null`.
-    public var redacted = RedactedSides()
+    public var redacted = PropertyChange.RedactedSides()
 
     /// Creates a change of one property.
     public init(name: String, old: Value, new: Value) {
@@ -169,13 +169,14 @@ extension Schema {
                     $0.members == .targets(ofLinks: type.name)
                 })
             else { throw DecodingFailure("changed links that \(entity.name) does not have") }
-            var members: [MemberChange] = []
+            var members: [RelationshipChange.Member] = []
             for change in group {
                 guard change.fits(type) else {
                     throw DecodingFailure("changed links of \(type.name) in another order")
                 }
                 members.append(
-                    MemberChange(id: change.key.target, old: change.before, new: change.after))
+                    RelationshipChange.Member(
+                        id: change.key.target, old: change.before, new: change.after))
             }
             changes.append(RelationshipChange(name: relationship.name, members: members))
         }

@@ -1,12 +1,14 @@
-/// The sides of a property's change whose values are redacted.
-public struct RedactedSides: Sendable, Hashable, Codable {
-    /// True when the value before is redacted.
-    public var old = false
-    /// True when the value after is redacted.
-    public var new = false
+extension PropertyChange {
+    /// The sides of a property's change whose values are redacted.
+    public struct RedactedSides: Sendable, Hashable, Codable {
+        /// True when the value before is redacted.
+        public var old = false
+        /// True when the value after is redacted.
+        public var new = false
 
-    /// Creates a value with neither side redacted.
-    public init() {}
+        /// Creates a value with neither side redacted.
+        public init() {}
+    }
 }
 
 extension PropertyChange {
@@ -40,7 +42,9 @@ extension PropertyChange {
             name: try container.decode(String.self, forKey: .name),
             old: try container.decode(Value.self, forKey: .old),
             new: try container.decode(Value.self, forKey: .new))
-        redacted = try container.decodeIfPresent(RedactedSides.self, forKey: .redacted) ?? redacted
+        redacted =
+            try container.decodeIfPresent(PropertyChange.RedactedSides.self, forKey: .redacted)
+            ?? redacted
     }
 
     /// Encodes the change, with the redacted sides only if there are any.
@@ -49,6 +53,8 @@ extension PropertyChange {
         try container.encode(name, forKey: .name)
         try container.encode(old, forKey: .old)
         try container.encode(new, forKey: .new)
-        if redacted != RedactedSides() { try container.encode(redacted, forKey: .redacted) }
+        if redacted != PropertyChange.RedactedSides() {
+            try container.encode(redacted, forKey: .redacted)
+        }
     }
 }

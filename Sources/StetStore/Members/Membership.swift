@@ -39,20 +39,22 @@ extension Membership: Codable {
     }
 }
 
-/// The change of one membership, as part of the change of the relationship's owner.
-public struct MemberChange: Hashable, Sendable, Codable {
-    /// The id of the member.
-    public var id: ObjectID
-    /// The membership before the change.
-    public var old: Membership
-    /// The membership after the change.
-    public var new: Membership
+extension RelationshipChange {
+    /// The change of one membership, as part of the change of the relationship's owner.
+    public struct Member: Hashable, Sendable, Codable {
+        /// The id of the member.
+        public var id: ObjectID
+        /// The membership before the change.
+        public var old: Membership
+        /// The membership after the change.
+        public var new: Membership
 
-    /// Creates a change of a membership.
-    public init(id: ObjectID, old: Membership, new: Membership) {
-        self.id = id
-        self.old = old
-        self.new = new
+        /// Creates a change of a membership.
+        public init(id: ObjectID, old: Membership, new: Membership) {
+            self.id = id
+            self.old = old
+            self.new = new
+        }
     }
 }
 
@@ -64,10 +66,10 @@ public struct RelationshipChange: Hashable, Sendable, Codable {
     /// The name of the relationship.
     public var name: String
     /// The members whose membership changes, in ascending order of id.
-    public var members: [MemberChange]
+    public var members: [RelationshipChange.Member]
 
     /// Creates a change of a relationship.
-    public init(name: String, members: [MemberChange]) {
+    public init(name: String, members: [RelationshipChange.Member]) {
         self.name = name
         self.members = members
     }

@@ -11,13 +11,13 @@ extension Commit {
         let schema = history.current
         let names = schema.relationshipsOfSources(ofEntity: entity)
         if names.isEmpty { return [:] }
-        var members: [ObjectID: [Int: [MemberChange]]] = [:]
+        var members: [ObjectID: [Int: [RelationshipChange.Member]]] = [:]
         try forEachChange { change in
             guard change.changesLinks else { return }
             for link in try change.links() where names[link.key.link] != nil {
                 if link.before.isPresent == link.after.isPresent { continue }
                 members[link.key.target, default: [:]][link.key.link, default: []].append(
-                    MemberChange(
+                    RelationshipChange.Member(
                         id: link.key.source, old: link.before.withoutPosition,
                         new: link.after.withoutPosition))
             }

@@ -30,7 +30,7 @@ extension StoreReader {
     ///
     /// - Complexity: a few reads for each change.
     package func history(
-        ofEntity entity: EntityNumber, _ id: ObjectID, from first: RevisionBound = 1
+        ofEntity entity: EntityNumber, _ id: ObjectID, from first: Revision.Bound = 1
     ) throws -> [HistoricChange] {
         var history: [HistoricChange] = []
         try forEachChange(ofEntity: entity, id, from: first) { change in
@@ -41,7 +41,7 @@ extension StoreReader {
     }
 
     /// Returns the commit at a bound of a range of commits.
-    package func commit(at bound: RevisionBound) throws -> Revision {
+    package func commit(at bound: Revision.Bound) throws -> Revision {
         switch bound {
         case .earliest: try floor().next
         case .revision(let revision): revision
@@ -50,7 +50,7 @@ extension StoreReader {
     }
 
     /// Returns the revision of the state at a bound; the last one for a later revision.
-    package func state(at bound: RevisionBound) throws -> Revision {
+    package func state(at bound: Revision.Bound) throws -> Revision {
         switch bound {
         case .earliest: try floor()
         case .revision(let revision): min(revision, try head().revision)
@@ -64,7 +64,7 @@ extension StoreReader {
     /// - Throws: `StoreError` (`.historyTrimmed`) when one of them was trimmed.
     /// - Complexity: a few reads for each change.
     package func forEachChange(
-        ofEntity entity: EntityNumber, _ id: ObjectID, from first: RevisionBound = 1,
+        ofEntity entity: EntityNumber, _ id: ObjectID, from first: Revision.Bound = 1,
         _ body: (HistoricChange) throws -> Bool
     ) throws {
         guard let (header, _) = try stored(entity, id) else { return }
@@ -133,7 +133,7 @@ extension StoreReader {
     /// - Returns: the commit, and the last revision that was examined.
     /// - Complexity: one read or a few for each commit.
     package func nextCommit(
-        from first: Revision, to last: Revision, where filter: CommitFilter, limit: Int = 10_000
+        from first: Revision, to last: Revision, where filter: Commit.Filter, limit: Int = 10_000
     ) throws -> (commit: Commit?, reached: Revision) {
         var revision = first
         for _ in 1..<max(limit, 2) {
@@ -145,7 +145,7 @@ extension StoreReader {
         return (nil, revision)
     }
 
-    private func lets(_ filter: CommitFilter, _ revision: Revision) throws -> Bool {
+    private func lets(_ filter: Commit.Filter, _ revision: Revision) throws -> Bool {
         if filter.isEmpty { return true }
         let (envelope, attributes) = try description(of: revision)
         if let author = filter.author, attributes.author != author { return false }
@@ -167,33 +167,35 @@ extension StoreReader {
     }
 }
 
-/// A filter for commits of the journal; conditions that are nil always match.
-public struct CommitFilter: Sendable {
-    /// The author of the commits.
-    public var author: String?
-    /// The scope of the commits.
-    public var scope: String?
-    /// The name of the entity of an object that the commits change, which is the name of the
-    /// model's class.
-    public var entity: String?
-    /// The id of an object that the commits change.
-    public var object: ObjectID?
-    /// A condition for the cause of the commits.
-    public var cause: (@Sendable (Cause) -> Bool)?
+extension Commit {
+    /// A filter for commits of the journal; conditions that are nil always match.
+    public struct Filter: Sendable {
+        /// The author of the commits.
+        public var author: String?
+        /// The scope of the commits.
+        public var scope: String?
+        /// The name of the entity of an object that the commits change, which is the name of the
+        /// model's class.
+        public var entity: String?
+        /// The id of an object that the commits change.
+        public var object: ObjectID?
+        /// A condition for the cause of the commits.
+        public var cause: (@Sendable (Cause) -> Bool)?
 
-    /// Creates a filter; by default it matches all commits.
-    public init(
-        author: String? = nil, scope: String? = nil, entity: String? = nil,
-        object: ObjectID? = nil, cause: (@Sendable (Cause) -> Bool)? = nil
-    ) {
-        self.author = author
-        self.scope = scope
-        self.entity = entity
-        self.object = object
-        self.cause = cause
-    }
+        /// Creates a filter; by default it matches all commits.
+        public init(
+            author: String? = nil, scope: String? = nil, entity: String? = nil,
+            object: ObjectID? = nil, cause: (@Sendable (Cause) -> Bool)? = nil
+        ) {
+            self.author = author
+            self.scope = scope
+            self.entity = entity
+            self.object = object
+            self.cause = cause
+        }
 
-    var isEmpty: Bool {
-        author == nil && scope == nil && entity == nil && object == nil && cause == nil
+        var isEmpty: Bool {
+            author == nil && scope == nil && entity == nil && object == nil && cause == nil
+        }
     }
 }

@@ -4,7 +4,7 @@ import StetLMDB
 /// A state of a store to be restored from a shipped journal.
 package enum RestorePoint: Hashable, Sendable {
     /// A revision; `.earliest` means that of the earliest base, `.latest` the last shipped one.
-    case bound(RevisionBound)
+    case bound(Revision.Bound)
     /// The last commit that is dated no later than a time, in seconds since 2001.
     case time(Double)
 }

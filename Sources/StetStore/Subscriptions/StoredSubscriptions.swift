@@ -5,7 +5,7 @@ public struct SubscriptionState: Hashable, Sendable {
     /// The name.
     public let name: String
     /// Whether it delivers.
-    public let status: SubscriptionStatus
+    public let status: SubscriptionState.Status
     /// The last commit that was handled or parked, or does not concern the subscription.
     public let position: Revision
     /// The number of commits after the position, some of which may not concern the subscription.
@@ -13,7 +13,7 @@ public struct SubscriptionState: Hashable, Sendable {
     /// The number of parked deliveries.
     public let parkedCount: Int
     /// The failures of the next delivery; nil when it has not failed.
-    public let failure: SubscriptionFailure?
+    public let failure: SubscriptionState.Failure?
     /// Whether commits that it has not handled stay in the journal.
     public let holdsHistory: Bool
     /// Whether a live process owns it, and delivers unless it is paused or stopped.
@@ -63,7 +63,7 @@ package struct StoredSubscriptions: Sendable {
     }
 
     /// Returns the parked deliveries of a subscription, in ascending order of their commits.
-    package func parkedDeliveries(of name: String) throws -> [ParkedDelivery] {
+    package func parkedDeliveries(of name: String) throws -> [SubscriptionState.ParkedDelivery] {
         try file.read { try SubscriptionTable.parked(of: name, in: $0.transaction) }
     }
 

@@ -37,14 +37,14 @@ public struct SubscriptionError: Error, Hashable, Sendable {
     /// The name of the subscription.
     public let name: String
     /// The failures that have stopped the subscription; nil for other codes.
-    public let failure: SubscriptionFailure?
+    public let failure: SubscriptionState.Failure?
     /// A sentence that says what failed.
     public let message: String
     /// A sentence that says what to do about it.
     public let advice: String
 
     private init(
-        _ code: Code, _ name: String, _ failure: SubscriptionFailure? = nil, message: String,
+        _ code: Code, _ name: String, _ failure: SubscriptionState.Failure? = nil, message: String,
         advice: String
     ) {
         self.code = code
@@ -70,7 +70,9 @@ extension SubscriptionError {
             advice: "The delivery comes again where it is still due.")
     }
 
-    package static func stopped(name: String, _ failure: SubscriptionFailure) -> SubscriptionError {
+    package static func stopped(name: String, _ failure: SubscriptionState.Failure)
+        -> SubscriptionError
+    {
         SubscriptionError(
             .stopped, name, failure,
             message: "The subscription \"\(name)\" is stopped before commit \(failure.revision), "

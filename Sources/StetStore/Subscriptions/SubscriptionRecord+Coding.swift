@@ -56,14 +56,14 @@ extension SubscriptionRecord {
     ) throws(DecodingFailure) {
         let subject = "subscription \(name)"
         var reader = try SubscriptionFormat.reader(of: value, subject)
-        guard let status = SubscriptionStatus(rawValue: try reader.read()) else {
+        guard let status = SubscriptionState.Status(rawValue: try reader.read()) else {
             throw DecodingFailure("\(subject) has a status of a later format")
         }
         let holdsHistory = try SubscriptionFormat.flag(&reader, subject)
         let position = Revision(try reader.read())
         let fence: UInt64 = try reader.read()
         let version: UInt64 = try reader.read()
-        let failure = try SubscriptionFailure?(decoding: &reader)
+        let failure = try SubscriptionState.Failure?(decoding: &reader)
         try reader.expectEnd()
         self.init(
             name: name, position: position, fence: fence, version: version, status: status,
@@ -71,7 +71,7 @@ extension SubscriptionRecord {
     }
 }
 
-extension ParkedDelivery {
+extension SubscriptionState.ParkedDelivery {
     package func encoded() -> [UInt8] {
         var value = ByteBuffer()
         value.append(SubscriptionFormat.number)
@@ -88,7 +88,7 @@ extension ParkedDelivery {
         let subject = "the parked delivery of commit \(revision)"
         var reader = try SubscriptionFormat.reader(of: value, subject)
         let isDue = try SubscriptionFormat.flag(&reader, subject)
-        let failure = try SubscriptionFailure?(decoding: &reader)
+        let failure = try SubscriptionState.Failure?(decoding: &reader)
         var objects: [ObjectID] = []
         for _ in 0..<(try reader.read(UInt32.self)) {
             let id = try reader.readObjectID()
@@ -103,7 +103,7 @@ extension ParkedDelivery {
     }
 }
 
-extension SubscriptionFailure? {
+extension SubscriptionState.Failure? {
     fileprivate func append(to buffer: inout ByteBuffer) {
         buffer.append(UInt32(clamping: self?.count ?? 0))
         guard let self else { return }
@@ -121,10 +121,10 @@ extension SubscriptionFailure? {
         let revision = Revision(try reader.read())
         let time = Double(bitPattern: try reader.read())
         let message = try reader.readShortString()
-        guard message.utf8.count <= SubscriptionFailure.messageByteCount else {
+        guard message.utf8.count <= SubscriptionState.Failure.messageByteCount else {
             throw DecodingFailure("the message of a failure is too long")
         }
-        self = SubscriptionFailure(
+        self = SubscriptionState.Failure(
             revision: revision, count: count, time: Date(timeIntervalSinceReferenceDate: time),
             message: message)
     }

@@ -44,10 +44,10 @@ enum SubscriptionTable {
     /// Returns the parked deliveries of a subscription, in ascending order of their commits.
     static func parked(
         of name: String, in transaction: borrowing ReadTransaction
-    ) throws -> [ParkedDelivery] {
-        var parked: [ParkedDelivery] = []
+    ) throws -> [SubscriptionState.ParkedDelivery] {
+        var parked: [SubscriptionState.ParkedDelivery] = []
         try transaction.scan(.unnamed, KeyRange(prefix: parkedKey(name))) { key, value in
-            parked.append(try ParkedDelivery(decoding: value, revision(of: key)))
+            parked.append(try SubscriptionState.ParkedDelivery(decoding: value, revision(of: key)))
             return true
         }
         return parked
@@ -55,11 +55,11 @@ enum SubscriptionTable {
 
     static func parked(
         _ revision: Revision, of name: String, in transaction: borrowing ReadTransaction
-    ) throws -> ParkedDelivery? {
+    ) throws -> SubscriptionState.ParkedDelivery? {
         let key = parkedKey(name, revision)
         return try key.withUnsafeBytes { key in
             try transaction.get(key, in: .unnamed).map {
-                try ParkedDelivery(decoding: $0, revision)
+                try SubscriptionState.ParkedDelivery(decoding: $0, revision)
             }
         }
     }
@@ -95,7 +95,8 @@ enum SubscriptionTable {
     }
 
     static func put(
-        _ parked: ParkedDelivery, of name: String, in transaction: borrowing WriteTransaction
+        _ parked: SubscriptionState.ParkedDelivery, of name: String,
+        in transaction: borrowing WriteTransaction
     ) throws {
         try put(parked.encoded(), for: parkedKey(name, parked.revision), in: transaction)
     }

@@ -26,13 +26,13 @@ package struct SubscriptionUpdate: Hashable, Sendable {
         /// subscription.
         case advance(from: Revision, to: Revision)
         /// Records a failure of the next delivery; the last one stops the subscription.
-        case fail(SubscriptionFailure, isLast: Bool)
+        case fail(SubscriptionState.Failure, isLast: Bool)
         /// Parks a delivery, and moves the position past it.
-        case park(ParkedDelivery, from: Revision)
+        case park(SubscriptionState.ParkedDelivery, from: Revision)
         /// Removes a parked delivery that was handled.
         case finishParked(Revision)
         /// Records a failure of a parked delivery, which is then not due any more.
-        case failParked(Revision, SubscriptionFailure)
+        case failParked(Revision, SubscriptionState.Failure)
     }
 
     package let name: String
@@ -139,7 +139,7 @@ extension SubscriptionUpdate {
 
     private func changeParked(
         _ revision: Revision?, in transaction: borrowing WriteTransaction,
-        _ change: (inout ParkedDelivery) -> Void
+        _ change: (inout SubscriptionState.ParkedDelivery) -> Void
     ) throws {
         for var parked in try SubscriptionTable.parked(of: name, in: transaction.reading)
         where revision == nil || parked.revision == revision {

@@ -123,18 +123,20 @@ extension UndoConflict: CustomStringConvertible, CustomDebugStringConvertible {
     }
 }
 
-/// The decision about one conflict.
-public enum UndoResolution: Sendable, Hashable {
-    /// Nothing is written at all.
-    case fail
-    /// Keeps the current value.
-    case keep
-    /// Restores the earlier value, whatever the current one is.
-    ///
-    /// If that is impossible, it means `.fail`.
-    case restore
-    /// Sets the properties with these names to these values.
-    case set([String: Value])
+extension UndoConflict {
+    /// The decision about one conflict.
+    public enum Resolution: Sendable, Hashable {
+        /// Nothing is written at all.
+        case fail
+        /// Keeps the current value.
+        case keep
+        /// Restores the earlier value, whatever the current one is.
+        ///
+        /// If that is impossible, it means `.fail`.
+        case restore
+        /// Sets the properties with these names to these values.
+        case set([String: Value])
+    }
 }
 
 /// The treatment of conflicts when a commit is undone, redone or reverted.
@@ -146,9 +148,9 @@ public enum UndoPolicy {
     /// Restores earlier values over later changes; if that is impossible, nothing is written.
     case overwrite
     /// Decides about each conflict by a closure, once.
-    case resolve((UndoConflict) -> UndoResolution)
+    case resolve((UndoConflict) -> UndoConflict.Resolution)
 
-    package func answer(_ conflict: UndoConflict) -> UndoResolution {
+    package func answer(_ conflict: UndoConflict) -> UndoConflict.Resolution {
         switch self {
         case .fail: .fail
         case .skip: .keep

@@ -32,7 +32,7 @@ struct ListAccess {
     /// Returns whether the subscript and `firstIndex(of:)` agree with the iterator.
     private(set) var isConsistent: (any Thing, [any Thing]) -> Bool = { _, _ in true }
 
-    init<M: Thing, List: ToManyProperty>(_ path: ReferenceWritableKeyPath<M, List>)
+    init<M: Thing, List: _ToManyProperty>(_ path: ReferenceWritableKeyPath<M, List>)
     where List.Element: Thing {
         func list(_ owner: any Thing) -> List? { (owner as? M)?[keyPath: path] }
         members = { owner in list(owner).map { Array($0) as [any Thing] } ?? [] }

@@ -105,7 +105,7 @@ extension ContractRun {
                 to: .revision(Revision(UInt64(revision))))
             let change = commits.first?.changeSet.changes.first { $0.id == id }
             let property = change?.properties.first { $0.name == attribute.rawValue }
-            guard let property, property.redacted != RedactedSides() else {
+            guard let property, property.redacted != PropertyChange.RedactedSides() else {
                 throw Difference("commit \(revision) still has \(attribute) of \(id)")
             }
         }

@@ -23,7 +23,7 @@ import StetTestSupport
     init(contexts: Int) throws {
         let clock = Monitor(1.0)
         self.clock = clock
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.clock = {
             Date(timeIntervalSinceReferenceDate: clock.withLock { $0 })
         }

@@ -156,7 +156,7 @@ struct LinkPairTests {
                 let members = Set(before.links.keys).union(after.links.keys).sorted()
                     .filter { $0.link == link && $0.source == key.id }
                     .map { link in
-                        MemberChange(
+                        RelationshipChange.Member(
                             id: link.target, old: before.links[link] ?? .absent,
                             new: after.links[link] ?? .absent)
                     }.filter { $0.old != $0.new }

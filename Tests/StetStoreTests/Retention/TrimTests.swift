@@ -92,7 +92,7 @@ struct TrimTests {
         }
         try file.trim(through: 3)
         let owner = UndoOwner(author: "a", scope: nil)
-        func revisions(from first: RevisionBound) throws -> [Revision] {
+        func revisions(from first: Revision.Bound) throws -> [Revision] {
             try file.read { try $0.history(ofEntity: 3, tag.id, from: first) }.map(\.revision)
         }
         #expect(code { try file.read { try $0.commit(3) } } == .historyTrimmed)
@@ -106,7 +106,7 @@ struct TrimTests {
         #expect(code { try revisions(from: 2) } == .historyTrimmed)
         #expect(code { _ = try file.preparedUndo(.revert(2)) } == .historyTrimmed)
         #expect(
-            code { try file.read { try $0.nextCommit(from: 1, to: 6, where: CommitFilter()) } }
+            code { try file.read { try $0.nextCommit(from: 1, to: 6, where: Commit.Filter()) } }
                 == .historyTrimmed)
         #expect(try file.read { try $0.lastRevision(until: 4.5) } == 4)
         #expect(try file.read { try $0.lastRevision(until: 3) } == 3)

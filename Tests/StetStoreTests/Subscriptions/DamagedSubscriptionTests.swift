@@ -26,15 +26,15 @@ struct DamagedSubscriptionTests {
             try subscriptions.update(
                 SubscriptionUpdate("mailer", fence: owner.fence, action))
         }
-        let parked = ParkedDelivery(
+        let parked = SubscriptionState.ParkedDelivery(
             revision: 2, objects: [.fixed(301), .fixed(302)], failure: failure(at: 2))
         try update(.park(parked, from: 1))
         try update(.fail(failure(at: 3), isLast: false))
         return library
     }
 
-    private func failure(at revision: Revision) -> SubscriptionFailure {
-        SubscriptionFailure(
+    private func failure(at revision: Revision) -> SubscriptionState.Failure {
+        SubscriptionState.Failure(
             revision: revision, count: 1, time: Date(timeIntervalSinceReferenceDate: 1_000),
             message: "no answer")
     }

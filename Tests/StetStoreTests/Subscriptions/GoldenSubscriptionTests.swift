@@ -6,7 +6,7 @@ import Testing
 struct GoldenSubscriptionTests {
     private static let tag = ObjectKey(Number.tag, 1)
     private static let other = ObjectKey(Number.tag, 2)
-    private static let failure = SubscriptionFailure(
+    private static let failure = SubscriptionState.Failure(
         revision: 3, count: 2, time: Date(timeIntervalSinceReferenceDate: 12.5),
         message: "no \u{e9}cho")
 
@@ -28,7 +28,8 @@ struct GoldenSubscriptionTests {
         try update("mailer", .create(after: 1, holdsHistory: true))
         try update("mailer", .acquire)
         try update("mailer", .acquire)
-        let parked = ParkedDelivery(revision: 2, objects: [tag.id], failure: failure(of: 2))
+        let parked = SubscriptionState.ParkedDelivery(
+            revision: 2, objects: [tag.id], failure: failure(of: 2))
         try update("mailer", .park(parked, from: 1), by: 2)
         try update("mailer", .fail(failure, isLast: true), by: 2)
         try update("index \u{1F50E}", .create(after: 0, holdsHistory: false))
@@ -38,8 +39,8 @@ struct GoldenSubscriptionTests {
         file.close()
     }
 
-    private static func failure(of revision: Revision) -> SubscriptionFailure {
-        SubscriptionFailure(
+    private static func failure(of revision: Revision) -> SubscriptionState.Failure {
+        SubscriptionState.Failure(
             revision: revision, count: 5, time: Date(timeIntervalSinceReferenceDate: -1),
             message: "")
     }
@@ -60,7 +61,8 @@ struct GoldenSubscriptionTests {
         #expect(record.fence == 2)
         #expect(
             try file.subscriptions.parkedDeliveries(of: "mailer") == [
-                ParkedDelivery(revision: 2, objects: [Self.tag.id], failure: Self.failure(of: 2))
+                SubscriptionState.ParkedDelivery(
+                    revision: 2, objects: [Self.tag.id], failure: Self.failure(of: 2))
             ])
         #expect(try file.verify().problems == [])
 

@@ -73,7 +73,7 @@ import Testing
                 let error = try #require(throws: ConflictError.self) { try other.apply(changes) }
                 #expect(
                     error.conflicts.flatMap(\.properties) == [
-                        PropertyConflict(
+                        Conflict.Property(
                             entity: "Article", object: article.id, property: "rating",
                             base: .int(0), mine: .int(1), theirs: .int(3))
                     ])

@@ -18,7 +18,7 @@ import Testing
                 Conflict(
                     entity: "Notebook", object: notebook.id, base: 1, current: 2,
                     properties: [
-                        PropertyConflict(
+                        Conflict.Property(
                             entity: "Notebook", object: notebook.id, property: "name",
                             base: .string("Swift"), mine: .string("mine"),
                             theirs: .string("theirs"))

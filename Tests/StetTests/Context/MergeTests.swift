@@ -46,7 +46,8 @@ import Testing
             ),
             (
                 .mergeStoreWins.merging(
-                    Article.self, \.title, by: MergeReducer { $0 + $1 + $2 }), "Macrosminetheirs"
+                    Article.self, \.title, by: MergePolicy.Reducer { $0 + $1 + $2 }),
+                "Macrosminetheirs"
             ),
         ]
         for (policy, expected) in policies {
@@ -75,7 +76,7 @@ import Testing
     }
 
     @Test func reducersMakeOneValueOfThree() throws {
-        let cases: [(MergeReducer<Int>, base: Int, mine: Int, theirs: Int, result: Int)] = [
+        let cases: [(MergePolicy.Reducer<Int>, base: Int, mine: Int, theirs: Int, result: Int)] = [
             (.sum, 1, 2, 3, 4), (.sum, 3, 1, 4, 2), (.max, 1, 2, 4, 4), (.min, 3, 2, 4, 2),
         ]
         for (reducer, base, mine, theirs, result) in cases {
@@ -93,14 +94,15 @@ import Testing
     }
 
     @Test func sumsThatTheTypeCannotHoldEndAtItsBounds() {
-        let sum = MergeReducer<Int8>.sum
+        let sum = MergePolicy.Reducer<Int8>.sum
         #expect(sum.merge(0, 100, 100) == .max)
         #expect(sum.merge(0, -100, -100) == .min)
         #expect(sum.merge(-5, 127, -10) == 122)
-        #expect(MergeReducer<UInt8>.sum.merge(9, 2, 3) == 0)
-        #expect(MergeReducer<[Int]>.union.merge([1, 2, 3], [1, 3, 4], [2, 3, 5]) == [3, 5, 4])
-        #expect(MergeReducer<Int>.sum.merge(.min, .max, .min) == .max)
-        #expect(MergeReducer<Double>.sum.merge(1, 2.5, 10) == 11.5)
+        #expect(MergePolicy.Reducer<UInt8>.sum.merge(9, 2, 3) == 0)
+        #expect(
+            MergePolicy.Reducer<[Int]>.union.merge([1, 2, 3], [1, 3, 4], [2, 3, 5]) == [3, 5, 4])
+        #expect(MergePolicy.Reducer<Int>.sum.merge(.min, .max, .min) == .max)
+        #expect(MergePolicy.Reducer<Double>.sum.merge(1, 2.5, 10) == 11.5)
     }
 
     @Test func theMergeIsValidatedAgain() throws {

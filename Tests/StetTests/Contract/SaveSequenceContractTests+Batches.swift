@@ -58,7 +58,7 @@ import Testing
     @Test("MAP_FULL: the whole batch again in a larger map, or the one refused that does not fit")
     func aFullMapIsGrownOrRefuses() async throws {
         let directory = TemporaryDirectory()
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.mapByteCount = 4 << 20
         let store = try Store.open(
             at: directory.file(), for: Notebook.self, Article.self, configuration: configuration)

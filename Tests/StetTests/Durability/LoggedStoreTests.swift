@@ -39,7 +39,7 @@ private enum Coded {
     func open(
         _ durability: Durability, recoversWithoutLog: Bool = false, at path: String? = nil
     ) throws -> Store {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.durability = durability
         configuration.recoversWithoutLog = recoversWithoutLog
         return try Store.open(
@@ -155,7 +155,7 @@ private enum Coded {
 
     /// A migration would write to a file of which nothing is known yet.
     @Test func aDamagedStoreWithoutItsLogIsNotMigrated() throws {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.durability = .none
         let store = try Store.open(at: path, for: Plain.Person.self, configuration: configuration)
         defer { store.close() }
@@ -240,7 +240,7 @@ private enum Coded {
                     new.age = 7
                 }
             })
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.durability = .logged
         let store = try Store.open(at: path, migrating: plan, configuration: configuration)
         defer { store.close() }
@@ -254,7 +254,7 @@ private enum Coded {
     #if STET_FAULTS
         @Test func theOwnerOfTheLogSavesWhileAnotherWaits() async throws {
             try open(.synced).close()
-            var configuration = StoreConfiguration()
+            var configuration = Store.Configuration()
             configuration.durability = .logged
             configuration.waitsForOtherWriter = true
             let child = try RunningChild(
@@ -298,7 +298,7 @@ private enum Coded {
 
     @Test func statisticsShowTheLogOfThisProcess() throws {
         let now = Monitor(Duration.seconds(1_000))
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.durability = .logged
         configuration.uptime = { now.withLock { $0 } }
         let store = try Store.open(

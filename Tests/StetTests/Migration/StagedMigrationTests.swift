@@ -159,7 +159,7 @@ private struct Interruption: Error {}
 
     @Test func aTrimmedStoreIsMigratedAndTrimmedOn() throws {
         try make()
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.retention = .count(1)
         let before = try Store.open(at: path, for: Version1.Person.self)
         try before.requestTrim(before: .max).confirm()
@@ -265,8 +265,8 @@ private struct Interruption: Error {}
                     calls.withLock { $0.append(old.first) }
                 }
             })
-        var configuration = StoreConfiguration()
-        let reports = Mutex<[MigrationProgress]>([])
+        var configuration = Store.Configuration()
+        let reports = Mutex<[MigrationPlan.Progress]>([])
         for attempt in 1...3 {
             configuration.migrationProgress = { progress in
                 reports.withLock { $0.append(progress) }

@@ -87,15 +87,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("var point: Point = Point()", "type 'Point' does not conform to protocol 'Storable'"),
-        ("var color: Color?", "type 'Color' does not conform to protocol 'OptionalStorable'"),
+        ("var point: Point = Point()", "type 'Point' does not conform to protocol '_Storable'"),
+        ("var color: Color?", "type 'Color' does not conform to protocol '_OptionalStorable'"),
         (
             "var points: [Point] = []",
-            "type 'Point' does not conform to protocol 'AttributeElement'"
+            "type 'Point' does not conform to protocol '_AttributeElement'"
         ),
         (
             "var owner: Notebook = Notebook(name: \"\")",
-            "type 'Notebook' does not conform to protocol 'Storable'"
+            "type 'Notebook' does not conform to protocol '_Storable'"
         ),
     ])
     func aTypeThatNoModelCanStoreIsNamedFirst(property: String, message: String) throws {

@@ -20,7 +20,7 @@ struct ObservabilityTests {
     private func open(
         uptime: (@Sendable () -> Duration)? = nil, retention: Retention = .forever
     ) throws -> Store {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.retention = retention
         configuration.metricsFactory = metrics
         configuration.logger = log.logger

@@ -17,7 +17,7 @@ import Testing
     }
 
     @MainActor private final class Seen {
-        var updates: [ContextUpdate<Article>] = []
+        var updates: [ContextQuery<Article>.Update] = []
 
         func until(_ count: Int) async {
             while updates.count < count { await Task.yield() }

@@ -11,7 +11,7 @@ struct FeedItem: Hashable, CustomStringConvertible {
     var properties: Set<String>
     /// Values of properties before and after.
     var values: [String]
-    var relationships: [String: [MemberChange]]
+    var relationships: [String: [RelationshipChange.Member]]
     var snapshots: [String] = []
 
     var description: String {
@@ -25,11 +25,11 @@ struct FeedRequest {
     var properties: Set<String>?
     var authors: Set<String>?
     var isWantedCause: @Sendable (Cause) -> Bool = { _ in true }
-    var condition: ((StoreView, ObjectID) throws -> Bool)?
+    var condition: ((Store.View, ObjectID) throws -> Bool)?
     var side = ConditionSide.either
     /// The revisions of the context that is left out.
     var excluded: Set<Revision> = []
-    var snapshots: ((StoreView, ObjectID) throws -> String)?
+    var snapshots: ((Store.View, ObjectID) throws -> String)?
     /// The relationship of the model whose members are sources of links, and the relationship of
     /// the entity that owns the links.
     var inverse: (name: String, entity: String, relationship: String)?
@@ -109,7 +109,7 @@ struct FeedRequest {
                             properties: [], values: compared.map { "\($0): nil → nil" },
                             relationships: [:])
                     item.relationships[inverse.name, default: []].append(
-                        MemberChange(id: change.id, old: member.old, new: member.new))
+                        RelationshipChange.Member(id: change.id, old: member.old, new: member.new))
                     item.relationships[inverse.name]?.sort { $0.id < $1.id }
                     items[member.id] = item
                 }

@@ -25,7 +25,7 @@ import Testing
     }
 
     @MainActor private final class Seen {
-        var updates: [PendingUpdate] = []
+        var updates: [ManagedContext.PendingUpdates.Update] = []
         var hasBegun = false
         var hasEnded = false
 
@@ -66,7 +66,10 @@ import Testing
         await seen.until(1)
         try await context.save()
         await seen.until(2)
-        #expect(seen.updates[1] == PendingUpdate(changes: ChangeSet(), objects: [desk.article.id]))
+        #expect(
+            seen.updates[1]
+                == ManagedContext.PendingUpdates.Update(
+                    changes: ChangeSet(), objects: [desk.article.id]))
         let new = Article(title: "new")
         context.insert(new)
         await seen.until(3)

@@ -26,7 +26,7 @@ import Testing
         self.articles = articles.map(\.id)
     }
 
-    private func titles<Key>(_ update: SectionedUpdate<Article, Key>) -> [String] {
+    private func titles<Key>(_ update: SectionedLiveQuery<Article, Key>.Update) -> [String] {
         update.sections.map { section in
             "\(section.key.map { "\($0)" } ?? "-") "
                 + update.result[section.range].map(\.title).joined()

@@ -12,7 +12,7 @@ import Testing
     private var path: String { directory.file() }
 
     private func open(uptime: (@Sendable () -> Duration)? = nil) throws -> Store {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         if let uptime { configuration.uptime = uptime }
         return try Store.open(
             at: path, for: Notebook.self, Article.self, configuration: configuration)

@@ -30,7 +30,7 @@ protocol SampleBox: Model {
     init(name: String)
 }
 
-protocol SampleFields: ModelFields where Object: SampleModel {
+protocol SampleFields: _ModelFields where Object: SampleModel {
     associatedtype BoxFields: SampleBoxFields
     var number: QueryExpression<Int> { get }
     var small: QueryExpression<Int8> { get }
@@ -47,7 +47,7 @@ protocol SampleFields: ModelFields where Object: SampleModel {
     var others: ToManyField<Object> { get }
 }
 
-protocol SampleBoxFields: ModelFields where Object: SampleBox {
+protocol SampleBoxFields: _ModelFields where Object: SampleBox {
     var name: QueryExpression<String> { get }
     var rank: QueryExpression<Int?> { get }
 }

@@ -223,7 +223,7 @@ struct ToManyTests {
     }
 
     @Test func tooMuchChangedSinceIsAnErrorThatLosesNothing() throws {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.maximumLag = 3
         let store = try Store.open(
             at: directory.file("lag.stet"), for: Shelf.models, configuration: configuration)
@@ -305,7 +305,7 @@ struct ToManyTests {
         #expect(change.relationships.map(\.name) == ["tags"])
         #expect(
             change.relationships.first?.members == [
-                MemberChange(id: tag.id, old: .absent, new: .present(nil))
+                RelationshipChange.Member(id: tag.id, old: .absent, new: .present(nil))
             ])
         let changes = context.changes
         context.rollback()

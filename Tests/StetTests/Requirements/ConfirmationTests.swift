@@ -31,7 +31,7 @@ import Testing
 }
 
 private struct Unreachable: Error, Equatable, Confirmer {
-    func confirms(_ plan: DestructionPlan) async throws -> Bool { throw self }
+    func confirms(_ plan: DestructiveAction.Plan) async throws -> Bool { throw self }
 }
 
 @Suite struct ConfirmationTests {
@@ -120,11 +120,11 @@ private struct Unreachable: Error, Equatable, Confirmer {
     @Test("B1 an application's own action runs once it is confirmed, and never otherwise")
     func b1ActionsOfApplications() async throws {
         let ids = [ObjectID(), ObjectID()]
-        let plan = DestructionPlan(
+        let plan = DestructiveAction.Plan(
             title: "Close the account?", destructiveTitle: "Close",
             losses: [
-                DestructionPlan.Loss(entity: "Photo", objects: ids),
-                DestructionPlan.Loss(entity: "Album", objects: []),
+                DestructiveAction.Plan.Loss(entity: "Photo", objects: ids),
+                DestructiveAction.Plan.Loss(entity: "Album", objects: []),
             ])
         #expect(plan.message == "Lost for good: 2 Photo.")
         #expect(plan.losses.map(\.objects) == [ids.sorted()])
@@ -144,7 +144,7 @@ private struct Unreachable: Error, Equatable, Confirmer {
     @MainActor func b2Confirmers() async throws {
         let context = try store().context()
         let (album, _) = try saved(context)
-        let asked = Monitor<[DestructionPlan]>([])
+        let asked = Monitor<[DestructiveAction.Plan]>([])
         let no = FixedConfirmer(false) { plan in asked.withLock { $0.append(plan) } }
         let declined = await #expect(throws: NotConfirmedError.self) {
             try await context.requestDelete(album).confirm(with: no)

@@ -62,7 +62,7 @@ private final class ArticleForm {
     private let context: ManagedContext
 
     init() throws {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.clock = { [seconds] in
             // Each reading of the clock gives a new time.
             seconds.withLock { seconds in

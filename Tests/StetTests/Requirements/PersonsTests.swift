@@ -55,7 +55,7 @@ extension Violation.Code {
     private let young = Date(timeIntervalSinceReferenceDate: 10 * 365.25 * 86_400)
 
     init() throws {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.clock = { Date(timeIntervalSinceReferenceDate: 20 * 365.25 * 86_400) }
         configuration.messages.names["Person.hasLicence"] = "licence"
         store = try Store.open(

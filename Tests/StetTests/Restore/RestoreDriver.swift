@@ -47,7 +47,7 @@
 
         init(seed: UInt64) throws {
             generator = SeededGenerator(seed: seed)
-            var configuration = StoreConfiguration()
+            var configuration = Store.Configuration()
             configuration.clock = { [clock] in clock.now() }
             store = try Store.open(
                 at: directory.file(), for: Notebook.self, Article.self, configuration: configuration

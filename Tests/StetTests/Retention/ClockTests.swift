@@ -19,7 +19,7 @@ import Testing
     private func open(
         _ name: String = "store.stet", retention: Retention = .forever
     ) throws -> Store {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.retention = retention
         configuration.logger = log.logger
         configuration.clock = { [seconds] in

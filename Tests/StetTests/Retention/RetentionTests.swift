@@ -52,7 +52,7 @@ struct RetentionTests {
         #expect(try store.floor() == 0)
         action.cancel()
         #expect(try store.floor() == 0)
-        let asked = Mutex<[DestructionPlan]>([])
+        let asked = Mutex<[DestructiveAction.Plan]>([])
         let refusal = FixedConfirmer(false) { plan in asked.withLock { $0.append(plan) } }
         await #expect(throws: NotConfirmedError.self) {
             try await store.requestTrim(before: 6).confirm(with: refusal)
@@ -226,7 +226,7 @@ struct RetentionTests {
 
     @Test func aStoreTrimsByItselfWhatNeedNotBeKept() throws {
         let directory = TemporaryDirectory()
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.retention = .count(3)
         let clock = Mutex(Duration.zero)
         configuration.uptime = {

@@ -54,7 +54,8 @@ import Testing
 
     /// Saves in a task of its own; returns when the change set is on its way to the held writer.
     func send(
-        _ label: String? = nil, id: CommitID? = nil, onFailure: FailureBehavior = .rollback
+        _ label: String? = nil, id: CommitID? = nil,
+        onFailure: ManagedContext.FailureBehavior = .rollback
     ) async -> Task<Commit?, any Error> {
         let task = save(label, id: id, onFailure: onFailure)
         await until { context.core.saves.inFlight != nil }
@@ -63,7 +64,7 @@ import Testing
 
     /// Saves in a task of its own; returns when the save waits for its turn.
     func queue(
-        _ label: String? = nil, onFailure: FailureBehavior = .rollback
+        _ label: String? = nil, onFailure: ManagedContext.FailureBehavior = .rollback
     ) async -> Task<Commit?, any Error> {
         let count = context.core.saves.waiting.count
         let task = save(label, id: nil, onFailure: onFailure)
@@ -72,7 +73,7 @@ import Testing
     }
 
     private func save(
-        _ label: String?, id: CommitID?, onFailure: FailureBehavior
+        _ label: String?, id: CommitID?, onFailure: ManagedContext.FailureBehavior
     ) -> Task<Commit?, any Error> {
         Task { try await context.save(label, id: id, onFailure: onFailure) }
     }

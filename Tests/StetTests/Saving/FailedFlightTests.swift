@@ -13,7 +13,7 @@
         let keepsPending: Bool
         let hasLaterEdits: Bool
 
-        var onFailure: FailureBehavior { keepsPending ? .keepPending : .rollback }
+        var onFailure: ManagedContext.FailureBehavior { keepsPending ? .keepPending : .rollback }
 
         var testDescription: String {
             "\(cause)\(keepsPending ? ", keeping" : "")\(hasLaterEdits ? ", later edits" : "")"

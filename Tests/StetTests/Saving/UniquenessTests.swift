@@ -26,7 +26,7 @@ import Testing
     private let store: Store
 
     init() throws {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.mapByteCount = 1 << 30
         store = try Store.open(
             at: directory.file(), for: Team.self, configuration: configuration)

@@ -7,7 +7,7 @@ import Testing
 /// Stores without a file.
 @Suite struct InMemoryTests {
     private func store() throws -> Store {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.mapByteCount = 1 << 30
         return try Store.inMemory(
             for: Notebook.self, Article.self, configuration: configuration)
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func aStoreInMemoryGrowsUntilItsMapIsFull() throws {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.mapByteCount = 1 << 20
         let store = try Store.inMemory(
             for: Notebook.self, Article.self, configuration: configuration)

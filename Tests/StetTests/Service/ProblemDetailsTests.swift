@@ -7,7 +7,7 @@ import Testing
 @Suite struct ProblemDetailsTests {
     private func refused(_ messages: MessageTable = .english) throws -> (ValidationError, ObjectID)
     {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.mapByteCount = 1 << 30
         configuration.messages = messages
         let store = try Store.inMemory(

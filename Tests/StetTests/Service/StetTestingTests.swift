@@ -27,7 +27,7 @@ import Testing
     @Test func aClockStandsUntilItIsMoved() async throws {
         let clock = TestClock(Date(timeIntervalSinceReferenceDate: 100))
         let store = try Store.inMemory(
-            for: Notebook.self, configuration: StoreConfiguration(clock: clock))
+            for: Notebook.self, configuration: Store.Configuration(clock: clock))
         func insert() async throws -> Date? {
             try await store.edit { $0.insert(Notebook(name: "a")) }
             return try store.journal().last?.time

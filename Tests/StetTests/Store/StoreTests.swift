@@ -92,7 +92,7 @@ import Testing
 
     @Test func aFullMapRefusesTheSaveAndTheStoreGoesOn() throws {
         let directory = TemporaryDirectory()
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.mapByteCount = 1 << 20
         let store = try Store.open(
             at: directory.file(), for: Notebook.self, Article.self, configuration: configuration)
@@ -126,7 +126,7 @@ import Testing
                     advice: "Use a directory that only its owner may write to (chmod o-w), or set "
                         + "allowsUnsafePlace."))
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.allowsUnsafePlace = true
         let store = try Store.open(
             at: path, for: Notebook.self, Article.self, configuration: configuration)
@@ -152,7 +152,7 @@ import Testing
         let scratch = try Scratch()
         _ = try scratch.saved()
         scratch.store.close()
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.inspectsPages = true
         func open() throws -> Store {
             try Store.open(

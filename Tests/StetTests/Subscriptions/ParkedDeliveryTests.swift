@@ -40,7 +40,7 @@ import Testing
     /// Takes so many deliveries, failing those of some revisions.
     private func take(
         _ count: Int, failing failed: Set<Revision> = [],
-        _ iterator: inout Deliveries<ChangeEvent<Article>>.Iterator
+        _ iterator: inout Subscription<ChangeEvent<Article>>.Deliveries.Iterator
     ) async throws -> [Revision] {
         var revisions: [Revision] = []
         while revisions.count < count, let delivery = try await iterator.next() {

@@ -191,7 +191,8 @@ import Testing
     @Test func thereIsOneOwnerAndTheNextOneWaits() async throws {
         let subscription = try store.subscribe("mail", to: store.commits)
         try scene.insert("a", "b")
-        var owner: Deliveries<Commit>.Iterator? = subscription.deliveries.makeAsyncIterator()
+        var owner: Subscription<Commit>.Deliveries.Iterator? = subscription.deliveries
+            .makeAsyncIterator()
         let first = try #require(try await owner?.next())
         #expect(try subscription.control.state()?.isOwned == true)
         let isDelivered = Mutex(false)
@@ -214,7 +215,8 @@ import Testing
     @Test func aLateOwnerMovesNothing() async throws {
         let subscription = try store.subscribe("mail", to: store.commits)
         try scene.insert("a", "b")
-        var owner: Deliveries<Commit>.Iterator? = subscription.deliveries.makeAsyncIterator()
+        var owner: Subscription<Commit>.Deliveries.Iterator? = subscription.deliveries
+            .makeAsyncIterator()
         let late = try #require(try await owner?.next())
         owner = nil
         #expect(try await scene.deal(with: subscription, 1) == [1])
@@ -227,7 +229,8 @@ import Testing
     @Test func anOwnerThatWasTakenOverWithAnOpenDeliveryMovesNothing() async throws {
         let subscription = try store.subscribe("mail", to: store.commits)
         try scene.insert("a")
-        var owner: Deliveries<Commit>.Iterator? = subscription.deliveries.makeAsyncIterator()
+        var owner: Subscription<Commit>.Deliveries.Iterator? = subscription.deliveries
+            .makeAsyncIterator()
         let late = try #require(try await owner?.next())
         owner = nil
         var next = subscription.deliveries.makeAsyncIterator()

@@ -29,8 +29,8 @@ struct StoreHistoryTests {
     }
 
     private func revisions(
-        from first: RevisionBound = 1, to last: RevisionBound = .latest,
-        _ filter: CommitFilter = CommitFilter(), limit: Int = .max
+        from first: Revision.Bound = 1, to last: Revision.Bound = .latest,
+        _ filter: Commit.Filter = Commit.Filter(), limit: Int = .max
     ) throws -> [Revision] {
         var revisions: [Revision] = []
         try desk.store.forEachCommit(from: first, to: last, where: filter) { commit in
@@ -47,16 +47,16 @@ struct StoreHistoryTests {
         #expect(try revisions(from: 4, to: 2) == [4, 3, 2])
         #expect(try revisions(from: 6) == [] && revisions(from: 0, to: 0) == [])
         #expect(try revisions(from: .latest, to: 0, limit: 2) == [5, 4])
-        #expect(try revisions(CommitFilter(author: "b")) == [2, 5])
-        #expect(try revisions(from: .latest, to: 1, CommitFilter(author: "a")) == [4, 3, 1])
-        #expect(try revisions(CommitFilter(scope: "s")) == [3])
-        #expect(try revisions(CommitFilter(entity: "Notebook")) == [4])
-        #expect(try revisions(CommitFilter(entity: "Nothing")) == [])
-        #expect(try revisions(CommitFilter(object: article)) == [1, 2, 3, 5])
-        #expect(try revisions(CommitFilter(entity: "Article", object: article)) == [1, 2, 3, 5])
+        #expect(try revisions(Commit.Filter(author: "b")) == [2, 5])
+        #expect(try revisions(from: .latest, to: 1, Commit.Filter(author: "a")) == [4, 3, 1])
+        #expect(try revisions(Commit.Filter(scope: "s")) == [3])
+        #expect(try revisions(Commit.Filter(entity: "Notebook")) == [4])
+        #expect(try revisions(Commit.Filter(entity: "Nothing")) == [])
+        #expect(try revisions(Commit.Filter(object: article)) == [1, 2, 3, 5])
+        #expect(try revisions(Commit.Filter(entity: "Article", object: article)) == [1, 2, 3, 5])
         try desk.store.revert(4)
-        #expect(try revisions(CommitFilter { $0.subject == 4 }) == [6])
-        #expect(try revisions(CommitFilter { $0 == .edit }) == [1, 2, 3, 4, 5])
+        #expect(try revisions(Commit.Filter { $0.subject == 4 }) == [6])
+        #expect(try revisions(Commit.Filter { $0 == .edit }) == [1, 2, 3, 4, 5])
     }
 
     @Test func theHistoryOfAnObjectTellsWhoChangedWhat() throws {
@@ -95,8 +95,8 @@ struct StoreHistoryTests {
     }
 
     @Test func metadataAndAuthorComeFromTheTask() throws {
-        let commit = try CommitDefaults.$author.withValue("task") {
-            try CommitDefaults.$metadata.withValue(["request": "7"]) {
+        let commit = try Commit.Defaults.$author.withValue("task") {
+            try Commit.Defaults.$metadata.withValue(["request": "7"]) {
                 let context = desk.store.context()
                 context.insert(Article(title: "t"))
                 return try #require(try context.save())

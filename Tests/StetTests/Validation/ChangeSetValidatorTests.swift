@@ -8,7 +8,7 @@ import Testing
     private let directory = TemporaryDirectory()
 
     private func context() throws -> ManagedContext {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.changeSetValidators = [
             { save in
                 let inserted = save.changes.changes(of: .insert)
@@ -58,7 +58,7 @@ import Testing
     // MARK: Two versions at once
 
     @Test func eachStoreJudgesByItsOwnValidatorsAndNotWhatOthersHaveSaved() throws {
-        var strict = StoreConfiguration()
+        var strict = Store.Configuration()
         strict.changeSetValidators = [
             { save in
                 for change in save.changes.changes where change["title"]?.new == .string("old") {
