@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The pages of the documentation: their code runs as a test, and they name what is public.
+/// The pages of the documentation: their code runs as a test or in the example, and they name what
+/// is public.
 @Suite struct DocumentationPageTests {
     private static let catalogue = "Sources/Stet/Stet.docc"
 
@@ -35,8 +36,10 @@ import Testing
         return blocks
     }
 
-    @Test(arguments: pages) func theCodeOfAPageStandsInItsTests(page: String) throws {
-        let code = try SourceFile.all(in: "Tests/DocumentationTests").map { trimmed($0.lines) }
+    @Test(arguments: pages) func theCodeOfAPageRunsInATestOrInTheExample(page: String) throws {
+        let isTour = page == "CatalogueTour.md"
+        let folder = isTour ? "Examples/Sources/Catalogue" : "Tests/DocumentationTests"
+        let code = try SourceFile.all(in: folder).map { trimmed($0.lines) }
         for block in try blocks(page) {
             let isTested = code.contains { lines in
                 lines.indices.contains { lines[$0...].starts(with: block) }
@@ -47,6 +50,19 @@ import Testing
 
     @Test(arguments: pages) func aPageHasCodeUnlessItOnlyLeadsToOthers(page: String) throws {
         #expect(try blocks(page).isEmpty == (page == "Stet.md"))
+    }
+
+    @Test func theTourHasTheHeadingsOfTheExample() throws {
+        let page = try SourceFile.text("\(Self.catalogue)/CatalogueTour.md")
+        let titles = page.split(separator: "\n").filter { $0.hasPrefix("## ") }.map {
+            $0.dropFirst(3)
+        }
+        let code = try SourceFile.all(in: "Examples/Sources/Catalogue").flatMap(\.lines)
+        let headings = code.compactMap { line -> Substring? in
+            let parts = line.split(separator: "\"", omittingEmptySubsequences: false)
+            return line.contains("report.heading(") && parts.count == 3 ? parts[1] : nil
+        }
+        #expect(headings.count == 7 && Set(titles.dropFirst()) == Set(headings))
     }
 
     @Test func eachOfTenTasksIsShownInThreeFrameworks() throws {

@@ -113,7 +113,9 @@ struct UndoingTests {
         #expect(try run("undo", fixture.path, "--author", "a", "--policy", "overwrite") == 0)
         #expect(try names() == [])
         let nothing = try Tool.run("undo", fixture.path, "--author", "a", "--without-validators")
-        #expect(nothing == Tool.Outcome(status: 0, output: "nothing to take back\n"))
+        #expect(nothing == Tool.Outcome(status: 0, output: "nothing to undo\n"))
+        let redo = try Tool.run("redo", fixture.path, "--author", "c", "--without-validators")
+        #expect(redo == Tool.Outcome(status: 0, output: "nothing to redo\n"))
         #expect(try fixture.file.verify().problems == [])
     }
 }

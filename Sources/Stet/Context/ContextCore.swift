@@ -109,7 +109,7 @@ final class ContextCore {
     }
 
     /// Registers an object again that had left the context.
-    func takeBack<M: Model>(_ object: M) {
+    func register<M: Model>(_ object: M) {
         guard object._$state.table == nil else { return }
         let table = table(for: M.self)
         object._$state.table = table

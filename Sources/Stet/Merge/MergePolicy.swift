@@ -113,13 +113,13 @@ extension MergePolicy {
 
 extension MergePolicy.Reducer where V: Comparable {
     /// Returns the greater of the two values.
-    public static var max: MergePolicy.Reducer {
-        MergePolicy.Reducer { _, mine, theirs in Swift.max(mine, theirs) }
+    public static var max: Self {
+        Self { _, mine, theirs in Swift.max(mine, theirs) }
     }
 
     /// Returns the smaller of the two values.
-    public static var min: MergePolicy.Reducer {
-        MergePolicy.Reducer { _, mine, theirs in Swift.min(mine, theirs) }
+    public static var min: Self {
+        Self { _, mine, theirs in Swift.min(mine, theirs) }
     }
 }
 
@@ -127,8 +127,8 @@ extension MergePolicy.Reducer where V: FixedWidthInteger {
     /// Combines both changes: adds the difference made here to the stored value.
     ///
     /// A sum outside the range of the type is clamped to its largest or smallest value.
-    public static var sum: MergePolicy.Reducer {
-        MergePolicy.Reducer { base, mine, theirs in
+    public static var sum: Self {
+        Self { base, mine, theirs in
             V(clamping: Int128(theirs) + Int128(mine) - Int128(base))
         }
     }
@@ -136,16 +136,16 @@ extension MergePolicy.Reducer where V: FixedWidthInteger {
 
 extension MergePolicy.Reducer where V: FloatingPoint {
     /// Combines both changes: adds the difference made here to the stored value.
-    public static var sum: MergePolicy.Reducer {
-        MergePolicy.Reducer { base, mine, theirs in theirs + (mine - base) }
+    public static var sum: Self {
+        Self { base, mine, theirs in theirs + (mine - base) }
     }
 }
 
 extension MergePolicy.Reducer where V: RangeReplaceableCollection, V.Element: Hashable {
     /// Combines both changes: the stored elements without those that were removed here, followed by
     /// those that were added here; each element once.
-    public static var union: MergePolicy.Reducer {
-        MergePolicy.Reducer { base, mine, theirs in
+    public static var union: Self {
+        Self { base, mine, theirs in
             let before = Set(base)
             let kept = Set(mine)
             var seen: Set<V.Element> = []

@@ -16,7 +16,7 @@ public import StetStore
 /// iterates is cancelled.
 public struct ContextQuery<M: Model>: AsyncSequence {
     /// An update.
-    public typealias Element = ContextQuery<M>.Update
+    public typealias Element = Update
 
     private let query: Fetch<M>
 
@@ -50,7 +50,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
         /// - Complexity: as the query, plus O(result).
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
-        ) async throws -> ContextQuery<M>.Update? {
+        ) async throws -> Update? {
             while !Task.isCancelled {
                 let count = signal.count
                 if let update = try poll() { return update }
@@ -61,7 +61,7 @@ public struct ContextQuery<M: Model>: AsyncSequence {
         }
 
         /// Returns the result after the changes since the last call, or nil when it is unchanged.
-        package mutating func poll() throws -> ContextQuery<M>.Update? {
+        package mutating func poll() throws -> Update? {
             if signal.count == seen { return nil }
             let conflict = core.settings.follows ? try follow() : nil
             // Read after the refresh, so that the changes it signalled belong to this update.
@@ -90,14 +90,14 @@ public struct ContextQuery<M: Model>: AsyncSequence {
             }
         }
 
-        private mutating func update(_ conflict: ConflictError?) throws -> ContextQuery<M>.Update {
+        private mutating func update(_ conflict: ConflictError?) throws -> Update {
             core.pending.watchNextEdits()
             let objects = try query.all()
             let now = objects.map { (id: $0.id, body: try? $0._$body()) }
             let before = Dictionary(last.map { ($0.id, $0.body) }) { first, _ in first }
             let difference = ListDifference(from: last.map(\.id), to: now.map(\.id))
             last = now
-            return ContextQuery.Update(
+            return Update(
                 objects: objects, revision: core.revision,
                 difference: difference.collectionDifference, conflict: conflict,
                 updatedObjects: now.filter { object in

@@ -45,16 +45,16 @@ final class AggregateObserver<Result: Equatable & Sendable> {
     }
 
     /// Returns the next value, or nil when the store was closed or the task cancelled.
-    func next(isolation actor: isolated (any Actor)?) async throws -> LiveValue.Update<Result>? {
+    func next(isolation actor: isolated (any Actor)?) async throws -> ValueUpdate<Result>? {
         try await position.next(isolation: actor) { try follow($0, $1) }
     }
 
     /// Returns the next value, or nil when it is unchanged.
-    func poll() throws -> LiveValue.Update<Result>? { try position.poll { try follow($0, $1) } }
+    func poll() throws -> ValueUpdate<Result>? { try position.poll { try follow($0, $1) } }
 
     private func follow(
         _ backlog: FeedReader.Backlog, _ state: QueryState
-    ) throws -> LiveValue.Update<Result>? {
+    ) throws -> ValueUpdate<Result>? {
         if backlog.isEmpty, let last {
             self.last = (state.revision, last.value, last.result)
             return nil
@@ -67,7 +67,7 @@ final class AggregateObserver<Result: Equatable & Sendable> {
         }
         last = (state.revision, value, result)
         counter.count(way, isDelivered: isSame != true)
-        return isSame == true ? nil : LiveValue.Update(value: result, revision: state.revision)
+        return isSame == true ? nil : ValueUpdate(value: result, revision: state.revision)
     }
 
     private func value(

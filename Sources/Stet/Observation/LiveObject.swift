@@ -14,7 +14,7 @@ public import StetStore
 /// the observer. A deleted object may exist again after an undo.
 public struct LiveObject<M: Model>: AsyncSequence, Sendable {
     /// An update.
-    public typealias Element = LiveObject<M>.Update
+    public typealias Element = Update
 
     private let store: Store
     private let id: ObjectID
@@ -53,7 +53,7 @@ public struct LiveObject<M: Model>: AsyncSequence, Sendable {
         ///   that its type cannot represent.
         public mutating func next(
             isolation actor: isolated (any Actor)?
-        ) async throws -> LiveObject<M>.Update? {
+        ) async throws -> Update? {
             let last = last
             let update = try await position.next(isolation: actor) { try follow($0, $1, last) }
             if let update { self.last = update.changed }
@@ -61,7 +61,7 @@ public struct LiveObject<M: Model>: AsyncSequence, Sendable {
         }
 
         /// Returns the next update, or nil when the object is unchanged.
-        package mutating func poll() throws -> LiveObject<M>.Update? {
+        package mutating func poll() throws -> Update? {
             let last = last
             let update = try position.poll { try follow($0, $1, last) }
             if let update { self.last = update.changed }
@@ -70,14 +70,14 @@ public struct LiveObject<M: Model>: AsyncSequence, Sendable {
 
         private func follow(
             _ backlog: FeedReader.Backlog, _ state: QueryState, _ last: Revision??
-        ) throws -> (update: LiveObject<M>.Update, changed: Revision?)? {
+        ) throws -> (update: Update, changed: Revision?)? {
             if backlog.isEmpty, last != nil { return nil }
             let row = try state.row(entity, id)
             let changed = row?.revision
             if let last, last == changed { return nil }
             let commits = last == nil ? [] : backlog.commits
             return (
-                LiveObject.Update(
+                Update(
                     snapshot: try row.map { try M._$decode(id, $0.body) },
                     revision: state.revision, commits: commits,
                     changes: commits.changes(of: M.self, [id])[id] ?? []), changed

@@ -16,7 +16,7 @@ public import StetStore
 /// objects, and when values were redacted; `statistics` counts both.
 public struct LiveValue<M: Model, Value: Equatable & Sendable>: AsyncSequence, Sendable {
     /// An update.
-    public typealias Element = LiveValue.Update<Value>
+    public typealias Element = ValueUpdate<Value>
 
     private let store: Store
     private let request: _QueryRequest<M>
@@ -53,27 +53,25 @@ public struct LiveValue<M: Model, Value: Equatable & Sendable>: AsyncSequence, S
         ///   sum does not fit its type.
         public mutating func next(
             isolation actor: isolated (any Actor)?
-        ) async throws -> LiveValue.Update<Value>? {
+        ) async throws -> ValueUpdate<Value>? {
             try await observer.next(isolation: actor)
         }
 
         /// Returns the next value, or nil when it is unchanged.
-        package mutating func poll() throws -> LiveValue.Update<Value>? { try observer.poll() }
+        package mutating func poll() throws -> ValueUpdate<Value>? { try observer.poll() }
     }
 }
 
-extension LiveValue {
-    /// A value that is derived from a query, at a revision.
-    public struct Update: Sendable, Equatable {
-        /// The value.
-        public let value: Value
-        /// The revision of the value.
-        public let revision: Revision
+/// A value that is derived from a query, at a revision.
+public struct ValueUpdate<Value: Equatable & Sendable>: Sendable, Equatable {
+    /// The value.
+    public let value: Value
+    /// The revision of the value.
+    public let revision: Revision
 
-        package init(value: Value, revision: Revision) {
-            self.value = value
-            self.revision = revision
-        }
+    package init(value: Value, revision: Revision) {
+        self.value = value
+        self.revision = revision
     }
 }
 

@@ -1,17 +1,5 @@
 public import StetStore
 
-extension ManagedContext.PendingUpdates {
-    /// The pending changes of a context after a turn that has changed them.
-    public struct Update: Sendable, Equatable {
-        /// All pending changes, as `ManagedContext.changes` returns them: those that a save would
-        /// record, before normalisation, delete rules and stamps.
-        public let changes: ChangeSet
-        /// The objects whose pending changes differ from those at the previous update, in ascending
-        /// order of id: edited since, saved, or rolled back.
-        public let objects: [ObjectID]
-    }
-}
-
 extension ManagedContext {
     /// The changing pending changes of a context: one update for all edits in a turn of the
     /// context's isolation.
@@ -23,8 +11,18 @@ extension ManagedContext {
     /// the task that iterates is cancelled. Updates are not queued for a slow observer: it gets one
     /// for all changes.
     public struct PendingUpdates: AsyncSequence {
+        /// The pending changes of a context after a turn that has changed them.
+        public struct Update: Sendable, Equatable {
+            /// All pending changes, as `ManagedContext.changes` returns them: those that a save
+            /// would record, before normalisation, delete rules and stamps.
+            public let changes: ChangeSet
+            /// The objects whose pending changes differ from those at the previous update, in
+            /// ascending order of id: edited since, saved, or rolled back.
+            public let objects: [ObjectID]
+        }
+
         /// An update.
-        public typealias Element = ManagedContext.PendingUpdates.Update
+        public typealias Element = Update
         /// The error type of `next`: it throws nothing.
         public typealias Failure = Never
 
@@ -55,7 +53,7 @@ extension ManagedContext {
             /// - Complexity: O(pending changes).
             public mutating func next(
                 isolation actor: isolated (any Actor)? = #isolation
-            ) async -> ManagedContext.PendingUpdates.Update? {
+            ) async -> Update? {
                 while !Task.isCancelled, let signal {
                     let count = signal.count
                     if count == seen {
@@ -71,17 +69,13 @@ extension ManagedContext {
                 return nil
             }
 
-            private mutating func update(_ core: ContextCore) -> ManagedContext.PendingUpdates
-                .Update?
-            {
+            private mutating func update(_ core: ContextCore) -> Update? {
                 core.pending.watchNextEdits()
                 let changes = core.changes()
                 let now = changes.byObject
                 let ids = Set(now.keys).union(last.keys).filter { now[$0] != last[$0] }
                 last = now
-                return ids.isEmpty
-                    ? nil
-                    : ManagedContext.PendingUpdates.Update(changes: changes, objects: ids.sorted())
+                return ids.isEmpty ? nil : Update(changes: changes, objects: ids.sorted())
             }
         }
     }
@@ -98,7 +92,7 @@ extension ManagedContext {
     /// changed, and whether there is something to save.
     ///
     /// The edits of one turn of the context's isolation are one update. Iterate on that isolation.
-    public var pendingChanges: ManagedContext.PendingUpdates { ManagedContext.PendingUpdates(core) }
+    public var pendingChanges: PendingUpdates { PendingUpdates(core) }
 }
 
 extension ContextCore {

@@ -19,7 +19,7 @@ public struct QueryUpdate<M: Model>: Sendable {
     /// The objects that were in the previous result with other values, in the order of this result.
     ///
     /// An object that has also moved is in `difference`, too.
-    public let updatedObjects: [QueryUpdate<M>.UpdatedObject]
+    public let updatedObjects: [UpdatedObject]
     /// The reason why the query has run, in words for people; nil when the result was derived from
     /// the changes of the commits.
     public let rerunReason: String?

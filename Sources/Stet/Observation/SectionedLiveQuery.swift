@@ -13,7 +13,7 @@ public import StetStore
 /// query. It follows the store like the ``LiveQuery`` that it is made from.
 public struct SectionedLiveQuery<M: Model, Key: StoredValue>: AsyncSequence, Sendable {
     /// An update.
-    public typealias Element = SectionedLiveQuery<M, Key>.Update
+    public typealias Element = Update
 
     private let live: LiveQuery<M>
     private let section: QueryNode
@@ -47,21 +47,20 @@ public struct SectionedLiveQuery<M: Model, Key: StoredValue>: AsyncSequence, Sen
         ///   that its type cannot represent.
         public mutating func next(
             isolation actor: isolated (any Actor)?
-        ) async throws -> SectionedLiveQuery<M, Key>.Update? {
+        ) async throws -> Update? {
             try await observer.next(isolation: actor).map { update(QueryUpdate($0)) }
         }
 
         /// Returns the next update, or nil when the result is unchanged.
-        package mutating func poll() throws -> SectionedLiveQuery<M, Key>.Update? {
+        package mutating func poll() throws -> Update? {
             try observer.poll().map { update(QueryUpdate($0)) }
         }
 
-        private mutating func update(_ update: QueryUpdate<M>) -> SectionedLiveQuery<M, Key>.Update
-        {
+        private mutating func update(_ update: QueryUpdate<M>) -> Update {
             let runs = update.result.runs
             let before = keys
             keys = runs.map(\.key)
-            return SectionedLiveQuery<M, Key>.Update(update, runs, before: before)
+            return Update(update, runs, before: before)
         }
     }
 }
@@ -72,7 +71,7 @@ extension SectionedLiveQuery {
         /// The whole result with the difference of its objects, without regard to sections.
         public let update: QueryUpdate<M>
         /// The sections, in order; none is empty.
-        public let sections: [SectionedLiveQuery<Key>.Section]
+        public let sections: [Section]
         /// The difference from the previous sections, by their values, with moves associated.
         ///
         /// A section can move only when sections are sorted by another value than their own.
@@ -87,7 +86,7 @@ extension SectionedLiveQuery {
         ) {
             self.update = update
             sections = runs.map {
-                SectionedLiveQuery.Section(key: Key(_value: $0.key.value), range: $0.range)
+                Section(key: Key(_value: $0.key.value), range: $0.range)
             }
             let changes = runs.map(\.key).difference(from: before).inferringMoves().map(Self.change)
             guard let difference = CollectionDifference(changes) else {

@@ -314,7 +314,7 @@ final class PendingChanges {
         for entry in entries {
             entry.object._$setPendingIndex(objects.count)
             append(entry.pending)
-            core.takeBack(entry.object)
+            core.register(entry.object)
         }
         for entry in before where entry.object._$pendingIndex < 0 { revert(entry) }
     }
@@ -353,7 +353,7 @@ final class PendingChanges {
     /// Makes submitted changes pending again, as they were.
     ///
     /// - Precondition: nothing is pending.
-    func takeBack(_ sent: Sent) {
+    func makePending(_ sent: Sent) {
         noteChange()
         objects = sent.objects
         holders = sent.holders
@@ -414,7 +414,7 @@ final class PendingChanges {
     func resume(_ entry: Capture.Entry, showing current: AnyObject, onto base: AnyObject? = nil) {
         let object = entry.object
         noteChange()
-        core.takeBack(object)
+        core.register(object)
         let index = objects.count
         var pending = entry.pending
         if let base { pending.base = base }

@@ -68,14 +68,12 @@ extension QueryCursor: Codable {
     }
 }
 
-extension QueryResult {
-    /// A part of the result of a query, and the beginning of the next one.
-    public struct Page: Sendable, Codable, Equatable {
-        /// The objects, in order.
-        public let items: [M.Snapshot]
-        /// The beginning of the next page; nil when this is the last one.
-        public let next: QueryCursor?
-    }
+/// A part of the result of a query, and the beginning of the next one.
+public struct QueryResultPage<M: Model>: Sendable, Codable, Equatable {
+    /// The objects, in order.
+    public let items: [M.Snapshot]
+    /// The beginning of the next page; nil when this is the last one.
+    public let next: QueryCursor?
 }
 
 extension ObjectQuery {
@@ -101,7 +99,7 @@ extension ObjectQuery {
     /// - Complexity: that of the query (`explain()`); O(`count`) if an index has the order.
     public func page(
         _ count: Int, after cursor: QueryCursor? = nil
-    ) throws -> QueryResult<M>.Page {
+    ) throws -> QueryResultPage<M> {
         trap(unless: (1..<Int.max).contains(count), "a page needs at least one object")
         var query = limit(count + 1)
         if let cursor {
@@ -117,7 +115,7 @@ extension ObjectQuery {
             let rows = try run.rows()
             let items = try rows.prefix(count).map { try M._$decode($0.id, $0.body) }
             let next = try rows.count > count ? QueryCursor(run.bookmark(of: rows[count - 1])) : nil
-            return QueryResult.Page(items: items, next: next)
+            return QueryResultPage(items: items, next: next)
         }
     }
 }

@@ -17,12 +17,12 @@ struct LaterEdits {
     }
 
     /// Makes later edits pending again, after the save that they are based on was submitted again.
-    static func putOnTop(_ later: LaterEdits, in core: ContextCore) {
-        for entry in later.capture.entries { later.putOnTop(entry, entry.object, core) }
+    static func apply(_ later: LaterEdits, in core: ContextCore) {
+        for entry in later.capture.entries { later.apply(entry, entry.object, core) }
         core.pending.resume(links: later.capture.links, misuse: later.capture.misuse)
     }
 
-    private func putOnTop<M: Model>(
+    private func apply<M: Model>(
         _ entry: PendingChanges.Capture.Entry, _ object: M, _ core: ContextCore
     ) {
         guard isOfSave.contains(ObjectIdentifier(object)) else {

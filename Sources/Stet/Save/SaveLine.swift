@@ -93,7 +93,7 @@ final class SaveLine {
         move(.pending, to: .sent)
         if let later = save.later {
             save.later = nil
-            LaterEdits.putOnTop(later, in: core)
+            LaterEdits.apply(later, in: core)
             move(.later, to: .pending)
         }
         return submission
@@ -113,21 +113,21 @@ final class SaveLine {
             }
             // Edits on top of dropped changes cannot be kept.
             guard !core.hasChanges else { throw save.contention }
-            core.pending.takeBack(sent)
+            core.pending.makePending(sent)
             repeated = commit
         } catch let error as UnknownOutcomeError {
             core.pending.freeze(sent)
             core.setFailure(error)
             throw error
         } catch {
-            return try takeBack(save, sent, error)
+            return try makePendingAgain(save, sent, error)
         }
         save.sent = nil
         return try adopt(repeated: repeated)
     }
 
     /// Makes a failed save pending again, and lets it follow the store if possible.
-    private func takeBack(
+    private func makePendingAgain(
         _ save: SaveInProgress, _ sent: PendingChanges.Sent, _ error: any Error
     ) throws -> Commit? {
         save.sent = nil
@@ -135,7 +135,7 @@ final class SaveLine {
             save.later = LaterEdits(takenFrom: core, of: sent)
             move(.pending, to: .later)
         }
-        core.pending.takeBack(sent)
+        core.pending.makePending(sent)
         move(.sent, to: .pending)
         guard let refusal = error as? CommitRefusal else { throw error }
         if let error = refusal.finalError(path: core.store.path) { throw error }
@@ -172,7 +172,7 @@ final class SaveLine {
         core.catchUp()
         if let later = save.later {
             save.later = nil
-            LaterEdits.putOnTop(later, in: core)
+            LaterEdits.apply(later, in: core)
             move(.later, to: .pending)
         }
         return nil

@@ -34,7 +34,7 @@ extension Store {
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
     ) throws -> Commit? {
         var work = storeUndo.work(.undo(UndoOwner(author: author, scope: scope)), policy, id)
-        return try storeUndo.takeBack(&work)
+        return try storeUndo.commit(&work)
     }
 
     /// Undoes the last commit or group of an author in a scope, without blocking the thread.
@@ -45,7 +45,7 @@ extension Store {
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
     ) async throws -> Commit? {
         let owner = UndoOwner(author: author, scope: scope)
-        return try await storeUndo.takeBack(storeUndo.work(.undo(owner), policy, id))
+        return try await storeUndo.commit(storeUndo.work(.undo(owner), policy, id))
     }
 
     /// Redoes the last undone step of an author in a scope, as long as the author has committed
@@ -59,7 +59,7 @@ extension Store {
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
     ) throws -> Commit? {
         var work = storeUndo.work(.redo(UndoOwner(author: author, scope: scope)), policy, id)
-        return try storeUndo.takeBack(&work)
+        return try storeUndo.commit(&work)
     }
 
     /// Redoes the last undone step of an author in a scope, without blocking the thread.
@@ -70,7 +70,7 @@ extension Store {
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
     ) async throws -> Commit? {
         let owner = UndoOwner(author: author, scope: scope)
-        return try await storeUndo.takeBack(storeUndo.work(.redo(owner), policy, id))
+        return try await storeUndo.commit(storeUndo.work(.redo(owner), policy, id))
     }
 
     /// Reverts any commit, regardless of its author and of later commits; blocks the thread until
@@ -88,7 +88,7 @@ extension Store {
         policy: UndoPolicy = .fail, id: CommitID? = nil
     ) throws -> Commit? {
         var work = storeUndo.work(.revert(commit), policy, id, author: author, scope: scope)
-        return try storeUndo.takeBack(&work)
+        return try storeUndo.commit(&work)
     }
 
     /// Reverts any commit, without blocking the thread.
@@ -99,7 +99,7 @@ extension Store {
         _ commit: Revision, author: String? = nil, scope: String? = nil,
         policy: UndoPolicy = .fail, id: CommitID? = nil
     ) async throws -> Commit? {
-        try await storeUndo.takeBack(
+        try await storeUndo.commit(
             storeUndo.work(.revert(commit), policy, id, author: author, scope: scope))
     }
 
@@ -164,12 +164,7 @@ extension Store {
         author: String, scope: String? = nil, limit: Int = 100
     ) throws -> UndoStack {
         let owner = UndoOwner(author: author, scope: scope)
-        return try file.read { reader in
-            let heads = try reader.heads(of: owner)
-            return UndoStack(
-                undo: try reader.steps(from: heads.undo, of: owner, limit),
-                redo: try reader.steps(from: heads.redo, of: owner, limit))
-        }
+        return try file.read { try $0.undoStack(of: owner, limit) }
     }
 
     /// Creates an identity for an undo, a redo or a revert that may have to be retried.
@@ -181,6 +176,13 @@ extension Store {
 }
 
 extension StoreReader {
+    fileprivate func undoStack(of owner: UndoOwner, _ limit: Int) throws -> UndoStack {
+        let heads = try heads(of: owner)
+        return UndoStack(
+            undo: try steps(from: heads.undo, of: owner, limit),
+            redo: try steps(from: heads.redo, of: owner, limit))
+    }
+
     fileprivate func steps(
         from top: Revision, of owner: UndoOwner, _ limit: Int
     ) throws -> [UndoStack.Step] {

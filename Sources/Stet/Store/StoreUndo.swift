@@ -21,7 +21,7 @@ struct StoreUndo {
     }
 
     /// Commits an undo, redo or revert; blocks the thread until it is on the disk.
-    func takeBack(_ work: inout UndoWork) throws -> Commit? {
+    func commit(_ work: inout UndoWork) throws -> Commit? {
         do {
             return Self.written(try file.commit(&work))
         } catch {
@@ -30,7 +30,7 @@ struct StoreUndo {
     }
 
     /// Commits an undo, redo or revert; only waiting for the disk suspends the task.
-    nonisolated(nonsending) func takeBack(_ work: UndoWork) async throws -> Commit? {
+    nonisolated(nonsending) func commit(_ work: UndoWork) async throws -> Commit? {
         var work = work
         do {
             return Self.written(try await file.commit(&work))

@@ -20,7 +20,7 @@ extension UndoConflictError: CustomStringConvertible, CustomDebugStringConvertib
     private func text(_ lines: [String]) -> String {
         let numbers = commits.map(\.description).joined(separator: ", ")
         let head =
-            "Commit \(numbers) can't be taken back as it is; undo with another policy, or "
+            "Commit \(numbers) can't be undone as it is; use another policy, or "
             + "discard it."
         return ([head] + lines).joined(separator: "\n")
     }

@@ -106,7 +106,7 @@ extension Subscription {
             ///   stops; `.notFound` when the subscription was removed. The errors of the feed.
             public mutating func next(
                 isolation actor: isolated (any Actor)?
-            ) async throws -> Subscription<Element>.Delivery? {
+            ) async throws -> Delivery? {
                 if Task.isCancelled { return nil }
                 if let (item, decision) = last {
                     last = nil

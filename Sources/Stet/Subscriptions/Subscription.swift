@@ -24,7 +24,7 @@ extension Store {
     /// - Throws: `SubscriptionError` (`.invalidName`); `StoreError`.
     /// - Complexity: a read; for a new subscription also a durable transaction, which blocks the
     ///   thread.
-    public func subscribe<Source: _SubscriptionSource>(
+    public func subscribe<Source: SubscriptionSource>(
         _ name: String, to feed: Source, policy: SubscriptionPolicy = SubscriptionPolicy()
     ) throws -> Subscription<Source.Element> {
         guard 1...Limits.authorByteCount ~= name.utf8.count, !name.utf8.contains(0) else {

@@ -4,7 +4,7 @@ public import StetStore
 ///
 /// `Commits` and `Changes` are sources. The subscription keeps the position; a new subscription
 /// begins at the feed's own start.
-public protocol _SubscriptionSource<Element>: Sendable {
+public protocol SubscriptionSource<Element>: Sendable {
     /// A commit, or the wanted changes of one.
     associatedtype Element: Sendable
     /// The feed as a subscription reads it.
@@ -21,7 +21,7 @@ public struct _SubscriptionSource<Element: Sendable>: Sendable {
     let item: @Sendable (Commit) throws -> (element: Element, objects: [ObjectID])?
 }
 
-extension Commits: _SubscriptionSource {
+extension Commits: SubscriptionSource {
     /// Every commit, with all objects that it changes.
     public var _subscriptionSource: _SubscriptionSource<Commit> {
         _SubscriptionSource(start: start, interests: nil) { commit in
@@ -32,7 +32,7 @@ extension Commits: _SubscriptionSource {
     }
 }
 
-extension Changes: _SubscriptionSource {
+extension Changes: SubscriptionSource {
     /// The commits with wanted changes, with the objects that these change.
     public var _subscriptionSource: _SubscriptionSource<ChangeEvent<M>> {
         _SubscriptionSource(start: start, interests: [filter.interest]) { [filter, store] commit in

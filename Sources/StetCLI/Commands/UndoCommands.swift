@@ -39,35 +39,35 @@ struct StackOptions: ParsableArguments {
 /// `stet undo`: undoes the last step of an author.
 struct UndoCommand: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "undo", abstract: "Takes back the last commit of an author, or its group.")
+        commandName: "undo", abstract: "Undoes the last commit of an author, or its group.")
 
     @OptionGroup var options: StoreOptions
     @OptionGroup var undo: UndoOptions
     @OptionGroup var stack: StackOptions
 
     func perform(_ output: Output) throws -> ExitCode {
-        try takeBack(.undo(stack.owner), undo, nil, output)
+        try perform(.undo(stack.owner), undo, nil, output)
     }
 }
 
 /// `stet redo`: redoes the last undone step of an author.
 struct RedoCommand: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "redo", abstract: "Takes back the last undo of an author.")
+        commandName: "redo", abstract: "Redoes the last undone commit of an author, or its group.")
 
     @OptionGroup var options: StoreOptions
     @OptionGroup var undo: UndoOptions
     @OptionGroup var stack: StackOptions
 
     func perform(_ output: Output) throws -> ExitCode {
-        try takeBack(.redo(stack.owner), undo, nil, output)
+        try perform(.redo(stack.owner), undo, nil, output)
     }
 }
 
 /// `stet revert`: reverts any commit.
 struct RevertCommand: StoreCommand {
     static let configuration = CommandConfiguration(
-        commandName: "revert", abstract: "Takes back a commit, whoever made it.")
+        commandName: "revert", abstract: "Reverts a commit, whoever made it.")
 
     @OptionGroup var options: StoreOptions
     @OptionGroup var undo: UndoOptions
@@ -77,7 +77,7 @@ struct RevertCommand: StoreCommand {
     var author: String?
 
     func perform(_ output: Output) throws -> ExitCode {
-        try takeBack(.revert(Revision(revision)), undo, author, output)
+        try perform(.revert(Revision(revision)), undo, author, output)
     }
 }
 
@@ -96,7 +96,7 @@ extension StoreCommand {
                 + "the commit will say.")
     }
 
-    fileprivate func takeBack(
+    fileprivate func perform(
         _ request: UndoRequest, _ undo: UndoOptions, _ author: String?, _ output: Output
     ) throws -> ExitCode {
         let store = try openStore()
@@ -110,7 +110,7 @@ extension StoreCommand {
         work.metadata = [withoutValidatorsKey: "true"]
         do {
             guard let commit = try store.commit(&work), commit.changeCount > 0 else {
-                try output.say(text: "nothing to take back", json: .null)
+                try output.say(text: request.emptyText, json: .null)
                 return .success
             }
             var members = commit.members
@@ -130,7 +130,7 @@ extension StoreCommand {
             try UndoPreparation(reader).prepare(request, undo.policy.policy, into: &net)
         }
         guard let prepared else {
-            try output.say(text: "nothing to take back", json: .null)
+            try output.say(text: request.emptyText, json: .null)
             return .success
         }
         if !prepared.inverse.conflicts.isEmpty {
@@ -172,5 +172,12 @@ extension StoreCommand {
                 ]))
         }
         return .problemsFound
+    }
+}
+
+extension UndoRequest {
+    /// The output when the request finds no commit.
+    fileprivate var emptyText: String {
+        if case .redo = self { "nothing to redo" } else { "nothing to undo" }
     }
 }

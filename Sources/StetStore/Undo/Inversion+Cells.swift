@@ -17,12 +17,12 @@ extension Inversion {
             if change.changesRecord {
                 try noteRemovedProperties(of: change, commit)
                 switch change.kind {
-                case .insert: try takeBackInsertion(of: key, change, commit)
-                case .update: try takeBackUpdate(of: key, change, commit)
-                case .delete: try takeBackDeletion(of: key, change, commit)
+                case .insert: try invertInsertion(of: key, change, commit)
+                case .update: try invertUpdate(of: key, change, commit)
+                case .delete: try invertDeletion(of: key, change, commit)
                 }
             }
-            try takeBackLinks(of: change)
+            try invertLinks(of: change)
         }
     }
 
@@ -52,7 +52,7 @@ extension Inversion {
 
     // MARK: Updates
 
-    private mutating func takeBackUpdate(
+    private mutating func invertUpdate(
         of key: ObjectKey, _ change: JournalChange, _ commit: Commit
     ) throws {
         guard let body = try state.object(key).body else {
@@ -114,7 +114,7 @@ extension Inversion {
 
     // MARK: Insertions
 
-    private mutating func takeBackInsertion(
+    private mutating func invertInsertion(
         of key: ObjectKey, _ change: JournalChange, _ commit: Commit
     ) throws {
         guard let body = try state.object(key).body else { return }
@@ -143,7 +143,7 @@ extension Inversion {
 
     // MARK: Deletions
 
-    private mutating func takeBackDeletion(
+    private mutating func invertDeletion(
         of key: ObjectKey, _ change: JournalChange, _ commit: Commit
     ) throws {
         let entity = entity(key)
@@ -177,7 +177,7 @@ extension Inversion {
 
     /// Inverts the changes of links; a membership is never in conflict, because it is either as the
     /// commit left it or as it was before.
-    private mutating func takeBackLinks(of change: JournalChange) throws {
+    private mutating func invertLinks(of change: JournalChange) throws {
         for change in try change.links() {
             guard let type = schema.link(numbered: change.key.link),
                 let change = change.upcast(to: type)

@@ -39,7 +39,7 @@ package struct UndoPreparation: ~Copyable {
         guard let erased = try erasedCommit(of: step) else { return }
         throw StoreError(
             .erased, path: reader.file.path,
-            message: "Commit \(erased) can't be taken back: values of it were redacted.",
+            message: "Commit \(erased) can't be undone: values of it were redacted.",
             advice: "Nothing was written; what it changed stays as it is.")
     }
 

@@ -40,22 +40,22 @@ import Testing
         var least = live.min(\.rating).makeAsyncIterator()
         var greatest = live.max(\.notebook?.name).makeAsyncIterator()
         var average = live.average(\.rating).makeAsyncIterator()
-        #expect(try await count.next() == LiveValue.Update(value: 3, revision: 1))
+        #expect(try await count.next() == ValueUpdate(value: 3, revision: 1))
         #expect(try await sum.next()?.value == 3)
         #expect(try await least.next()?.value == 0)
         #expect(try await greatest.next()?.value == "n")
         #expect(try await average.next()?.value == 1)
         try rate(ids[0], 3)
         #expect(try count.poll() == nil)
-        #expect(try await sum.next() == LiveValue.Update(value: 6, revision: 2))
+        #expect(try await sum.next() == ValueUpdate(value: 6, revision: 2))
         #expect(try await least.next()?.value == 1)
         #expect(try greatest.poll() == nil)
         #expect(try await average.next()?.value == 2)
         try desk.edit("a", Notebook.self, notebook) { $0.name = "o" }
-        #expect(try await greatest.next() == LiveValue.Update(value: "o", revision: 3))
+        #expect(try await greatest.next() == ValueUpdate(value: "o", revision: 3))
         for id in ids { try desk.delete("a", Article.self, id) }
         #expect(try await count.next()?.value == 0)
-        #expect(try await least.next() == LiveValue.Update(value: nil, revision: 6))
+        #expect(try await least.next() == ValueUpdate(value: nil, revision: 6))
     }
 
     @Test func valuesFollowFromChangesWhereTheseTellAll() async throws {
@@ -113,7 +113,7 @@ import Testing
         for rating in 2...5 { try rate(ids[0], rating) }
         // The ring still contains the trimmed commits.
         try store.requestTrim(before: 4).confirm()
-        #expect(try sums.poll() == LiveValue.Update(value: 8, revision: 5))
+        #expect(try sums.poll() == ValueUpdate(value: 8, revision: 5))
         #expect(sum.statistics.rerunCount == 2)
     }
 

@@ -26,7 +26,7 @@ import Testing
     private let store: Store
 
     init() throws {
-        var configuration = Store.Configuration()
+        var configuration = StoreConfiguration()
         configuration.mapByteCount = 1 << 30
         store = try Store.inMemory(for: Board.self, Post.self, configuration: configuration)
         try store.edit { context in
@@ -88,7 +88,7 @@ import Testing
                 == "{\"i\":\"\(last.id)\",\"v\":{\"rating\":{\"int\":{\"_0\":\(last.rating)}}}}")
         #expect(text.utf8.count < 200)
         let json = try JSONEncoder().encode(page)
-        #expect(try JSONDecoder().decode(QueryResult<Post>.Page.self, from: json) == page)
+        #expect(try JSONDecoder().decode(QueryResultPage<Post>.self, from: json) == page)
     }
 
     @Test func aPageGoesOnWhereItsLastObjectWas() throws {
