@@ -26,7 +26,7 @@ import Testing
     private let store: Store
 
     init() throws {
-        var configuration = StoreConfiguration()
+        var configuration = Store.Configuration()
         configuration.mapByteCount = 1 << 30
         store = try Store.inMemory(for: Board.self, Post.self, configuration: configuration)
         try store.edit { context in
