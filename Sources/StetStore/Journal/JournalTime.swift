@@ -41,9 +41,9 @@ extension Journal {
         if let before = try lastRevision(
             datedUntil: time + CommitDate.tolerance, head, in: transaction)
         {
-            date = max(time, try envelope(before, in: transaction).time)
-            let next = min(try envelope(before.next, in: transaction).time, head.time)
-            isClockRight = next - date > CommitDate.tolerance
+            date = max(time, before.time)
+            let next = try envelope(before.revision.next, in: transaction).time
+            isClockRight = min(next, head.time) - date > CommitDate.tolerance
         } else {
             date = time
             isClockRight = time >= CommitDate.earliest
@@ -53,13 +53,15 @@ extension Journal {
             : CommitDate(time: head.time, finding: "The clock is behind the last commit.")
     }
 
-    /// Returns the last commit that is dated no later than a time; nil for none.
+    /// Returns the last commit that is dated no later than a time, with its date; nil for none.
+    ///
+    /// It may be the last trimmed one.
     ///
     /// - Complexity: O(log commits) reads; O(commits since) for times before the last commit that
     ///   is dated before its predecessor.
     func lastRevision(
         datedUntil time: Double, _ head: Head, in transaction: borrowing ReadTransaction
-    ) throws -> Revision? {
+    ) throws -> (revision: Revision, time: Double)? {
         let floor = try JournalFloor.read(in: transaction)
         let first = floor?.revision ?? .zero
         var known = max(first, head.lastBackdated)
@@ -78,7 +80,7 @@ extension Journal {
                 }
             }
         }
-        if known > first { return known }
-        return floor.flatMap { $0.time <= time ? $0.revision : nil }
+        if known > first { return (known, try envelope(known, in: transaction).time) }
+        return floor.flatMap { $0.time <= time ? ($0.revision, $0.time) : nil }
     }
 }

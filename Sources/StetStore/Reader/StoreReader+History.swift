@@ -119,7 +119,7 @@ extension StoreReader {
     /// - Complexity: O(log commits) reads; O(commits since) when a clock was wrong after the time.
     package func lastRevision(until time: Double) throws -> Revision {
         if let last = try file.journal.lastRevision(datedUntil: time, head(), in: transaction) {
-            return last
+            return last.revision
         }
         try JournalFloor.refuse(1, in: transaction)
         return .zero

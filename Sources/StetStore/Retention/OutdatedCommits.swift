@@ -115,11 +115,10 @@ extension OutdatedCommits {
         if let before = last,
             let end = try reader.file.journal.lastRevision(
                 datedUntil: now, head, in: reader.transaction),
-            end > revision
+            end.revision > revision
         {
-            let date = try time(end)
-            try search(before.revision, before.time, end, date)
-            last = (end, date)
+            try search(before.revision, before.time, end.revision, end.time)
+            last = end
         }
         if let last, now - last.time > limit {
             pauses.append((head.revision.next, now - last.time))

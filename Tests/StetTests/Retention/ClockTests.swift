@@ -116,6 +116,16 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
+    @Test func theLastTrimmedCommitMayBeALittleAheadOfTheClock() throws {
+        let store = try open()
+        let far = 400 * Self.day
+        try save(store, at: 1_000, 2_000, far)
+        try store.requestTrim(before: 3).confirm()
+        try save(store, at: 1_500, 2_500)
+        #expect(try times(store) == [far, 2_000, 2_500])
+        #expect(try store.verify().problems == [])
+    }
+
     @Test func noCommitIsDatedALittleBeforeTheLastOne() throws {
         let store = try open()
         let (near, middle, far) = (Self.day / 2, 1.4 * Self.day, 400 * Self.day)
