@@ -69,6 +69,17 @@ public struct PropertyChange: Sendable, Hashable, Codable {
         self.old = old
         self.new = new
     }
+
+    /// The sides of a property's change whose values are redacted.
+    public struct RedactedSides: Sendable, Hashable, Codable {
+        /// True when the value before is redacted.
+        public var old = false
+        /// True when the value after is redacted.
+        public var new = false
+
+        /// Creates a value with neither side redacted.
+        public init() {}
+    }
 }
 
 extension ObjectChange: CustomStringConvertible {

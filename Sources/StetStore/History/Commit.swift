@@ -131,6 +131,37 @@ public struct Commit: Sendable, Identifiable {
         try? forEachChange { change in changes.append(try ObjectChange(change, schema)) }
         return ChangeSet(changes: changes)
     }
+
+    /// A filter for commits of the journal; conditions that are nil always match.
+    public struct Filter: Sendable {
+        /// The author of the commits.
+        public var author: String?
+        /// The scope of the commits.
+        public var scope: String?
+        /// The name of the entity of an object that the commits change, which is the name of the
+        /// model's class.
+        public var entity: String?
+        /// The id of an object that the commits change.
+        public var object: ObjectID?
+        /// A condition for the cause of the commits.
+        public var cause: (@Sendable (Cause) -> Bool)?
+
+        /// Creates a filter; by default it matches all commits.
+        public init(
+            author: String? = nil, scope: String? = nil, entity: String? = nil,
+            object: ObjectID? = nil, cause: (@Sendable (Cause) -> Bool)? = nil
+        ) {
+            self.author = author
+            self.scope = scope
+            self.entity = entity
+            self.object = object
+            self.cause = cause
+        }
+
+        var isEmpty: Bool {
+            author == nil && scope == nil && entity == nil && object == nil && cause == nil
+        }
+    }
 }
 
 extension Commit: Equatable {

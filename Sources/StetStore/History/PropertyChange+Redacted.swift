@@ -1,17 +1,4 @@
 extension PropertyChange {
-    /// The sides of a property's change whose values are redacted.
-    public struct RedactedSides: Sendable, Hashable, Codable {
-        /// True when the value before is redacted.
-        public var old = false
-        /// True when the value after is redacted.
-        public var new = false
-
-        /// Creates a value with neither side redacted.
-        public init() {}
-    }
-}
-
-extension PropertyChange {
     init(_ cell: PresentCell, of property: Property) throws {
         self.init(
             name: property.name, old: try Value(cell.before, type: property.type),

@@ -39,25 +39,6 @@ extension Membership: Codable {
     }
 }
 
-extension RelationshipChange {
-    /// The change of one membership, as part of the change of the relationship's owner.
-    public struct Member: Hashable, Sendable, Codable {
-        /// The id of the member.
-        public var id: ObjectID
-        /// The membership before the change.
-        public var old: Membership
-        /// The membership after the change.
-        public var new: Membership
-
-        /// Creates a change of a membership.
-        public init(id: ObjectID, old: Membership, new: Membership) {
-            self.id = id
-            self.old = old
-            self.new = new
-        }
-    }
-}
-
 /// The change of the members of one relationship of an object.
 ///
 /// It appears for many-to-many relationships and relationships without an inverse. The members of a
@@ -88,6 +69,23 @@ public struct RelationshipChange: Hashable, Sendable, Codable {
     /// The ids of the members whose position has changed.
     public var moved: [ObjectID] {
         members.filter { $0.old.isPresent && $0.new.isPresent }.map(\.id)
+    }
+
+    /// The change of one membership, as part of the change of the relationship's owner.
+    public struct Member: Hashable, Sendable, Codable {
+        /// The id of the member.
+        public var id: ObjectID
+        /// The membership before the change.
+        public var old: Membership
+        /// The membership after the change.
+        public var new: Membership
+
+        /// Creates a change of a membership.
+        public init(id: ObjectID, old: Membership, new: Membership) {
+            self.id = id
+            self.old = old
+            self.new = new
+        }
     }
 }
 

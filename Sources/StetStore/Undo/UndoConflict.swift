@@ -77,6 +77,20 @@ public struct UndoConflict: Sendable, Hashable, Codable {
         self.later = later
         self.others = others
     }
+
+    /// The decision about one conflict.
+    public enum Resolution: Sendable, Hashable {
+        /// Nothing is written at all.
+        case fail
+        /// Keeps the current value.
+        case keep
+        /// Restores the earlier value, whatever the current one is.
+        ///
+        /// If that is impossible, it means `.fail`.
+        case restore
+        /// Sets the properties with these names to these values.
+        case set([String: Value])
+    }
 }
 
 extension UndoConflict: CustomStringConvertible, CustomDebugStringConvertible {
@@ -120,22 +134,6 @@ extension UndoConflict: CustomStringConvertible, CustomDebugStringConvertible {
                 + "do not have any more"
         default: return "\(subject): \(kind.rawValue)"
         }
-    }
-}
-
-extension UndoConflict {
-    /// The decision about one conflict.
-    public enum Resolution: Sendable, Hashable {
-        /// Nothing is written at all.
-        case fail
-        /// Keeps the current value.
-        case keep
-        /// Restores the earlier value, whatever the current one is.
-        ///
-        /// If that is impossible, it means `.fail`.
-        case restore
-        /// Sets the properties with these names to these values.
-        case set([String: Value])
     }
 }
 
