@@ -55,6 +55,9 @@ final class Output {
         _ = Self.write(Array("\(isJSON ? json.text : text)\n".utf8), to: STDERR_FILENO)
     }
 
+    /// Writes text to standard error, unchanged and without a line's end.
+    func draw(_ text: String) { _ = Self.write(Array(text.utf8), to: STDERR_FILENO) }
+
     /// Writes how long a command took to standard error, if that is a terminal and the command was
     /// so slow that somebody has waited for it.
     func noteDuration(_ duration: Duration) {

@@ -12,10 +12,11 @@ struct StetCommand: ParsableCommand {
         commandName: "stet",
         abstract: "Shows, queries, fills, verifies and copies Stet stores.",
         discussion: """
-            Needs no models: a store holds the description of its own. A store may be in use by \
-            other processes meanwhile; only undo, redo, revert, import, trim, redact and \
-            subscriptions write to it, and none is made where there is none. Each command reads \
-            the store in a child process, so that a damaged file cannot end the tool itself.
+            The tool needs no models: a store contains the description of its own. Other processes \
+            may use the store meanwhile. Only undo, redo, revert, import, trim, redact, compact \
+            --in-place and subscriptions write to it, and no command creates a missing store. Each \
+            command reads the store in a child process, so that a damaged file cannot end the tool \
+            itself.
 
             With --json, results are JSON on standard output (one object, or one per line) and \
             errors are JSON objects on standard error. Keys are sorted; times are ISO 8601 to the \
@@ -25,14 +26,14 @@ struct StetCommand: ParsableCommand {
               0    all is well
               1    verify found something wrong, or there are conflicts or violations, or
                    values are redacted or in use
-              64   the command line is not understood
+              64   the command line is not valid
               65   the file is not a store, or it is damaged, or written by a later version; or
-                   a file to be imported is not written as it should be
+                   a file to be imported is malformed
               66   there is no such file, revision or object
               70   the tool itself failed
-              73   the copy cannot be made, as when there is such a file already
+              73   the copy cannot be created, for instance because the file exists
               74   reading or writing failed, or the disk is full
-              77   the permission is missing, or the store is in a place that is not safe
+              77   permission is missing, or the store is in an unsafe place
               128+ a signal from outside ended the command
             """,
         subcommands: [

@@ -63,9 +63,9 @@ struct CopyTests {
             try JSONDecoder().decode([String: Int].self, from: Data(line.utf8))
         }
         #expect(counts.count > 1 && counts.count <= 101)
-        #expect(counts.last == ["byteCount": total, "expectedByteCount": total])
+        #expect(counts.last == ["count": total, "doneCount": total])
         #expect(
-            counts.compactMap { $0["byteCount"] } == counts.compactMap { $0["byteCount"] }.sorted())
+            counts.compactMap { $0["doneCount"] } == counts.compactMap { $0["doneCount"] }.sorted())
     }
 
     @Test(arguments: ["backup", "restore", "compact"])

@@ -4,16 +4,10 @@ import StetStore
 
 /// The arguments of commands that make a copy.
 struct CopyOptions: ParsableArguments {
-    @Argument(help: "The file to make; refused when it is there.", completion: .file())
+    @Argument(help: "The file to create; it must not exist.", completion: .file())
     var target: String
 
     @OptionGroup var progress: ProgressOptions
-}
-
-/// The options of commands that can report progress.
-struct ProgressOptions: ParsableArguments {
-    @Flag(help: "Tells how far it is, on standard error, even if that is not a terminal.")
-    var progress = false
 }
 
 extension StoreCommand {
@@ -22,20 +16,13 @@ extension StoreCommand {
         _ target: String, _ options: ProgressOptions, _ output: Output,
         _ copyTo: (String, (StoreCopy.Progress) -> Void) throws -> StoreCopy
     ) throws -> ExitCode {
-        let isTerminal = isatty(STDERR_FILENO) != 0
-        var lastShare = -1
+        let meter = options.meter(output) {
+            "copied \(byteCountText($0)) of \(byteCountText($1))"
+        }
         do {
-            let made = try copyTo(target) { progress in
-                let share = progress.byteCount * 100 / max(progress.expectedByteCount, 1)
-                guard share > lastShare, options.progress || isTerminal else { return }
-                lastShare = share
-                output.note(
-                    text: "copied \(byteCountText(progress.byteCount)) of "
-                        + byteCountText(progress.expectedByteCount),
-                    json: .object([
-                        "byteCount": .integer(progress.byteCount),
-                        "expectedByteCount": .integer(progress.expectedByteCount),
-                    ]))
+            defer { meter.end() }
+            let made = try copyTo(target) {
+                meter.report($0.byteCount, of: $0.expectedByteCount)
             }
             try output.say(
                 text: "\(target.visible): \(byteCountText(made.byteCount))\n\(made.report)\n"
@@ -57,11 +44,11 @@ struct BackupCommand: StoreCommand {
         commandName: "backup",
         abstract: "Copies a store that may be in use, and verifies the copy.",
         discussion: """
-            The copy is the state of one commit, whatever is written meanwhile. It is written \
-            under another name (TARGET.new-ID), synced and verified before it is given its own, so \
-            that there never is half a backup. Each entry is written anew: there are no free \
-            pages, and no bytes of what was trimmed or redacted. It keeps the id of the store: do \
-            not let both be written to, for their revisions would mean different commits.
+            The copy is the state of one commit, regardless of what is written meanwhile. It is \
+            written under another name (TARGET.new-ID), synced and verified before it gets its \
+            own, so that there is never half a backup. Each entry is written anew: the copy has no \
+            free pages, and no bytes of trimmed or redacted values. It keeps the id of the store: \
+            do not write to both, because their revisions would mean different commits.
             """)
 
     @OptionGroup var options: StoreOptions
@@ -79,14 +66,14 @@ struct BackupCommand: StoreCommand {
 struct RestoreCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Makes a store out of a backup, or of a directory that stet ship has written.",
+        abstract: "Makes a store from a backup, or from a directory that stet ship has written.",
         discussion: """
-            From a directory the store is made of the last base before the commit that --at names, \
-            and of the commits that were shipped after it; without --at, of all of them.
+            A directory gives the store as of --at: the last base before that, and the commits \
+            that were shipped after it; without --at, all of them.
 
-            The backup stays as it is. A store that is there is not replaced: end the processes \
-            that use it and move it away first, with its lock file (TARGET-lock). The restored \
-            store has the id and the whole journal of the backup.
+            The backup stays as it is. An existing store is not replaced: end the processes that \
+            use it, and move it away first, with its lock file (TARGET-lock). The restored store \
+            has the id and the whole journal of the backup.
             """)
 
     @OptionGroup var options: StoreOptions
@@ -118,24 +105,24 @@ struct RestoreCommand: StoreCommand {
 struct CompactCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
-        abstract: "Copies a store without what is not in use, and verifies the copy.",
+        abstract: "Copies a store without unused bytes, and verifies the copy.",
         discussion: """
             The copy is made as by backup: each entry is written anew, without free pages, and \
             without the bytes that trimmed, redacted and deleted values leave behind in pages. It \
-            takes twice the room for a while. The store itself stays as it is.
+            needs twice the space for a while. The store itself stays as it is.
 
-            With --in-place the copy takes the place of the store. No save is lost: those of other \
-            processes wait meanwhile, and then fail with storeMoved, because these processes have \
-            the file open that was there before. They go on reading that, and save again when they \
-            have closed the store and opened it anew.
+            With --in-place the copy replaces the store. No save is lost: saves of other processes \
+            wait meanwhile, and then fail with storeMoved, because these processes have the former \
+            file open. They can still read it, and save again after they have closed and reopened \
+            the store.
             """)
 
     @OptionGroup var options: StoreOptions
 
-    @Argument(help: "The file to make; refused when it is there.", completion: .file())
+    @Argument(help: "The file to create; it must not exist.", completion: .file())
     var target: String?
 
-    @Flag(help: "Puts the copy in the place of the store.")
+    @Flag(help: "Replaces the store with the copy.")
     var inPlace = false
 
     @OptionGroup var progress: ProgressOptions

@@ -7,15 +7,15 @@ struct DiffCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
         abstract: "Shows the net difference between the states at two revisions.",
-        discussion: "0 is the empty store. From a later to an earlier revision it is what taking "
-            + "the commits between them back would do.")
+        discussion: "0 is the empty store. From a later to an earlier revision, the difference is "
+            + "what reverting the commits between them would do.")
 
     @OptionGroup var options: StoreOptions
 
-    @Argument(help: "The revision that is compared.")
+    @Argument(help: "The first revision.")
     var first: UInt64
 
-    @Argument(help: "The revision that it is compared with.")
+    @Argument(help: "The second revision.")
     var second: UInt64
 
     func perform(_ output: Output) throws -> ExitCode {

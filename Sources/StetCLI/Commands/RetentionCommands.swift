@@ -3,7 +3,7 @@ import StetStore
 
 /// The options of commands that remove history.
 struct ConfirmationOptions: ParsableArguments {
-    @Flag(help: "Does it; without this the plan is shown, and nothing is done.")
+    @Flag(help: "Removes it; without this flag, only the plan is shown.")
     var yes = false
 }
 
@@ -13,14 +13,15 @@ struct TrimCommand: StoreCommand {
         commandName: "trim",
         abstract: "Removes the commits before a revision from the journal.",
         discussion: """
-            Shows what would be lost: commits, their bytes, and whose undo. With --yes they are \
-            removed, a few at a time, while others may go on saving. The objects stay as they are, \
-            and verify goes on proving them. The file does not get smaller; compact makes a copy \
-            that is.
+            Shows what would be lost: commits, their bytes, and undo steps by author. With --yes \
+            the commits are removed, a few at a time, while others may save. The objects stay as \
+            they are, and verify still proves them. The file does not shrink; compact makes a \
+            smaller copy.
             """)
 
     @OptionGroup var options: StoreOptions
     @OptionGroup var confirmation: ConfirmationOptions
+    @OptionGroup var progress: ProgressOptions
 
     @Option(help: "The first revision that stays.")
     var before: UInt64
@@ -46,7 +47,16 @@ struct TrimCommand: StoreCommand {
                 "isDone": .bool(confirmation.yes),
                 "lostSteps": .array(plan.lostSteps.map(\.json)),
             ]))
-        if confirmation.yes { try store.trim(through: plan.floor) }
+        if confirmation.yes {
+            let meter = progress.meter(output) { "removed \($0) of \($1) commits" }
+            defer { meter.end() }
+            try store.trim(through: plan.floor) { floor in
+                let left = Int(plan.floor.number - floor.number)
+                meter.report(plan.commitCount - left, of: plan.commitCount)
+                return true
+            }
+            meter.report(plan.commitCount, of: plan.commitCount)
+        }
         return .success
     }
 }
@@ -69,12 +79,12 @@ extension TrimPlan.LostSteps {
 struct RedactCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "redact",
-        abstract: "Takes the former values of an object's attributes out of the journal.",
+        abstract: "Removes former values of an object's attributes from the journal.",
         discussion: """
-            Shows how many values in which commits would go, before- and after-images. With --yes \
-            they are taken out; the commits cannot be undone then. The present values stay: give \
-            the object others first, or delete it. The bytes stay in free parts of the file until \
-            compact makes one without them, and in the backups that were made before.
+            Shows how many values of which commits would be removed, old and new ones. With --yes \
+            they are removed, and the commits can no longer be undone. The present values stay: \
+            change them first, or delete the object. The bytes stay in free parts of the file \
+            until compact makes a copy without them, and in earlier backups.
             """)
 
     @OptionGroup var options: StoreOptions

@@ -8,9 +8,9 @@ struct SubscriptionsCommand: StoreCommand {
         commandName: "subscriptions",
         abstract: "Lists the durable subscriptions of a store, and repairs one of them.",
         discussion: """
-            Without --name all subscriptions are listed; with a name that one, and the deliveries \
-            that it has parked. A change is made at once, and the process that owns the \
-            subscription follows it before its next delivery.
+            Without --name, lists all subscriptions; with a name, that one and its parked \
+            deliveries. A change is stored at once, and the process that owns the subscription \
+            follows it before its next delivery.
             """)
 
     /// A change of one subscription.
@@ -19,10 +19,10 @@ struct SubscriptionsCommand: StoreCommand {
 
         static func help(for value: Change) -> ArgumentHelp? {
             switch value {
-            case .pause: "Lets it deliver nothing until it is resumed."
-            case .resume: "Lets it go on that was paused or has stopped."
-            case .retry: "Lets its parked deliveries be attempted once more, or that of --parked."
-            case .drop: "Gives its parked deliveries up, or that of --parked."
+            case .pause: "Stops its deliveries until it is resumed."
+            case .resume: "Resumes it after a pause or a stop."
+            case .retry: "Attempts its parked deliveries once more, or only that of --parked."
+            case .drop: "Drops its parked deliveries, or only that of --parked."
             case .remove: "Removes it with its parked deliveries."
             }
         }

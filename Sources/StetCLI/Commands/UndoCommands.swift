@@ -4,13 +4,13 @@ import StetStore
 
 /// The options of `undo`, `redo` and `revert`.
 struct UndoOptions: ParsableArguments {
-    @Option(help: "What becomes of conflicts: fail, skip or overwrite.")
+    @Option(help: "The treatment of conflicts: fail, skip or overwrite.")
     var policy = PolicyName.fail
 
     @Flag(help: "Shows what it would do, and does nothing.")
     var dryRun = false
 
-    @Flag(help: "Writes although the validators in code, which the tool has not, cannot be asked.")
+    @Flag(help: "Writes although the validators in code, which the tool lacks, cannot run.")
     var withoutValidators = false
 
     enum PolicyName: String, ExpressibleByArgument, CaseIterable {
@@ -28,9 +28,9 @@ struct UndoOptions: ParsableArguments {
 
 /// The owner of the stack.
 struct StackOptions: ParsableArguments {
-    @Option(help: "Whose commits they are.")
+    @Option(help: "The author of the commits.")
     var author: String
-    @Option(help: "The part of the author's work.")
+    @Option(help: "The scope of the author's undo stack.")
     var scope: String?
 
     var owner: UndoOwner { UndoOwner(author: author, scope: scope) }
@@ -73,7 +73,7 @@ struct RevertCommand: StoreCommand {
     @OptionGroup var undo: UndoOptions
     @Argument(help: "The revision of the commit.")
     var revision: UInt64
-    @Option(help: "Who takes it back, and can undo that.")
+    @Option(help: "The author of the revert, who can undo it.")
     var author: String?
 
     func perform(_ output: Output) throws -> ExitCode {

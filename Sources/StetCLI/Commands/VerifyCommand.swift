@@ -7,22 +7,37 @@ struct VerifyCommand: StoreCommand {
         commandName: "verify",
         abstract: "Rebuilds the state from the journal and compares it with what is stored.",
         discussion: """
-            Walks all pages first, while which nobody can commit, then folds the journal: hashes \
-            and digests, records byte for byte, reverse references, the head. Takes memory for all \
-            objects. The exit code is 1 when anything is wrong; what, is said on standard output.
+            Inspects all pages, during which nobody can commit, then folds the journal: hashes and \
+            digests, records byte for byte, reverse references, the head. It takes memory for all \
+            objects. If anything is wrong, standard output describes it, and the exit code is 1.
 
-            The hash of the last commit stands for the whole history: kept elsewhere, it shows \
-            later whether history was rewritten.
+            The hash of the last commit covers the whole history: kept elsewhere, it reveals later \
+            whether history was rewritten.
             """)
 
     @OptionGroup var options: StoreOptions
+    @OptionGroup var progress: ProgressOptions
 
     func perform(_ output: Output) throws -> ExitCode {
-        let report = try openStore(inspectsPages: true).verify()
+        let store = try openStore(inspectsPages: true)
+        let report = try report(
+            of: store, progress.meter(output) { "verified \($0) of \($1) commits" })
         try output.say(
             text: report.isClean ? "\(report)\nhash \(report.hash)" : "\(report)",
             json: report.json)
         return report.isClean ? .success : .problemsFound
+    }
+
+    private func report(
+        of store: StoreFile, _ meter: ProgressMeter
+    ) throws -> VerificationReport {
+        let count = try store.read { Int(try $0.head().revision.number - $0.floor().number) }
+        var doneCount = 0
+        defer { meter.end() }
+        return try store.verify {
+            doneCount += 1
+            meter.report(doneCount, of: count)
+        }
     }
 
     func report(damage: Failure, _ output: Output) throws -> ExitCode {

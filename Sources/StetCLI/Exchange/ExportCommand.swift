@@ -8,8 +8,8 @@ struct ExportCommand: StoreCommand {
         commandName: "export",
         abstract: "Writes objects as JSON Lines or CSV, without losing anything.",
         discussion: """
-            All entities unless some are named; in ascending order of entity and id, all as of one \
-            revision. The store may go on being written to meanwhile, however long it takes.
+            Writes all entities unless some are named, in ascending order of entity and id, as of \
+            one revision. Other processes may write to the store meanwhile.
 
             Unlike dump, it writes every value so that import gives it the same bytes: dates have \
             all digits, what JSON has no number for is a string ("NaN", "-0.0"), a dictionary is a \
@@ -33,8 +33,8 @@ struct ExportCommand: StoreCommand {
 
     @Option(
         help: """
-            The file to make, for its owner alone; refused when it is there. Standard output \
-            without it.
+            The file to create, readable by its owner alone; it must not exist. Standard output \
+            by default.
             """,
         completion: .file())
     var output: String?

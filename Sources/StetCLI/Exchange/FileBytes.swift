@@ -21,11 +21,17 @@ final class FileBytes {
     private var buffer = [UInt8](repeating: 0, count: 1 << 16)
     private var place = 0
     private var end = 0
+    /// The number of bytes of the file; 0 when it is unknown.
+    let byteCount: Int
+    /// The number of bytes that were read so far.
+    private(set) var readByteCount = 0
 
     init(path: String) throws {
         self.path = path
         descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Self.failure(path, .noInput) }
+        var status = stat()
+        byteCount = fstat(descriptor, &status) == 0 ? Int(status.st_size) : 0
     }
 
     deinit { close(descriptor) }
@@ -66,6 +72,7 @@ final class FileBytes {
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw Self.failure(path, .inputOutputError) }
             (place, end) = (0, count)
+            readByteCount += count
             return
         }
     }

@@ -6,21 +6,21 @@ import StetStore
 struct ImportCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Makes objects of the rows of a CSV or JSON Lines file.",
+        abstract: "Imports objects from a CSV or JSON Lines file.",
         discussion: """
-            One commit with all rows, or none when any is not valid: each that is rejected is told \
-            with its line and everything that is wrong with it. Rules, unique values, references \
-            and the numbers of members are checked; values are normalised; properties with a stamp \
-            get the time where the file has no value of theirs. The commit says that it is an \
-            import; no undo takes it back, but revert does.
+            Imports all rows as one commit, or none when any is not valid: each rejected row is \
+            listed with its line and everything that is wrong with it. Rules, unique values, \
+            references and the numbers of members are checked; values are normalised; properties \
+            with a stamp get the time where the file has no value for them. The commit is recorded \
+            as an import: it cannot be undone, but reverted.
 
             CSV needs an entity, and a first row with the names of its columns. An empty field is \
-            nil where the property may be, and "" is empty text. A line of JSON is one of export, \
-            or an object with the values as members; without an entity each line has to name its \
-            own. An object whose id the store has is updated: what the file does not give stays. \
-            One without an id is new. A list of ids gives the members of a relationship with \
-            links, all of them and in their order; an object that gets an owner without a position \
-            stands last among its members.
+            nil where the property can be nil, and "" is empty text. A line of JSON is one that \
+            export has written, or an object with the values as members; without an entity on the \
+            command line, each line names its own. An object whose id is in the store is updated: \
+            values that the file does not contain are kept. One without an id is new. A list of \
+            ids replaces the members of a relationship with links, in their order; an object that \
+            gets an owner without a position comes last among its members.
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable { case csv, jsonl }
@@ -46,13 +46,13 @@ struct ImportCommand: StoreCommand {
         completion: .file())
     var words: [String]
 
-    @Option(help: "CSV or JSON Lines; as the file's name ends unless given.")
+    @Option(help: "CSV or JSON Lines; by default, determined by the file's extension.")
     var format: Format?
 
     @Option(
         name: .customLong("map"), parsing: .singleValue,
         help: ArgumentHelp(
-            "The property that a column has the values of; none leaves it out.",
+            "The property for the values of a column; an empty one skips the column.",
             valueName: "column=property"))
     var mappings: [Mapping] = []
 
@@ -62,17 +62,19 @@ struct ImportCommand: StoreCommand {
     @Flag(help: "Checks the rows, and writes nothing.")
     var dryRun = false
 
-    @Option(help: "Who imports.")
+    @Option(help: "The author of the commit.")
     var author: String?
 
-    @Option(help: "What the commit is called.")
+    @Option(help: "The label of the commit.")
     var label: String?
 
-    @Option(help: "Commits after each so many rows instead of once; what is committed stays.")
+    @Option(help: "Commits after each this many rows instead of once; earlier commits stay.")
     var batch: Int?
 
-    @Flag(help: "Writes although the validators in code, which the tool has not, cannot be asked.")
+    @Flag(help: "Writes although the validators in code, which the tool lacks, cannot run.")
     var withoutValidators = false
+
+    @OptionGroup var progress: ProgressOptions
 
     /// The number of rows that one read converts.
     private static let chunkCount = 1_000
@@ -107,8 +109,15 @@ struct ImportCommand: StoreCommand {
         }
         var tally = ImportTally()
         do {
-            var source = try source(shape)
-            try run(&source, store, &tally, output)
+            let bytes = try FileBytes(path: file)
+            let meter = progress.meter(output) {
+                "read \(byteCountText($0)) of \(byteCountText($1))"
+            }
+            defer { meter.end() }
+            var source = try source(bytes, shape)
+            try run(&source, store, &tally, output) {
+                meter.report(bytes.readByteCount, of: bytes.byteCount)
+            }
         } catch let error as ExchangeError {
             throw Failure(
                 .dataError, code: "malformedFile", path: file,
@@ -119,10 +128,9 @@ struct ImportCommand: StoreCommand {
         return tally.isStopped || (dryRun && tally.rejected > 0) ? .problemsFound : .success
     }
 
-    private func source(_ shape: ObjectShape?) throws -> ImportSource {
+    private func source(_ bytes: FileBytes, _ shape: ObjectShape?) throws -> ImportSource {
         let names = Dictionary(
             mappings.map { ($0.column, $0.property) }, uniquingKeysWith: { $1 })
-        let bytes = try FileBytes(path: file)
         guard fileFormat == .csv, let shape else {
             return ImportSource(jsonLines: bytes, names, shape?.entity)
         }
@@ -131,7 +139,7 @@ struct ImportCommand: StoreCommand {
 
     private func run(
         _ source: inout ImportSource, _ store: StoreFile, _ tally: inout ImportTally,
-        _ output: Output
+        _ output: Output, _ reportProgress: () -> Void
     ) throws {
         let time = Date().timeIntervalSinceReferenceDate
         var isAtEnd = false
@@ -145,6 +153,7 @@ struct ImportCommand: StoreCommand {
                 }
                 isAtEnd = records.count < most
                 try batch.add(records)
+                reportProgress()
                 if !skipInvalid, batch.rejected.count >= Self.rejectionLimit { break }
             }
             try batch.check()

@@ -12,10 +12,10 @@ struct QueryCommand: StoreCommand {
             <= > >= in [1, 2] contains hasPrefix hasSuffix, && || ! and parentheses, nil, true, \
             false, numbers, and "text" with \\" \\\\ \\n \\t \\u{e9}. Dates, ids, UUIDs, URLs and \
             data are text: created > "2026-01-31". [c], [d] or [cd] directly behind an operator \
-            lets case and accents count for nothing: title ==[cd] "resume". notebook.name follows \
+            ignores case, accents or both: title ==[cd] "resume". notebook.name follows \
             a reference, tags.count counts members, any tags { name == "x" } and all tags { … } \
-            ask them. Operators mean what they mean in Swift. A name in `backquotes` is no word of \
-            the language.
+            ask them. Operators have the precedence that they have in Swift. A name in \
+            `backquotes` is not a word of the language.
 
             JSON and CSV are those of export, and have the members of relationships with links, \
             too. The result is in memory before any is written: use \
@@ -35,13 +35,13 @@ struct QueryCommand: StoreCommand {
 
     @Option(
         parsing: .unconditional,
-        help: "The properties to sort by, with a - before what descends: name,-rating.")
+        help: "The properties to sort by, with - before descending ones: name,-rating.")
     var sort: String?
 
     @Option(help: "Shows at most this number of objects.")
     var limit: Int?
 
-    @Option(help: "Leaves out this number of objects before.")
+    @Option(help: "Skips this number of objects.")
     var offset = 0
 
     @Flag(help: "Shows how many objects there are.")
