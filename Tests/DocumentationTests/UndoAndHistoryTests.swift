@@ -75,9 +75,9 @@ import Testing
         let desk = try Desk()
         let (store, id) = (desk.store, desk.article.id)
         try desk.saveElsewhere { $0.rating = 3 }
-        let commit = try store.revision()
+        let revision = try store.revision()
 
-        try store.revert(commit, author: "lala")  // and lala can undo that
+        try store.revert(revision, author: "lala")  // and lala can undo that
 
         #expect(try desk.stored().rating == 0)
         #expect(try store.undoStack(author: "lala").undo.map(\.commits) == [[3], [1]])
