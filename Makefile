@@ -25,17 +25,13 @@ test: setup ## Builds everything and runs all tests
 	STET_FAULTS=1 $(SWIFT) test --skip-build --disable-xctest
 	STET_FAULTS=1 STET_TEST_MACROS=1 $(SWIFT) test --disable-xctest
 
-# Without optimisation across modules, in which Swift 6.3.1 crashes where testing is enabled. One
-# build serves these tests and the campaigns.
-OPTIMISED := -c release -Xswiftc -enable-testing -Xswiftc -disable-cmo \
-  --scratch-path .build-optimised
-TARGETS ?= StetLMDBTests,StetStoreTests,StetTests
-TEST_OPTIMISED := STET_FAULTS=1 STET_TEST_OPTIMISED=$(TARGETS) $(SWIFT)
+# One build serves the optimised tests and the campaigns; Package.swift has its flags.
+OPTIMISED := STET_FAULTS=1 STET_OPTIMISED=1 $(SWIFT)
+OPTIMISED_BUILD := .build-optimised
 # Messages of the compiler do not depend on it, and the walks need functions that are not inlined.
-test-optimised: setup ## Runs the library's tests in an optimised build: TARGETS=StetTests
-	$(TEST_OPTIMISED) build $(OPTIMISED) --product stetPackageTests
-	$(TEST_OPTIMISED) build $(OPTIMISED) --product StetRecorder
-	$(TEST_OPTIMISED) test $(OPTIMISED) --skip-build --disable-xctest \
+test-optimised: setup ## Runs the library's tests in an optimised build
+	$(OPTIMISED) build --scratch-path $(OPTIMISED_BUILD) --build-tests
+	$(OPTIMISED) test --scratch-path $(OPTIMISED_BUILD) --skip-build --disable-xctest \
 	  --skip "MessageTests|ArchitectureWalkTests"
 
 # In a package of its own, for Package.resolved lies beside the manifest. A mirror may not have the
@@ -103,8 +99,9 @@ test-address: setup ## Lets 1,000,000 objects come and go with address and leak 
 	STET_FAULTS=1 STET_OBJECTS=$(or $(OBJECTS),1000000) $(SWIFT) test --skip-build \
 	  --disable-xctest --sanitize=address --scratch-path .build-address --filter LifetimeTests
 
-CAMPAIGN := .build-optimised/release/stet-campaign
-BUILD_CAMPAIGN := STET_FAULTS=1 $(SWIFT) build $(OPTIMISED)
+PROGRAMS := $(OPTIMISED_BUILD)/debug
+CAMPAIGN := $(PROGRAMS)/stet-campaign
+BUILD_CAMPAIGN := $(OPTIMISED) build --scratch-path $(OPTIMISED_BUILD)
 
 setup-campaigns: setup ## Installs strace and e2fsprogs when they are missing
 	@{ command -v strace && ls /usr/sbin/mkfs.ext4; } >/dev/null 2>&1 || \
@@ -117,10 +114,10 @@ campaign-build: setup-campaigns
 campaign: ## Runs one campaign: NAME=kills SIZE=200 SEED=1 ARGS=…
 ifeq ($(NAME),contract)
 	$(BUILD_CAMPAIGN) --product stet-contract
-	.build-optimised/release/stet-contract $(or $(MODE),all) $(or $(SIZE),1000000) $(or $(SEED),1)
+	$(PROGRAMS)/stet-contract $(or $(MODE),all) $(or $(SIZE),1000000) $(or $(SEED),1)
 else ifeq ($(NAME),live-queries)
 	$(BUILD_CAMPAIGN) --product stet-live
-	.build-optimised/release/stet-live $(or $(SIZE),1000000) $(or $(SEED),1) $(ARGS)
+	$(PROGRAMS)/stet-live $(or $(SIZE),1000000) $(or $(SEED),1) $(ARGS)
 else
 	$(MAKE) campaign-build
 	$(CAMPAIGN) $(NAME) --size $(SIZE) --seed $(or $(SEED),1) $(ARGS)
@@ -146,9 +143,9 @@ simulate: campaign-build ## Compares undo histories with a reference model: SEED
 
 campaigns-small: campaign-build ## Runs a small dose of each campaign
 	$(BUILD_CAMPAIGN) --product stet-contract
-	.build-optimised/release/stet-contract all 50000 1
+	$(PROGRAMS)/stet-contract all 50000 1
 	$(BUILD_CAMPAIGN) --product stet-live
-	.build-optimised/release/stet-live 20000 1
+	$(PROGRAMS)/stet-live 20000 1
 	@for dose in $(SMALL_DOSES); do \
 	  $(CAMPAIGN) $$dose || [ $$? = 69 ] || exit 1; \
 	done

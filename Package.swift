@@ -9,7 +9,7 @@ let isForFuzzing = Context.environment["STET_FUZZ"] != nil
 // Each dependency is taken in its lowest version, which CI builds, too.
 let usesLowestVersions = Context.environment["STET_LOWEST"] != nil
 let testsMacros = Context.environment["STET_TEST_MACROS"] != nil
-let optimisedTests = Context.environment["STET_TEST_OPTIMISED"]?.split(separator: ",")
+let isOptimised = Context.environment["STET_OPTIMISED"] != nil
 
 /// A dependency within one major version.
 func dependency(_ url: String, from lowest: Version) -> Package.Dependency {
@@ -173,12 +173,18 @@ let package = Package(
 // Tests of macros make SwiftPM build every test and its dependencies for the host as well, so they
 // have a separate run.
 package.targets.removeAll { $0.type == .test && ($0.name == "StetMacrosTests") != testsMacros }
-if let optimisedTests {
-    // The tests of `make test-optimised`: those of the library, as a service is built.
-    package.targets.removeAll { $0.type == .test && !optimisedTests.contains($0.name[...]) }
-    // The library is optimised; optimising its tests as well would take most of the time.
-    for target in package.targets where target.type == .test {
-        target.swiftSettings = [.unsafeFlags(["-Onone", "-no-whole-module-optimization"])]
+if isOptimised {
+    // Stet as a service is built, with the tests of the library and the campaigns as they are. Of the
+    // packages that Stet depends on, swift-syntax alone would take longer to optimise than all of
+    // Stet. Without optimisation across modules, in which Swift 6.3.1 crashes where testing is
+    // enabled.
+    let tests = ["StetLMDBTests", "StetStoreTests", "StetTests"]
+    package.targets.removeAll { $0.type == .test && !tests.contains($0.name) }
+    for target in package.targets where [.regular, .executable].contains(target.type) {
+        target.swiftSettings = [
+            .unsafeFlags(["-O", "-whole-module-optimization", "-num-threads", "2", "-disable-cmo"]),
+            .define("STET_OPTIMISED"),
+        ]
     }
 }
 
