@@ -158,14 +158,23 @@ extension Commit {
         let who = author.map { " by \($0.visible)" } ?? ""
         let what = scope.map { " in \($0.visible)" } ?? ""
         let count = "\(changeCount) change\(changeCount == 1 ? "" : "s")"
-        return "\(revision) \(timeText(envelope.time))\(name)\(who)\(what): \(count)"
+        let origin = cause == .edit ? "" : ", \(cause)"
+        let mark = metadata[Self.withoutValidatorsKey] == nil ? "" : ", without validators"
+        return
+            "\(revision) \(timeText(envelope.time))\(name)\(who)\(what): \(count)\(origin)\(mark)"
     }
+
+    /// The metadata key under which a commit of the tool records that validators did not run.
+    static var withoutValidatorsKey: String { "stet.withoutValidators" }
 
     /// The commit without its changes.
     var members: [String: JSON] {
         [
-            "author": JSON(author), "changeCount": .integer(changeCount), "hash": .string(hash),
-            "label": JSON(label), "revision": .number(revision.number), "scope": JSON(scope),
+            "author": JSON(author), "cause": .string(cause.name),
+            "changeCount": .integer(changeCount), "hash": .string(hash), "label": JSON(label),
+            "metadata": .object(metadata.mapValues { .string($0) }),
+            "revision": .number(revision.number), "scope": JSON(scope),
+            "subject": cause.subject.map { .number($0.number) } ?? .null,
             "time": .string(timeText(envelope.time)),
         ]
     }

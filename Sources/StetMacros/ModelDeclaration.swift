@@ -59,7 +59,7 @@ struct PropertyDeclaration {
         guard let attribute = syntax.attribute("Attribute"),
             case .argumentList(let arguments)? = attribute.arguments
         else { return [] }
-        return arguments.filter { $0.label == nil }
+        return Array(arguments).filter { $0.label == nil }
             .map { AttributeOptionSyntax(expression: $0.expression) }
     }
 

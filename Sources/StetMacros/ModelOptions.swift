@@ -18,7 +18,7 @@ struct ModelOptions {
 
     private static func expressions(_ node: AttributeSyntax) -> [ExprSyntax] {
         guard case .argumentList(let arguments)? = node.arguments else { return [] }
-        return arguments.filter { $0.label == nil }.map(\.expression)
+        return Array(arguments).filter { $0.label == nil }.map(\.expression)
     }
 
     private static func name(_ expression: ExprSyntax) -> String {

@@ -41,8 +41,9 @@ struct ShowingTests {
             """
         #expect(try Tool.run("log", fixture.path) == Tool.Outcome(status: 0, output: all))
         let one = """
-            {"author":"po","changeCount":1,"hash":"\(hashes[1])","label":"rate","revision":2,\
-            "scope":null,"time":"2001-01-01T00:00:02.500Z"}
+            {"author":"po","cause":"edit","changeCount":1,"hash":"\(hashes[1])","label":"rate",\
+            "metadata":{},"revision":2,"scope":null,"subject":null,\
+            "time":"2001-01-01T00:00:02.500Z"}
 
             """
         #expect(
@@ -74,10 +75,12 @@ struct ShowingTests {
             """
         #expect(try Tool.run("show", fixture.path, "1") == Tool.Outcome(status: 0, output: first))
         let second = """
-            {"author":"po","changeCount":1,"changes":[{"entity":"Article","id":"\(article)",\
-            "kind":"update","properties":{"rating":{"new":-1,"old":9223372036854775807},\
-            "score":{"new":null,"old":"NaN"}}}],"hash":"\(hashes[1])","label":"rate","revision":2,\
-            "scope":null,"time":"2001-01-01T00:00:02.500Z"}
+            {"author":"po","cause":"edit","changeCount":1,"changes":[{"entity":"Article",\
+            "id":"\(article)","kind":"update",\
+            "properties":{"rating":{"new":-1,"old":9223372036854775807},\
+            "score":{"new":null,"old":"NaN"}}}],"hash":"\(hashes[1])","label":"rate",\
+            "metadata":{},"revision":2,"scope":null,"subject":null,\
+            "time":"2001-01-01T00:00:02.500Z"}
 
             """
         #expect(

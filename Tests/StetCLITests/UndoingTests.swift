@@ -88,6 +88,26 @@ struct UndoingTests {
         #expect(try fixture.file.read { try $0.recordCount(ofEntity: 1) } == 1)
     }
 
+    @Test func theLogTellsWhatACommitUndoesAndThatNoValidatorsRan() throws {
+        let schema = try Schema(entities: [
+            Entity(name: "Tag", properties: [Property(name: "name", type: .string)])
+        ])
+        let fixture = try Fixture(schema: schema)
+        try fixture.commit([(1, .fixed(1), [.string("one")])], author: "a")
+        try fixture.commit([(1, .fixed(1), [.string("two")])], author: "a")
+        let undo = ["undo", fixture.path, "--author", "a", "--without-validators"]
+        #expect(try Tool.Running(undo).outcome().status == 0)
+        let line = try Tool.run("log", fixture.path, "--limit", "1").output
+        #expect(
+            line.hasPrefix("3 ") && line.hasSuffix(", undo of 2, without validators\n"), "\(line)")
+        let shown = try Tool.run("show", fixture.path, "3", "--json").output
+        #expect(shown.contains("\"cause\":\"undo\""))
+        #expect(shown.contains("\"subject\":2"))
+        #expect(shown.contains("\"metadata\":{\"stet.withoutValidators\":\"true\"}"))
+        let commit = try fixture.file.read { try $0.commit(3) }
+        #expect(commit.description.hasSuffix("1 change, undo of 2"))
+    }
+
     @Test func undoRedoAndRevertWriteToALiveStore() throws {
         func run(_ arguments: String...) throws -> Int32 {
             let outcome = try Tool.Running(arguments + ["--without-validators"]).outcome()

@@ -1,4 +1,5 @@
 import SwiftDiagnostics
+import SwiftParser
 import SwiftSyntax
 import SwiftSyntaxMacroExpansion
 import SwiftSyntaxMacros
@@ -58,6 +59,32 @@ import Testing
             "Relationship": MacroSpec(type: RelationshipMacro.self),
         ]
         #expect(messages("@Model final class Article { \(property) }", macros) == [message])
+    }
+
+    @Test func aMessageAboutAnOptionStandsAtTheOption() {
+        let source = """
+            @Model(.shared)
+            final class Article {
+                var title: String
+                @Attribute(.unique, .range(0...5))
+                var text: String
+                @Relationship(.count(1...2)) var tag: Tag?
+            }
+            """
+        let file = SwiftParser.Parser.parse(source: source)
+        let context = BasicMacroExpansionContext(
+            sourceFiles: [file: .init(moduleName: "Articles", fullFilePath: "Article.swift")])
+        let macros = Self.macros.merging(
+            ["Relationship": MacroSpec(type: RelationshipMacro.self)]) { first, _ in first }
+        _ = file.expand(macroSpecs: macros) { _ in
+            BasicMacroExpansionContext(sharingWith: context, lexicalContext: [])
+        }
+        let places = context.diagnostics.map { diagnostic in
+            let place = context.location(
+                for: diagnostic.position, anchoredAt: diagnostic.node, fileName: "Article.swift")
+            return "\(place.line):\(place.column)"
+        }
+        #expect(Set(places) == ["1:8", "4:25", "6:19"], "\(context.diagnostics.map(\.message))")
     }
 
     @Test func aRelationshipBelongsToAProperty() {

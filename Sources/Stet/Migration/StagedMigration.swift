@@ -36,7 +36,7 @@ struct StagedMigration {
     private func version(ofStoreAt path: String) throws -> Int? {
         let file = try StoreFile.open(at: path, configuration.ofFile)
         return try plan.versions.lastIndex { version in
-            let graph = try ModelGraph(version.models)
+            let graph = try ModelGraph(version.models, removing: nil)
             let outline = try file.comparison(with: try graph.schema())
             return outline.steps.isEmpty && outline.problems.isEmpty
         }
@@ -73,7 +73,7 @@ struct StagedMigration {
     private func open(_ path: String, _ version: Int, isLenient: Bool) throws -> Store {
         var configuration = configuration
         configuration.isMigration = path != self.path
-        let graph = try ModelGraph(plan.versions[version].models)
+        let graph = try ModelGraph(plan.versions[version].models, removing: nil)
         var origins = graph.origins
         origins.allowsPlaceholders = isLenient
         return try Store.open(at: path, graph, origins, configuration)

@@ -55,7 +55,7 @@ extension Store {
         at path: String, for models: [any Model.Type],
         configuration: Store.Configuration = Store.Configuration()
     ) throws -> MigrationPlan.Outline {
-        let graph = try ModelGraph(models)
+        let graph = try ModelGraph(models, removing: configuration.removedModels)
         return MigrationPlan.Outline(
             try StoreFile.outline(
                 at: path, schema: try graph.schema(), origins: graph.origins, configuration.ofFile))
@@ -66,7 +66,7 @@ extension Store {
     ///
     /// - Throws: `StoreError`: `.invalidSchema`, `.storeClosed`.
     public func plan(for models: any Model.Type...) throws -> MigrationPlan.Outline {
-        let graph = try ModelGraph(models)
+        let graph = try ModelGraph(models, removing: configuration.removedModels)
         return MigrationPlan.Outline(
             try file.outline(schema: try graph.schema(), origins: graph.origins))
     }

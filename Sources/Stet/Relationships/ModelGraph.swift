@@ -9,9 +9,13 @@ struct ModelGraph {
     private(set) var origins = SchemaOrigins()
     private let models: [String: any Model.Type]
 
+    /// - Parameters:
+    ///   - models: the models.
+    ///   - removed: the names of the models that may be removed from a store; nil for all.
     /// - Throws: `StoreError` (`.invalidSchema`) for a model with a superclass, and for
     ///   relationships that do not fit together.
-    init(_ models: [any Model.Type]) throws {
+    init(_ models: [any Model.Type], removing removed: Set<String>?) throws {
+        origins.removableEntities = removed
         self.models = Dictionary(
             models.map { ($0._$name, $0) }, uniquingKeysWith: { first, _ in first })
         for model in models {
@@ -28,6 +32,23 @@ struct ModelGraph {
                     name: model._$name, properties: properties(of: model),
                     indexes: model._$entity.indexes, relationships: relationships,
                     isProtected: !(model is any Deletable.Type)))
+        }
+        try refuseMissing()
+    }
+
+    /// Refuses references and relationships to models that are not listed.
+    private func refuseMissing() throws {
+        for entity in entities {
+            let references = entity.properties.map { (name: $0.name, target: $0.target) }
+            let relationships = entity.relationships.map {
+                (name: $0.name, target: String?($0.target))
+            }
+            for case (let name, let target?) in references + relationships
+            where types[target] == nil {
+                throw Self.misfit(
+                    "\(entity.name).\(name) refers to \(target), which is not among them",
+                    advice: "Add \(target).self to the models.")
+            }
         }
     }
 
@@ -131,10 +152,11 @@ struct ModelGraph {
         return Self.linkName(other, relationship.target) < Self.linkName(relationship, owner)
     }
 
-    private static func misfit(_ problem: String) -> StoreError {
+    private static func misfit(
+        _ problem: String, advice: String = "Change the models."
+    ) -> StoreError {
         StoreError(
-            .invalidSchema, message: "The models do not fit together: \(problem).",
-            advice: "Change the models.")
+            .invalidSchema, message: "The models do not fit together: \(problem).", advice: advice)
     }
 }
 

@@ -54,6 +54,14 @@ extension Store {
         /// allows it. Within a process the first to open the store decides, and a log message
         /// informs the others.
         public var retention = Retention.forever
+        /// The names of models that the program no longer has, and that opening the store removes
+        /// from it with all of their objects; none by default.
+        ///
+        /// A model of the store that is neither among the models nor in here makes opening throw
+        /// `StoreError` (`.modelMismatch`), for it may have been left out by mistake. Names that
+        /// the store does not have are ignored. The versions of a `MigrationPlan` need no entry:
+        /// what a later version lacks is removed.
+        public var removedModels: Set<String> = []
         /// A closure that receives the progress of a migration, on the thread that opens the store;
         /// an error that it throws interrupts the migration, and opening throws it.
         ///

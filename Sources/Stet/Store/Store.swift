@@ -26,12 +26,13 @@ public final class Store: Sendable {
     ///
     /// A store of earlier models is migrated, in one commit, where that needs no code: models,
     /// attributes, references and indexes that were added, removed, or renamed with
-    /// `originalName:`; attributes that are new and not optional, or no longer optional, and have a
-    /// default value in the model; wider numbers; another order. Records are not rewritten but read
-    /// as records of the new models, so that only building indexes and moving references takes
-    /// time. `plan(at:for:)` reports all of it beforehand. A store that was migrated away from
-    /// `models` is refused. Whoever still has the store open with earlier models gets
-    /// `.modelMismatch` from the next call on.
+    /// `originalName:` (a model is removed only if `removedModels` of the configuration names it);
+    /// attributes that are new and not optional, or no longer optional, and have a default value in
+    /// the model; wider numbers; another order. Records are not rewritten but read as records of
+    /// the new models, so that only building indexes and moving references takes time.
+    /// `plan(at:for:)` reports all of it beforehand. A store that was migrated away from `models`
+    /// is refused. Whoever still has the store open with earlier models gets `.modelMismatch` from
+    /// the next call on.
     ///
     /// The names of the files beside `path` are not part of the contract. New files are accessible
     /// to their owner only. A file that is refused is not changed.
@@ -57,8 +58,8 @@ public final class Store: Sendable {
     ///   name, `.unsafePlace` for a directory that others may write to, a file with a second hard
     ///   link, and network and user-space file systems (NFS, SMB, FUSE, …), `.notFound`,
     ///   `.noPermission`, `.notAStore`, `.newerFormat`, `.modelMismatch` when the store was made
-    ///   for other models that cannot be migrated without code, `.migrationFailed` when its values
-    ///   prevent the migration, `.invalidSchema`, `.damaged`, `.diskFull`, `.inputOutput`.
+    ///   for other models that cannot be migrated without code, or has one that is left out,
+    ///   `.migrationFailed`, `.invalidSchema`, `.damaged`, `.diskFull`, `.inputOutput`.
     public static func open(
         at path: String, for models: any Model.Type..., seededFrom seed: String? = nil,
         configuration: Store.Configuration = Store.Configuration()
@@ -74,7 +75,7 @@ public final class Store: Sendable {
         at path: String, for models: [any Model.Type], seededFrom seed: String? = nil,
         configuration: Store.Configuration = Store.Configuration()
     ) throws -> Store {
-        let graph = try ModelGraph(models)
+        let graph = try ModelGraph(models, removing: configuration.removedModels)
         return try open(at: path, graph, graph.origins, seededFrom: seed, configuration)
     }
 
@@ -107,7 +108,7 @@ public final class Store: Sendable {
     public static func inMemory(
         for models: [any Model.Type], configuration: Store.Configuration = Store.Configuration()
     ) throws -> Store {
-        let graph = try ModelGraph(models)
+        let graph = try ModelGraph(models, removing: nil)
         let schema = try graph.schema()
         try schema.checkPatterns()
         return Store(file: try MemoryStore.make(schema, configuration.ofFile), graph, configuration)

@@ -6,7 +6,10 @@ struct LogCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
         abstract: "Lists the commits, newest first.",
-        discussion: "One line each: revision, time, label, author, number of changes.")
+        discussion: """
+            One line each: revision, time, label, author, number of changes, the cause unless it \
+            is an ordinary save, and "without validators" for a commit of this tool.
+            """)
 
     @OptionGroup var options: StoreOptions
 

@@ -82,9 +82,6 @@ struct RevertCommand: StoreCommand {
 }
 
 extension StoreCommand {
-    /// The metadata key under which a commit records that validators did not run.
-    var withoutValidatorsKey: String { "stet.withoutValidators" }
-
     /// - Throws: `Failure` unless an option says that validators in code do not run.
     func checkValidators(areLeftOut: Bool) throws {
         if areLeftOut { return }
@@ -107,7 +104,7 @@ extension StoreCommand {
             time: { Date().timeIntervalSinceReferenceDate },
             violations: { net, _ in try store.violationsOfSchema(&net) })
         work.author = author
-        work.metadata = [withoutValidatorsKey: "true"]
+        work.metadata = [Commit.withoutValidatorsKey: "true"]
         do {
             guard let commit = try store.commit(&work), commit.changeCount > 0 else {
                 try output.say(text: request.emptyText, json: .null)

@@ -183,7 +183,7 @@ struct ImportCommand: StoreCommand {
         _ batch: ImportBatch, _ tally: ImportTally, _ time: Double
     ) throws -> Commit? {
         var attributes = CommitAttributes(author: author, label: label)
-        attributes.metadata = [withoutValidatorsKey: "true"]
+        attributes.metadata = [Commit.withoutValidatorsKey: "true"]
         do {
             return try ImportWork(batch: batch, attributes: attributes, time: time).commit()
         } catch is ImportWork.Overtaken {

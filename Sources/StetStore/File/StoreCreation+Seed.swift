@@ -29,7 +29,9 @@ extension StoreCreation {
         configuration.inspectsPages = true
         let file = try StoreFile.open(at: path, configuration)
         defer { file.close() }
-        try StoreFile.refuseMismatch(try declared.comparison(with: file.schema), path)
+        let comparison = try declared.comparison(with: file.schema)
+        try comparison.refuseProblems(path)
+        try comparison.refuseMissing(path)
         if let problem = try file.verify().problems.first {
             throw StoreError.damaged(problem, path: path)
         }

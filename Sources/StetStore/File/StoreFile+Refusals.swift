@@ -35,23 +35,11 @@ extension StoreFile {
             try StoreTables.checkIdentity(place.path, value)
             let schema = try StoreTables.schema(value)
             if let comparison = try declared?.comparison(with: schema) {
-                try refuseMismatch(comparison, place.path)
+                try comparison.refuseProblems(place.path)
             }
         } catch {
             // If another process has opened the file since, it may have changed during this check.
             if access(place.lockPath, F_OK) != 0 { throw error }
-        }
-    }
-
-    /// Refuses models to which the store cannot be migrated without code.
-    static func refuseMismatch(_ comparison: SchemaComparison, _ path: String) throws {
-        guard comparison.problems.isEmpty else {
-            throw StoreError(
-                .modelMismatch, path: path,
-                message:
-                    "The store was made for other models: "
-                    + "\(comparison.problems.joined(separator: "; ")).",
-                advice: "Open it with the models it was made for, or with a plan that migrates it.")
         }
     }
 

@@ -173,12 +173,13 @@ extension Commit: Equatable {
 }
 
 extension Commit: CustomStringConvertible {
-    /// A line with revision, author, label and the number of changes.
+    /// A line with revision, label, author, the number of changes, and the cause unless it is an
+    /// ordinary save.
     public var description: String {
         let name = label.map { " \"\($0)\"" } ?? ""
         let who = author.map { " by \($0)" } ?? ""
-        return
-            "commit \(revision)\(name)\(who): \(changeCount) change\(changeCount == 1 ? "" : "s")"
+        let count = "\(changeCount) change\(changeCount == 1 ? "" : "s")"
+        return "commit \(revision)\(name)\(who): \(count)\(cause == .edit ? "" : ", \(cause)")"
     }
 }
 

@@ -10,6 +10,8 @@ package struct SchemaComparison {
     /// The reasons why the models cannot be reached by a migration without code, in words; empty
     /// when they can.
     package private(set) var problems: [String] = []
+    /// The names of the entities that would be removed although the origins do not allow it.
+    package private(set) var missingEntities: [String] = []
     private let stored: Schema
     private let origins: SchemaOrigins
     private var upcasts: [Upcast?] = []
@@ -68,6 +70,9 @@ extension SchemaComparison {
             }
             guard let heir else {
                 steps.append("removes \(old.title) with all of its objects")
+                if origins.removableEntities?.contains(old.name) == false {
+                    missingEntities.append(old.name)
+                }
                 return Entity.removed
             }
             taken.insert(heir.name)

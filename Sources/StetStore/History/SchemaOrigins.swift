@@ -12,6 +12,9 @@ package struct SchemaOrigins: Sendable {
     /// The closures that return the values of objects that have none, by entity and property.
     package var defaults: [String: [String: @Sendable () -> Value]] = [:]
 
+    /// The names of the entities that may be removed with all of their objects; nil means all.
+    package var removableEntities: Set<String>?
+
     /// Whether a value may be a placeholder (0, "", false, empty) where code will set it.
     package var allowsPlaceholders = false
 

@@ -53,8 +53,9 @@ struct SchemaUpdate {
         to declared: DeclaredModels, after history: SchemaHistory
     ) throws -> Migration? {
         let comparison = try declared.comparison(with: history.current)
-        try StoreFile.refuseMismatch(comparison, environment.path)
+        try comparison.refuseProblems(environment.path)
         try Self.refuseEarlier(declared, history, environment.path)
+        try comparison.refuseMissing(environment.path)
         return try comparison.migration()
     }
 
@@ -142,7 +143,12 @@ extension StoreFile {
         let declared = DeclaredModels(schema: schema, origins: origins)
         let comparison = try declared.comparison(with: history.current)
         let earlier = try SchemaUpdate.problem(ofEarlier: declared, history)
-        return (comparison.steps, comparison.problems + (earlier.map { [$0] } ?? []))
+        let missing = comparison.missingEntities.map {
+            "the store has \($0), which is neither among the models nor among removedModels"
+        }
+        return (
+            comparison.steps, comparison.problems + (earlier.map { [$0] } ?? missing)
+        )
     }
 
     /// Returns the number of a store's entities, as far as it can be found before the store is

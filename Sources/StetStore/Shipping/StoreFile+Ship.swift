@@ -216,5 +216,10 @@ private struct ShippingLock {
         }
     }
 
-    func release() { close(descriptor) }
+    func release() {
+        // A process that is being spawned has a copy of the descriptor, so the lock is released
+        // explicitly.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 }

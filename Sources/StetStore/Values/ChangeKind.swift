@@ -74,6 +74,24 @@ public enum Cause: Sendable, Hashable {
     }
 }
 
+extension Cause: CustomStringConvertible {
+    /// The cause in words: "edit", "migration", "import", or for example "undo of 12".
+    public var description: String { subject.map { "\(name) of \($0)" } ?? name }
+
+    /// The cause without its subject, in one word.
+    package var name: String {
+        switch self {
+        case .edit: "edit"
+        case .migration: "migration"
+        case .undo: "undo"
+        case .redo: "redo"
+        case .revert: "revert"
+        case .discard: "discard"
+        case .import: "import"
+        }
+    }
+}
+
 /// A group of commits of an author that are undone in one step.
 ///
 /// Commits of a group that follow each other on the author's stack are one step, whatever others

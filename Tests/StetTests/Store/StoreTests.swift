@@ -56,6 +56,7 @@ import Testing
         }
         #expect(error.code == .invalidSchema)
         #expect(error.message.contains("Article.notebook refers to Notebook"))
+        #expect(error.advice == "Add Notebook.self to the models.")
         #expect(!FileManager.default.fileExists(atPath: directory.file()))
     }
 

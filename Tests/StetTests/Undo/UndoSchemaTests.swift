@@ -62,7 +62,11 @@ struct UndoSchemaTests {
         return note.id
     }
 
-    private func latter() throws -> Store { try Store.open(at: path, for: Latter.Note.self) }
+    private func latter() throws -> Store {
+        var configuration = Store.Configuration()
+        configuration.removedModels = ["Stamp"]
+        return try Store.open(at: path, for: Latter.Note.self, configuration: configuration)
+    }
 
     private func value(_ id: ObjectID, _ store: Store) throws -> Latter.Note.Snapshot? {
         let context = store.context()
