@@ -164,6 +164,9 @@ extension Store {
     /// Returns when everything is published and so many observers wait, having seen it.
     func untilObserversWait(_ count: Int) async throws {
         let head = try revision()
-        while file.feed.head < head || file.feed.waiterCount != count { await Task.yield() }
+        while file.feed.head < head || file.feed.waiterCount != count {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
     }
 }
