@@ -66,7 +66,7 @@ public nonisolated(nonsending) func expectRefused<Result>(
     _ codes: [Violation.Code], sourceLocation: SourceLocation = #_sourceLocation,
     _ body: nonisolated(nonsending) () async throws -> Result
 ) async -> ValidationError? {
-    let expected = codes.map(\.line)
+    let expected = codes.map(\.description)
     do {
         _ = try await body()
         Issue.record(
@@ -109,10 +109,6 @@ extension ObjectChange {
 extension Violation {
     fileprivate var line: String {
         let place = [entity, property].compactMap { $0 }.joined(separator: ".")
-        return "\(code.line) \(place): \(message)"
+        return "\(code) \(place): \(message)"
     }
-}
-
-extension Violation.Code {
-    fileprivate var line: String { domain == "Stet" ? "\(number)" : "\(domain) \(number)" }
 }

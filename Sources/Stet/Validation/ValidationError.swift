@@ -31,9 +31,23 @@ public struct ValidationError: Error, Sendable {
     }
 }
 
-extension ValidationError: CustomStringConvertible {
-    /// One line per violation.
+extension ValidationError: CustomStringConvertible, CustomDebugStringConvertible {
+    /// One line per violation: its message, for people.
     public var description: String {
         violations.map(\.message).joined(separator: "\n")
+    }
+
+    /// One line per violation: the name of its code, the entity, the object, the property, and the
+    /// message, for developers. It contains no values.
+    ///
+    /// It shows which of several objects each violation concerns; `String(reflecting: error)`
+    /// returns it.
+    public var debugDescription: String {
+        violations.map { violation in
+            let place = [
+                violation.entity, violation.object?.description, violation.property,
+            ].compactMap { $0 }.joined(separator: " ")
+            return "\(violation.code) \(place): \(violation.message)"
+        }.joined(separator: "\n")
     }
 }
