@@ -41,10 +41,12 @@ enum Bench {
 
     private static func notes(_ options: Options) -> String {
         let workloads = options.groups.contains(.peers) ? options.workloads : []
-        let works = workloads.map { workload in
-            let name = workload.rawValue
-            let padding = String(repeating: " ", count: 5 - name.count)
-            return "\(name)\(padding)\(workload.description(options))"
+        let questions = options.groups.contains(.packages) ? PackageQuestion.allCases : []
+        let named =
+            workloads.map { ($0.rawValue, $0.description(options)) }
+            + questions.map { ($0.rawValue, $0.description) }
+        let works = named.map { name, description in
+            "\(name)\(String(repeating: " ", count: 5 - name.count))\(description)"
         }
         return """
 
@@ -121,6 +123,11 @@ enum Bench {
             for round in rounds(options, "Contexts") {
                 try await workloads.run(round: round, &measurements)
             }
+            workloads.close()
+        }
+        if options.groups.contains(.packages) {
+            let workloads = try PackageWorkloads(options, directory: directory)
+            for _ in rounds(options, "Packages") { try workloads.run(&measurements) }
             workloads.close()
         }
         if options.groups.contains(.observation) {

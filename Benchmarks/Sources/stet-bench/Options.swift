@@ -2,19 +2,21 @@
 struct Options {
     static let usage = """
         usage: stet-bench [--quick] [--rounds N] [--directory PATH] [--only WORK]
-                          [--programs NAMES]
+                          [--programs NAMES] [--index FILE]
           --quick      smaller sizes and two rounds: under four minutes
           --rounds     how often the programs take turns, 5 unless said otherwise
           --directory  where the stores are made and removed again, on a real disk;
                        .build of the current directory unless said otherwise
           --only       one workload, such as W2b, or one group: peers, reading, editing,
-                       members, contexts, observation, feeds, growth
+                       members, contexts, packages, observation, feeds, growth
           --programs   those of the group peers that take turns, such as stet-logged,grdb;
                        all unless said otherwise
+          --index      the index of an archive, a file Packages of Debian, for the group
+                       packages; without it made-up packages of the same number
         """
 
     enum Group: String, CaseIterable {
-        case peers, reading, editing, members, contexts, observation, feeds, growth
+        case peers, reading, editing, members, contexts, packages, observation, feeds, growth
     }
 
     var isQuick = false
@@ -23,6 +25,8 @@ struct Options {
     var groups = Group.allCases
     var workloads = Workload.allCases
     var programs = Program.allCases
+    /// The path of the index of an archive.
+    var index: String?
     private var only: String?
 
     init(_ arguments: [String]) throws {
@@ -47,6 +51,9 @@ struct Options {
                 guard programs.count == names.count, !names.isEmpty else {
                     throw Failure(Self.usage)
                 }
+            case "--index":
+                guard let path = rest.popFirst() else { throw Failure(Self.usage) }
+                index = path
             default: throw Failure(Self.usage)
             }
         }
@@ -96,6 +103,8 @@ struct Options {
     var feedCommits: Int { 200 }
     /// The commits of another process.
     var foreignCommits: Int { isQuick ? 20 : 100 }
+    /// The packages of a made-up archive.
+    var packageCount: Int { isQuick ? 20_000 : 63_000 }
     /// The number of articles that are pending when a context is rolled back or a save refused.
     var pendingCount: Int { 10_000 }
     /// The articles of a commit of middle size, and how many of those there are.

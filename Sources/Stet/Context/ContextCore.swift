@@ -15,7 +15,7 @@ final class ContextCore {
     let author: String?
     let scope: String?
     /// The attributes of the context's commits, its merge policy and its observers.
-    var settings = ContextSettings()
+    private(set) var settings = ContextSettings()
 
     /// The shown revision with the pending changes on top of it.
     let state: WorkingState
@@ -42,7 +42,7 @@ final class ContextCore {
     /// True in the closure of `Store.read`, which shows one revision and saves nothing.
     private(set) var isOfStoreRead = false
     /// The count of changes to what is pending; nil until they are observed.
-    var pendingSignal: ChangeSignal?
+    private(set) var pendingSignal: ChangeSignal?
     /// The commits that the context has made; created by the first save or feed.
     private(set) lazy var ownCommits = OwnCommits()
     /// The objects that the last fetch with `prefetch` has read ahead, retained so that they stay
@@ -89,6 +89,18 @@ final class ContextCore {
     }
 
     func attach(_ context: ManagedContext) { facade = context }
+
+    func configure<Result>(_ change: (inout ContextSettings) -> Result) -> Result {
+        change(&settings)
+    }
+
+    /// Begins to count changes to what is pending, for an observer.
+    func observePending() -> ChangeSignal {
+        let signal = pendingSignal ?? ChangeSignal()
+        pendingSignal = signal
+        pending.watchNextEdits()
+        return signal
+    }
 
     /// Records that the last reference to the context was released.
     func detach() {

@@ -36,7 +36,7 @@ public final class ManagedContext {
     /// A group without commits is not a step.
     public var undoGroup: UndoGroup? {
         get { core.settings.undoGroup }
-        set { core.settings.undoGroup = newValue }
+        set { core.configure { $0.undoGroup = newValue } }
     }
 
     /// Whether its commits are on an undo stack; true by default.
@@ -45,7 +45,7 @@ public final class ManagedContext {
     /// no stack.
     public var isUndoable: Bool {
         get { core.settings.isUndoable }
-        set { core.settings.isUndoable = newValue }
+        set { core.configure { $0.isUndoable = newValue } }
     }
 
     /// The values that its commits carry, by name, at most 4,096 bytes in all; defaults to the
@@ -54,14 +54,14 @@ public final class ManagedContext {
     /// Names that begin with "stet." are reserved for Stet.
     public var metadata: [String: String] {
         get { core.settings.metadata }
-        set { core.settings.metadata = newValue }
+        set { core.configure { $0.metadata = newValue } }
     }
 
     /// The rule by which pending changes are merged with changes that others have saved; `.fail` by
     /// default.
     public var mergePolicy: MergePolicy {
         get { core.settings.mergePolicy }
-        set { core.settings.mergePolicy = newValue }
+        set { core.configure { $0.mergePolicy = newValue } }
     }
 
     /// The revision that its objects show.
@@ -88,7 +88,7 @@ public final class ManagedContext {
     public func willCommit(
         _ body: @escaping (_ changes: ChangeSet) throws -> Void
     ) -> ManagedContext.Observation {
-        core.settings.willCommitObservers.add(body)
+        core.configure { $0.willCommitObservers.add(body) }
     }
 
     /// Calls `body` on this isolation after each save of this context that wrote something.
@@ -101,7 +101,7 @@ public final class ManagedContext {
     public func didCommit(_ body: @escaping (_ commit: Commit) -> Void)
         -> ManagedContext.Observation
     {
-        core.settings.didCommitObservers.add(body)
+        core.configure { $0.didCommitObservers.add(body) }
     }
 
     // MARK: Edits

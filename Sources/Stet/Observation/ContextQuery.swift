@@ -154,7 +154,7 @@ extension ManagedContext {
     public var follows: Bool {
         get { core.settings.follows }
         set {
-            core.settings.follows = newValue
+            core.configure { $0.follows = newValue }
             core.pendingSignal?.note()
         }
     }

@@ -95,16 +95,6 @@ extension ManagedContext {
     public var pendingChanges: PendingUpdates { PendingUpdates(core) }
 }
 
-extension ContextCore {
-    /// Begins to record edits for an observer.
-    func observePending() -> ChangeSignal {
-        let signal = pendingSignal ?? ChangeSignal()
-        pendingSignal = signal
-        pending.watchNextEdits()
-        return signal
-    }
-}
-
 extension PendingChanges {
     /// Watches for the next edit of each pending object.
     func watchNextEdits() {

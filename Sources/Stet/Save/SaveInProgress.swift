@@ -112,7 +112,7 @@ final class SaveInProgress: CommitWork {
     }
 
     private func notifyWillCommit(_ prepared: borrowing PreparedSave) throws {
-        let observers = core.settings.willCommitObservers.active()
+        let observers = core.configure { $0.willCommitObservers.active() }
         if observers.isEmpty { return }
         let changeSet = try prepared.changeSet()
         core.pending.watch(true)

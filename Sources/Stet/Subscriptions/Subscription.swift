@@ -151,7 +151,7 @@ public struct Subscription<Element: Sendable>: Sendable {
         for attempt in 0...Self.retries {
             let context = store.context(author: author)
             let beginning = context.revision
-            context.core.settings.subscription = item.update
+            context.core.configure { $0.subscription = item.update }
             try await context.core.inStoreEdit { try await handler(item.element, context) }
             do {
                 if try await context.save(name) == nil {

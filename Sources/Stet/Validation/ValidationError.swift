@@ -37,11 +37,9 @@ extension ValidationError: CustomStringConvertible, CustomDebugStringConvertible
         violations.map(\.message).joined(separator: "\n")
     }
 
-    /// One line per violation: the name of its code, the entity, the object, the property, and the
-    /// message, for developers. It contains no values.
+    /// One line per violation, for developers: its code, entity, object, property and message.
     ///
-    /// It shows which of several objects each violation concerns; `String(reflecting: error)`
-    /// returns it.
+    /// It contains no values. `String(reflecting: error)` returns it.
     public var debugDescription: String {
         violations.map { violation in
             let place = [

@@ -41,6 +41,35 @@ package struct MemberTree: Sendable {
         return count
     }
 
+    /// Calls `body` with each owner that has members at an end, in ascending order, and with their
+    /// number, until it returns false.
+    ///
+    /// - Complexity: O(chunks of the end).
+    package func forEachCount(
+        at end: MemberEnd, in transaction: borrowing ReadTransaction,
+        _ body: (_ owner: ObjectID, _ count: Int) throws -> Bool
+    ) throws {
+        let layout = end.layout
+        var last: (owner: ObjectID, count: Int)?
+        var goesOn = true
+        func give() throws {
+            if let last, last.count > 0 { goesOn = try body(last.owner, last.count) }
+        }
+        try transaction.scan(table, KeyRange(prefix: MemberKey.prefix(ofEnd: end.number))) {
+            key, value in
+            let owner = try MemberKey.decode(key).owner
+            let count = try MemberChunk(decoding: value, at: key, layout).presentCount
+            if last?.owner == owner {
+                last?.count += count
+            } else {
+                try give()
+                last = (owner, count)
+            }
+            return goesOn
+        }
+        if goesOn { try give() }
+    }
+
     /// Returns the entry of an object in a list that is sorted by id; nil when there is none.
     ///
     /// - Complexity: a few cursor moves, O(entries of a chunk).

@@ -17,7 +17,9 @@ struct TextPattern {
     }
 
     func matches(_ text: String) -> Bool {
-        matches(characters: text.folded(folding))
+        var text = text.folded(folding).inNormalFormC
+        return text.withUTF8 { matchesNormalized(UnsafeRawBufferPointer($0)) }
+            ?? matches(characters: text)
     }
 
     /// Returns whether a text contains the pattern.
@@ -44,11 +46,7 @@ struct TextPattern {
         let answer: Bool?? = withUnsafeTemporaryAllocation(
             byteCount: text.count, alignment: 1
         ) { folded in
-            for (offset, byte) in text.enumerated() {
-                if byte >= 0x80 { return nil }
-                let isCapital = isCaseFolded && byte >= 0x41 && byte <= 0x5a
-                folded[offset] = isCapital ? byte | 0x20 : byte
-            }
+            if !text.foldASCII(into: folded, isCaseFolded: isCaseFolded) { return nil }
             return .some(matchesNormalized(UnsafeRawBufferPointer(folded)))
         }
         if case .some(.some(let answer)) = answer { return answer }
@@ -128,6 +126,31 @@ extension SIMD16<UInt8> {
 }
 
 extension UnsafeRawBufferPointer {
+    /// Copies ASCII text, in lowercase if `isCaseFolded`; returns false for other text.
+    fileprivate func foldASCII(
+        into folded: UnsafeMutableRawBufferPointer, isCaseFolded: Bool
+    ) -> Bool {
+        guard let source = baseAddress, let target = folded.baseAddress else { return true }
+        typealias Block = SIMD16<UInt8>
+        let span = isCaseFolded ? UInt8(26) : 0
+        var start = 0
+        while start + Block.scalarCount <= count {
+            let block = (source + start).loadUnaligned(as: Block.self)
+            if block.max() >= 0x80 { return false }
+            let isCapital = (block &- 0x41) .< Block(repeating: span)
+            (target + start).storeBytes(
+                of: block.replacing(with: block | 0x20, where: isCapital), as: Block.self)
+            start += Block.scalarCount
+        }
+        while start < count {
+            let byte = self[start]
+            if byte >= 0x80 { return false }
+            folded[start] = byte &- 0x41 < span ? byte | 0x20 : byte
+            start += 1
+        }
+        return true
+    }
+
     /// Returns whether a character of a text certainly begins here: between ASCII bytes, but not
     /// within CR LF.
     fileprivate func isBoundary(_ offset: Int) -> Bool {

@@ -44,14 +44,16 @@ extension QueryRun {
             let name = entity.properties[slot].name
             let which = targets.count == 1 ? "\(targets[0])" : "one of \(targets.count)"
             return "references: \(name) is \(which)"
-        case .targets(let slot, let query):
+        case .targets(let slot, let query, _):
             let target = state.entity(query.entity)
             return "references: \(entity.properties[slot].name) is a \(target.name) with "
                 + query.condition.text(state.schema, target)
-        case .owners(let relationship, let query):
+        case .owners(let relationship, let query, _):
             let member = state.entity(query.entity)
             return "\(relationship.name) has a \(member.name) with "
                 + query.condition.text(state.schema, member)
+        case .counted(let relationship, let comparison, let number, _):
+            return "numbers of \(relationship.name): \(comparison.symbol) \(number)"
         case .union(let paths): return paths.map(words).joined(separator: "; or ")
         }
     }

@@ -19,7 +19,7 @@ extension QueryNode {
             found = (slot, entity)
             return place
         }
-        guard isOnlyThat, let found, let moved, isFalseWithoutValues else { return nil }
+        guard isOnlyThat, let found, isFalseWithoutValues else { return nil }
         return (found.slot, found.entity, moved)
     }
 
@@ -37,37 +37,68 @@ extension QueryNode {
         return isOnlyThat ? moved : nil
     }
 
-    /// Returns the node with every object replaced; nil when it has conditions of members.
-    private func mapObjects(_ change: (QueryObject) -> QueryObject) -> QueryNode? {
-        func map(_ nodes: [QueryNode]) -> [QueryNode]? {
-            let mapped = nodes.compactMap { $0.mapObjects(change) }
-            return mapped.count == nodes.count ? mapped : nil
+    /// True when the node reads, besides constants, only the member of a condition.
+    func readsOnlyMember(_ scope: Int) -> Bool { lookingFromMember(scope) != nil }
+
+    /// True when the node tests or counts members.
+    var readsMembers: Bool {
+        switch self {
+        case .constant, .property, .id: false
+        case .comparison(_, let one, let other), .text(_, let one, let other),
+            .arithmetic(_, let one, let other), .coalesced(let one, let other):
+            one.readsMembers || other.readsMembers
+        case .isIn(let node, _), .folded(let node, _), .not(let node): node.readsMembers
+        case .all(let nodes), .any(let nodes): nodes.contains(where: \.readsMembers)
+        case .members: true
         }
-        func map(
-            _ one: QueryNode, _ other: QueryNode, _ make: (QueryNode, QueryNode) -> QueryNode
-        ) -> QueryNode? {
-            guard let nodes = map([one, other]) else { return nil }
-            return make(nodes[0], nodes[1])
-        }
+    }
+
+    /// Returns the node with every object replaced that is not a member of a condition in it.
+    private func mapObjects(_ change: (QueryObject) -> QueryObject) -> QueryNode {
+        func map(_ node: QueryNode) -> QueryNode { node.mapObjects(change) }
         switch self {
         case .constant: return self
         case .property(let object, let slot): return .property(change(object), slot: slot)
         case .id(let object): return .id(change(object))
         case .comparison(let comparison, let one, let other):
-            return map(one, other) { .comparison(comparison, $0, $1) }
-        case .isIn(let node, let values):
-            return node.mapObjects(change).map { .isIn($0, values) }
-        case .text(let search, let one, let other):
-            return map(one, other) { .text(search, $0, $1) }
-        case .folded(let node, let folding):
-            return node.mapObjects(change).map { .folded($0, folding) }
-        case .all(let nodes): return map(nodes).map { .all($0) }
-        case .any(let nodes): return map(nodes).map { .any($0) }
-        case .not(let node): return node.mapObjects(change).map { .not($0) }
+            return .comparison(comparison, map(one), map(other))
+        case .isIn(let node, let values): return .isIn(map(node), values)
+        case .text(let search, let one, let other): return .text(search, map(one), map(other))
+        case .folded(let node, let folding): return .folded(map(node), folding)
+        case .all(let nodes): return .all(nodes.map(map))
+        case .any(let nodes): return .any(nodes.map(map))
+        case .not(let node): return .not(map(node))
         case .arithmetic(let operation, let one, let other):
-            return map(one, other) { .arithmetic(operation, $0, $1) }
-        case .coalesced(let one, let other): return map(one, other) { .coalesced($0, $1) }
-        case .members: return nil
+            return .arithmetic(operation, map(one), map(other))
+        case .coalesced(let one, let other): return .coalesced(map(one), map(other))
+        case .members(let test, let members, let node):
+            let moved = QueryMembers(
+                owner: change(members.owner), entity: members.entity,
+                relationship: members.relationship, scope: members.scope)
+            let inner = node.mapObjects { object in
+                object.isReached(fromMember: members.scope) ? object : change(object)
+            }
+            return .members(test, moved, inner)
+        }
+    }
+
+    /// The members of the queried object, and what their number is compared with, if the node is
+    /// nothing but such a comparison, and 0 does not satisfy it; otherwise nil.
+    var countedMembers: (members: QueryMembers, comparison: Comparison, number: Int)? {
+        switch self {
+        case .members(.any, let members, .everything) where members.owner == .root:
+            return (members, .greater, 0)
+        case .comparison(
+            let comparison, .members(.count, let members, .everything), .constant(.int(let number)))
+        where members.owner == .root && !comparison.holds(0, number):
+            return (members, comparison, number)
+        case .comparison(let comparison, .constant(let number), let other):
+            guard case .constant = other else {
+                return QueryNode.comparison(comparison.flipped, other, .constant(number))
+                    .countedMembers
+            }
+            return nil
+        default: return nil
         }
     }
 
@@ -87,7 +118,7 @@ extension QueryNode {
         case .text(_, let one, let other): one.isNullWithoutValues || other.isNullWithoutValues
         case .all(let nodes): nodes.contains(where: \.isFalseWithoutValues)
         case .any(let nodes): nodes.allSatisfy(\.isFalseWithoutValues)
-        case .property: true
+        case .property, .members(.any, _, _): true
         default: false
         }
     }
@@ -118,6 +149,9 @@ extension QueryObject {
             (first.slot, first.entity, .target(first.rest, slot: slot, entity: entity))
         }
     }
+
+    /// Returns whether the path begins at the member of a condition.
+    fileprivate func isReached(fromMember scope: Int) -> Bool { fromMember(scope) != nil }
 
     /// Returns the path from a member; nil when it begins elsewhere.
     fileprivate func fromMember(_ scope: Int) -> QueryObject? {

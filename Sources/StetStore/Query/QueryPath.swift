@@ -8,9 +8,11 @@ indirect enum QueryPath {
     /// The objects that refer to others in a slot.
     case references(slot: Slot, [ObjectID], isExact: Bool)
     /// The objects whose reference in a slot points to a result of another query.
-    case targets(slot: Slot, StoreQuery)
+    case targets(slot: Slot, StoreQuery, isExact: Bool)
     /// The objects with members that are results of another query.
-    case owners(Relationship, StoreQuery)
+    case owners(Relationship, StoreQuery, isExact: Bool)
+    /// The objects with a number of members that compares in this way, which 0 does not.
+    case counted(Relationship, QueryNode.Comparison, Int, isExact: Bool)
     /// The objects of any of these.
     case union([QueryPath])
 
@@ -45,14 +47,18 @@ indirect enum QueryPath {
                 try state.reader.forEachReference(
                     to: target, fromEntity: entity, slot: slot, give)
             }
-        case .targets(let slot, let query):
-            try QueryRun(state, query).forEachMatch { row in
-                try state.reader.forEachReference(
-                    to: row.id, fromEntity: entity, slot: slot, give)
+        case .targets(let slot, let query, _):
+            try QueryRun(state, query).forEachMatchingID { id in
+                try state.reader.forEachReference(to: id, fromEntity: entity, slot: slot, give)
                 return goesOn
             }
-        case .owners(let relationship, let query):
+        case .owners(let relationship, let query, _):
             try forEachOwner(relationship, query, state, give)
+        case .counted(let relationship, let comparison, let number, _):
+            guard let end = state.schema.membersEnd(of: relationship) else { return }
+            try state.reader.forEachMemberCount(at: end) { owner, count in
+                try comparison.holds(count, number) ? give(owner) : true
+            }
         case .union(let paths):
             for path in paths where goesOn { try path.forEachID(state, entity, give) }
         }
@@ -66,13 +72,19 @@ indirect enum QueryPath {
         let opposite = end.link.flatMap { state.schema.ends(ofLink: $0) }.map { ends in
             ends.targets == end ? ends.sources : ends.targets
         }
-        try QueryRun(state, query).forEachMatch { member in
-            guard let opposite else { return try member.reference(end.slot).map(body) ?? true }
-            // Includes pending links, whose owner may be unchanged.
-            for owner in try state.members(of: member.id, at: opposite) {
-                guard try body(owner.id) else { return false }
+        guard let opposite else {
+            return try QueryRun(state, query).forEachMatch { member in
+                try member.reference(end.slot).map(body) ?? true
             }
-            return true
+        }
+        try QueryRun(state, query).forEachMatchingID { member in
+            var goesOn = true
+            // Includes pending links, whose owner may be unchanged.
+            try state.forEachMember(of: member, at: opposite) { owner in
+                goesOn = try body(owner)
+                return goesOn
+            }
+            return goesOn
         }
     }
 
@@ -97,7 +109,7 @@ indirect enum QueryPath {
 
     private var mayRepeat: Bool {
         switch self {
-        case .index, .references: false
+        case .index, .references, .counted: false
         case .ids, .targets, .owners, .union: true
         }
     }
@@ -107,7 +119,17 @@ indirect enum QueryPath {
         switch self {
         case .ids: false
         case .union(let paths): paths.contains(where: \.asksLastCommit)
-        case .index, .references, .targets, .owners: true
+        case .index, .references, .targets, .owners, .counted: true
+        }
+    }
+
+    /// True when the path counts members, which is possible only where the last commit is read with
+    /// nothing on top of it.
+    var countsMembers: Bool {
+        switch self {
+        case .counted: true
+        case .union(let paths): paths.contains(where: \.countsMembers)
+        case .ids, .index, .references, .targets, .owners: false
         }
     }
 
@@ -115,8 +137,10 @@ indirect enum QueryPath {
     var isExact: Bool {
         switch self {
         case .index(let path): path.isExact
-        case .references(_, _, let isExact): isExact
-        case .ids, .targets, .owners, .union: false
+        case .references(_, _, let isExact), .targets(_, _, let isExact),
+            .owners(_, _, let isExact), .counted(_, _, _, let isExact):
+            isExact
+        case .ids, .union: false
         }
     }
 

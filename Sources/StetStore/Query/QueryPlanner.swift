@@ -117,19 +117,29 @@ struct QueryPlanner {
             let known = paths.compactMap(\.self)
             return known.count == nodes.count ? .union(known) : nil
         }
+        let isExact = conjuncts.count == 1
+        if let (members, comparison, number) = conjunct.countedMembers {
+            return .counted(relationship(members), comparison, number, isExact: isExact)
+        }
         if case .members(.any, let members, let node) = conjunct, members.owner == .root,
             let inner = node.lookingFromMember(members.scope)
         {
-            let relationship = schema.entities[entity].relationships[members.relationship]
+            let relationship = relationship(members)
             guard let target = schema.number(ofEntity: relationship.target) else { return nil }
             let query = StoreQuery(entity: target, inner)
-            return try query.hasPath(schema) ? .owners(relationship, query) : nil
+            return try query.hasPath(schema)
+                ? .owners(relationship, query, isExact: isExact) : nil
         }
         guard let (slot, name, inner) = conjunct.lookingFromTarget,
             let target = schema.number(ofEntity: name)
         else { return nil }
         let query = StoreQuery(entity: target, inner)
-        return try query.hasPath(schema) ? .targets(slot: slot, query) : nil
+        return try query.hasPath(schema)
+            ? .targets(slot: slot, query, isExact: isExact) : nil
+    }
+
+    private func relationship(_ members: QueryMembers) -> Relationship {
+        schema.entities[entity].relationships[members.relationship]
     }
 
     /// Returns one path, without reading the store.

@@ -13,7 +13,8 @@ package struct QueryRun {
         self.query = query
         let compiler = QueryCompiler(state.schema, root: query.entity)
         condition = compiler.condition(query.condition)
-        planner = QueryPlanner(state.schema, query.entity, query.condition)
+        planner = QueryPlanner(
+            state.schema, query.entity, try Self.resolved(query.condition, query.entity, state))
         sorter = QuerySorter(state, query, compiler)
     }
 
@@ -23,6 +24,30 @@ package struct QueryRun {
     }
 
     // MARK: Choosing a way
+
+    /// Returns the condition with each condition on the target of an indexed reference replaced by
+    /// the targets, if they are few: then indexes that begin with the reference find the objects.
+    private static func resolved(
+        _ condition: QueryNode, _ entity: EntityNumber, _ state: QueryState
+    ) throws -> QueryNode {
+        let most = 8
+        var isChanged = false
+        let conjuncts = try condition.conjuncts.map { conjunct in
+            guard let (slot, name, inner) = conjunct.lookingFromTarget,
+                state.schema.indexes.contains(where: { index in
+                    index.entity == entity && index.index.parts.contains { $0.slot == slot }
+                }), let target = state.schema.number(ofEntity: name)
+            else { return conjunct }
+            var query = StoreQuery(entity: target, inner)
+            query.limit = most + 1
+            guard try query.hasPath(state.schema) else { return conjunct }
+            let targets = try QueryRun(state, query).rows()
+            if targets.count > most { return conjunct }
+            isChanged = true
+            return .isIn(.property(.root, slot: slot), targets.map { .reference($0.id) })
+        }
+        return isChanged ? .all(conjuncts) : condition
+    }
 
     /// The way in which objects are found.
     enum Access {
@@ -47,14 +72,18 @@ package struct QueryRun {
         var paths = try planner.paths()
         let isFarBehind = try state.isFarBehind(recordCount: recordCount)
         if isFarBehind { paths.removeAll(where: \.asksLastCommit) }
+        if !state.isOfLastCommit { paths.removeAll(where: \.countsMembers) }
         if isCount {
             for case .index(let path) in paths where path.isExact { return .exactly(path) }
         }
+        if !isCount, let access = try mostMembers() { return access }
         let ordered = isFarBehind ? nil : try orderedAccess()
-        // Above this count, scanning everything, or walking in order up to the limit, is cheaper.
+        // Above this count, scanning everything, or walking in order up to the limit, is cheaper;
+        // but a test of members reads more than the object.
+        let share = query.condition.readsMembers ? 1 : 4
         let most =
             ordered == nil
-            ? max(recordCount / 4, 64) : min(query.end, recordCount) * 4 + 64
+            ? max(recordCount / share, 64) : min(query.end, recordCount) * 4 + 64
         var limit = min(paths.count == 1 || paths.contains(where: \.isSingle) ? most : 64, most)
         while !paths.isEmpty {
             for (place, path) in paths.enumerated() {
@@ -97,12 +126,42 @@ package struct QueryRun {
         return nil
     }
 
+    /// Returns the objects with the most members, if the query requests no others.
+    private func mostMembers() throws -> Access? {
+        guard state.isOfLastCommit, query.condition == .everything, query.after == nil,
+            query.limit != nil, let order = query.order.first, order.isDescending,
+            case .members(.count, let members, .everything) = order.node, members.owner == .root
+        else { return nil }
+        let relationship = state.entity(query.entity).relationships[members.relationship]
+        guard let end = state.schema.membersEnd(of: relationship),
+            let least = try state.leastOfMostMembers(at: end, limit: query.end)
+        else { return nil }
+        let path = QueryPath.counted(relationship, .greaterOrEqual, least, isExact: true)
+        return .ids(try path.ids(state, query.entity, limit: .max).ids, path, others: [])
+    }
+
     // MARK: Finding
+
+    /// Calls `body` with the id of each object that satisfies the condition, in no particular order
+    /// and without regard to limit, offset and the end of a page, until it returns false.
+    ///
+    /// No record is read where the way to the objects finds no others.
+    func forEachMatchingID(_ body: (ObjectID) throws -> Bool) throws {
+        let access = try access()
+        guard case .ids(let ids, let path, _) = access, path.isExact,
+            try state.overlay(query.entity).ids.isEmpty
+        else { return try forEachMatch(access) { try body($0.id) } }
+        for id in ids where try !body(id) { return }
+    }
 
     /// Calls `body` with each object that satisfies the condition, in no particular order and
     /// without regard to limit, offset and the end of a page, until it returns false.
     package func forEachMatch(_ body: (Row) throws -> Bool) throws {
-        switch try access() {
+        try forEachMatch(try access(), body)
+    }
+
+    private func forEachMatch(_ access: Access, _ body: (Row) throws -> Bool) throws {
+        switch access {
         case .ids(let ids, let path, _): try forEachMatch(among: ids, of: path, body)
         default: try forEachMatchOfAll(body)
         }
@@ -249,6 +308,18 @@ package struct QueryRun {
             return try forEachMatch(give)
         }
         for row in try rows() where try !give(row) { return }
+    }
+
+    /// Calls `body` with the values of nodes for each object of the page, in order.
+    package func forEachOfPage(
+        _ nodes: [QueryNode], _ body: (ObjectID, [Value]) throws -> Void
+    ) throws {
+        let compiler = QueryCompiler(state.schema, root: query.entity)
+        let operands = nodes.map(compiler.operand)
+        for row in try rows() {
+            var frame = QueryFrame(state, row)
+            try body(row.id, try operands.map { try $0.value(&frame) })
+        }
     }
 
     /// Returns the value of a node for one object.

@@ -57,6 +57,10 @@ package final class QueryState {
     private var pendingOverlays: [EntityNumber: Overlay] = [:]
     private var overlays: [EntityNumber: Overlay] = [:]
     private var targets: [EntityNumber: [ObjectID: Row?]] = [:]
+    let memberFacts = MemberFacts()
+
+    /// True when the query reads the last commit with nothing on top of it.
+    private(set) lazy var isOfLastCommit = (try? view.state.isOfLastCommit(reader)) ?? false
 
     /// The objects of an entity that differ from the last commit.
     struct Overlay {
@@ -288,23 +292,6 @@ package final class QueryState {
     ) throws -> Value {
         var frame = QueryFrame(self, row)
         return try QueryCompiler(schema, root: entity).operand(node).value(&frame)
-    }
-
-    // MARK: Members
-
-    /// Returns the members of an owner at an end, in order.
-    func members(of owner: ObjectID, at end: MemberEnd) throws -> [MemberPlace] {
-        try view.state.members(of: owner, at: end, reader)
-    }
-
-    /// Returns the members of a relationship of an object, in the order of the relationship or of
-    /// their ids.
-    package func members(
-        of owner: ObjectID, entity: EntityNumber, relationship index: Int
-    ) throws -> [Row] {
-        let relationship = self.entity(entity).relationships[index]
-        guard let end = schema.membersEnd(of: relationship) else { return [] }
-        return try members(of: owner, at: end).compactMap { try row(end.member, $0.id) }
     }
 }
 

@@ -226,6 +226,16 @@ package struct StoreReader: ~Copyable {
         try file.projection.members.count(of: owner, at: end, in: transaction)
     }
 
+    /// Calls `body` with each owner that has members at an end and with their number, as of the
+    /// last commit, until it returns false.
+    ///
+    /// - Complexity: a cursor move for each chunk of all lists of the end.
+    package func forEachMemberCount(
+        at end: MemberEnd, _ body: (_ owner: ObjectID, _ count: Int) throws -> Bool
+    ) throws {
+        try file.projection.members.forEachCount(at: end, in: transaction, body)
+    }
+
     // MARK: Journal
 
     /// Calls `body` with each object whose record a commit has changed, and `links` with each link.

@@ -98,6 +98,12 @@ package final class WorkingState {
         try foreign.objects(ofEntity: entity, reader, limit: limit)
     }
 
+    /// Returns whether the state is that of the last commit, without changes.
+    package func isOfLastCommit(_ reader: borrowing StoreReader) throws -> Bool {
+        try sent == nil && layer.deleted.isEmpty && layer.members.isEmpty
+            && reader.head().revision == revision
+    }
+
     // MARK: Members
 
     /// Returns the members of an owner, in order, by default without those that the changes delete.

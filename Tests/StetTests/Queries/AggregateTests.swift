@@ -33,6 +33,27 @@ import Testing
 
     private var all: Fetch<PlainSample> { context.fetch(PlainSample.self) }
 
+    @Test func valuesComeInTheOrderOfTheQueryWithoutObjects() throws {
+        let query = context.fetch(PlainSample.self) { $0.number > 30 }
+            .sorted(by: \.number, .descending).limit(3)
+        #expect(try query.values(of: \.number) == [1_000, 38, 37])
+        let pairs = try query.values(of: \.number, \.note)
+        #expect(pairs.map { $0.0 } == [1_000, 38, 37])
+        #expect(pairs.map { $0.1 } == [nil, "note 2", nil])
+        #expect(try query.values { $0.box?.name ?? "none" } == ["two", "one", "two"])
+        #expect(try all.values { $0.number + 1 }.max() == 1_001)
+        let stored = try context.store.fetch(PlainSample.self).sorted(by: \.number)
+        #expect(try stored.values(of: \.number) == Array(0..<40))
+    }
+
+    @Test func aValueThatItsTypeCannotRepresentIsAnError() throws {
+        samples[0].number = .max
+        let error = #expect(throws: StoreError.self) { try all.values { $0.number + 1 } }
+        #expect(error?.code == .unreadableValue)
+        #expect(
+            error?.message == "A value of the object \(samples[0].id) of PlainSample does not fit Int.")
+    }
+
     @Test func sumsAndAveragesAreThoseOfTheValues() throws {
         #expect(try all.sum(\.number) == samples.map(\.number).reduce(0, +))
         #expect(try all.sum(\.size) == samples.compactMap(\.size).reduce(0, +))

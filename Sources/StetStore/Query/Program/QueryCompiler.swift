@@ -80,8 +80,11 @@ struct QueryCompiler {
         else { trap("a query names a relationship that the store does not have") }
         var inner = self
         inner.members.append((members.scope, target))
+        let isRemembered = condition.readsMembers && condition.readsOnlyMember(members.scope)
         return MemberConditions(
-            owner: place, end: end, condition: inner.condition(condition))
+            owner: place, end: end, condition: inner.condition(condition),
+            isEverything: condition == .everything,
+            rememberedScope: isRemembered ? members.scope : nil)
     }
 
     // MARK: Conditions

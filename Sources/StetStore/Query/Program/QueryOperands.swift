@@ -182,6 +182,10 @@ final class MemberCountOperand: QueryOperand {
     init(_ members: MemberConditions) { self.members = members }
 
     override func value(_ frame: inout QueryFrame) throws -> Value {
+        if members.isEverything, frame.state.isOfLastCommit {
+            guard let owner = try members.owner.row(&frame) else { return .int(0) }
+            return .int(try frame.state.memberCount(of: owner.id, at: members.end))
+        }
         var count = 0
         try members.forEach(&frame) { isMet in
             if isMet { count += 1 }

@@ -232,6 +232,10 @@ final class MemberCondition: QueryCondition {
     }
 
     override func test(_ frame: inout QueryFrame) throws -> Bool {
+        if isAny, members.isEverything, frame.state.isOfLastCommit {
+            guard let owner = try members.owner.row(&frame) else { return false }
+            return try frame.state.memberCount(of: owner.id, at: members.end) > 0
+        }
         var answer = !isAny
         try members.forEach(&frame) { isMet in
             if isMet == isAny { answer = isAny }
@@ -247,17 +251,37 @@ struct MemberConditions {
     /// The end that lists the members.
     let end: MemberEnd
     let condition: QueryCondition
+    /// True when every member satisfies the condition.
+    let isEverything: Bool
+    /// The scope under which results are remembered; nil where a test costs little or depends on
+    /// more than the member.
+    let rememberedScope: Int?
 
     /// Calls `body` with whether each member satisfies the condition, until it returns false; there
     /// are no members without an owner.
     func forEach(_ frame: inout QueryFrame, _ body: (Bool) throws -> Bool) throws {
         guard let owner = try owner.row(&frame) else { return }
         let state = frame.state
+        let tested = rememberedScope.map(state.testedMembers)
         for place in try state.members(of: owner.id, at: end) {
+            if let known = tested?.results[place.id] {
+                guard try body(known) else { return }
+                continue
+            }
             guard let member = try state.target(end.member, place.id) else { continue }
             frame.members.append(member)
             defer { frame.members.removeLast() }
-            guard try body(try condition.test(&frame)) else { return }
+            let isMet = try condition.test(&frame)
+            tested?.results[place.id] = isMet
+            guard try body(isMet) else { return }
         }
     }
+}
+
+/// The results of a condition of members that reads nothing but the member, and members from there
+/// on.
+///
+/// Without them, conditions inside of others would be tested again for each way to a member.
+final class TestedMembers {
+    var results: [ObjectID: Bool] = [:]
 }

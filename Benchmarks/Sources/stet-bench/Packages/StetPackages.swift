@@ -1,0 +1,104 @@
+import Stet
+
+@Model final class Package {
+    #Index<Package>(\.section, \.size, \.name)
+
+    @Attribute(.indexed) var name: String
+    var summary: String
+    var size: Int
+    var section: Section?
+    @Relationship(inverse: \Package.dependents) var dependencies: ToMany<Package>
+    var dependents: ToMany<Package>
+
+    init(_ package: ListedPackage, in section: Section) {
+        name = package.name
+        summary = package.summary
+        size = package.size
+        self.section = section
+    }
+}
+
+@Model final class Section {
+    @Attribute(.indexed) var name: String
+    @Relationship(inverse: \Package.section) var packages: ToMany<Package>
+
+    init(name: String) { self.name = name }
+}
+
+/// The packages of an archive in a store, and the questions about them.
+struct StetPackages {
+    let store: Store
+    let terms: PackageTerms
+
+    init(_ list: PackageList, _ terms: PackageTerms, path: String) throws {
+        store = try Store.open(at: path, for: Package.self, Section.self)
+        self.terms = terms
+        let context = store.context()
+        let sections = list.sections.map(Section.init)
+        let packages = list.packages.map { Package($0, in: sections[$0.section]) }
+        for package in packages { context.insert(package) }
+        for (package, listed) in zip(packages, list.packages) {
+            for needed in listed.needs { package.dependencies.append(packages[needed]) }
+        }
+        try context.save()
+    }
+
+    /// Changes the sizes of a hundredth of the packages and removes some dependencies, so that the
+    /// first revision is not the last one.
+    func change() throws {
+        let context = store.context()
+        let packages = try context.fetch(Package.self).sorted(by: \.name).all()
+        for package in packages.enumerated().filter({ $0.offset.isMultiple(of: 100) }) {
+            package.element.size += 1
+            package.element.dependencies = ToMany()
+        }
+        try context.save()
+    }
+
+    /// Returns the names of the packages that answer a question, or their number as a text.
+    func answer(_ question: PackageQuestion) throws -> [String] {
+        try answer(question, store.fetch(Package.self))
+    }
+
+    /// Returns the names of the packages that answered a question at the revision of a view.
+    func answer(_ question: PackageQuestion, in view: Store.View) throws -> [String] {
+        try answer(question, view.fetch(Package.self))
+    }
+
+    private func answer(
+        _ question: PackageQuestion, _ all: SnapshotFetch<Package>
+    ) throws -> [String] {
+        let (name, needed, hub, section) = (terms.name, terms.needed, terms.hub, terms.section)
+        let (prefix, word) = (terms.prefix, terms.word)
+        let found =
+            switch question {
+            case .name: all.filter { $0.name == name }
+            case .prefix: all.filter { $0.name.hasPrefix(prefix) }.sorted(by: \.name)
+            case .contains:
+                all.filter { $0.summary.folded(.caseInsensitive).contains(word) }
+            case .dependents:
+                all.filter { $0.dependencies.any { $0.name == needed } }.sorted(by: \.name)
+            case .twoHops:
+                all.filter { $0.dependencies.any { $0.dependencies.any { $0.name == needed } } }
+                    .sorted(by: \.name)
+            case .threeHops:
+                all.filter {
+                    $0.dependencies.any {
+                        $0.dependencies.any { $0.dependencies.any { $0.name == needed } }
+                    }
+                }.sorted(by: \.name)
+            case .twoHopsFromHub:
+                all.filter { $0.dependencies.any { $0.dependencies.any { $0.name == hub } } }
+                    .sorted(by: \.name)
+            case .manyDependents:
+                all.filter { $0.dependents.count > 1_000 }.sorted(by: \.name)
+            case .mostNeeded:
+                all.sorted(by: { $0.dependents.count }, .descending).then(by: \.name).limit(10)
+            case .largest:
+                all.filter { $0.section?.name == section }
+                    .sorted(by: \.size, .descending).then(by: \.name, .descending).limit(20)
+            }
+        if question == .contains { return ["\(try found.count())"] }
+        return try found.values(of: \.name)
+    }
+}

@@ -1,0 +1,87 @@
+/// Facts about members that the conditions of a query have read, to be used again.
+final class MemberFacts {
+    /// The numbers of members at an end.
+    fileprivate struct Counts {
+        /// The number of lists that were counted one by one.
+        var askedCount = 0
+        /// The numbers of all owners that have members; nil until many were asked for.
+        var known: [ObjectID: Int]?
+    }
+
+    fileprivate var counts: [EndNumber: Counts] = [:]
+    /// The results of conditions of members, by their scope.
+    fileprivate var tested: [Int: TestedMembers] = [:]
+}
+
+extension QueryState {
+    /// Returns the members of an owner at an end, in order.
+    func members(of owner: ObjectID, at end: MemberEnd) throws -> [MemberPlace] {
+        guard isOfLastCommit else { return try view.state.members(of: owner, at: end, reader) }
+        var members: [MemberPlace] = []
+        try reader.forEachMember(of: owner, at: end) { id, position in
+            members.append(MemberPlace(position, id))
+            return true
+        }
+        return members
+    }
+
+    /// Calls `body` with each member of an owner at an end until it returns false.
+    func forEachMember(
+        of owner: ObjectID, at end: MemberEnd, _ body: (ObjectID) throws -> Bool
+    ) throws {
+        if isOfLastCommit {
+            return try reader.forEachMember(of: owner, at: end) { id, _ in try body(id) }
+        }
+        for member in try members(of: owner, at: end) where try !body(member.id) { return }
+    }
+
+    /// Returns the members of a relationship of an object, in the order of the relationship or of
+    /// their ids.
+    package func members(
+        of owner: ObjectID, entity: EntityNumber, relationship index: Int
+    ) throws -> [Row] {
+        let relationship = self.entity(entity).relationships[index]
+        guard let end = schema.membersEnd(of: relationship) else { return [] }
+        return try members(of: owner, at: end).compactMap { try row(end.member, $0.id) }
+    }
+
+    /// Returns the results of the condition of members with a scope.
+    func testedMembers(inScope scope: Int) -> TestedMembers {
+        if let known = memberFacts.tested[scope] { return known }
+        let new = TestedMembers()
+        memberFacts.tested[scope] = new
+        return new
+    }
+
+    /// Returns the number of members of an owner, where the query reads the last commit.
+    ///
+    /// - Complexity: O(chunks of the list); from the 64th call for an end on, O(1) after a scan of
+    ///   all lists of the end.
+    func memberCount(of owner: ObjectID, at end: MemberEnd) throws -> Int {
+        if let known = memberFacts.counts[end.number]?.known { return known[owner] ?? 0 }
+        memberFacts.counts[end.number, default: MemberFacts.Counts()].askedCount += 1
+        guard memberFacts.counts[end.number]?.askedCount == 64 else {
+            return try reader.memberCount(of: owner, at: end)
+        }
+        var known: [ObjectID: Int] = [:]
+        try reader.forEachMemberCount(at: end) { owner, count in
+            known[owner] = count
+            return true
+        }
+        memberFacts.counts[end.number]?.known = known
+        return known[owner] ?? 0
+    }
+
+    /// Returns the least number of members among the owners with the most of them at an end; nil
+    /// when fewer than `limit` owners have any.
+    func leastOfMostMembers(at end: MemberEnd, limit: Int) throws -> Int? {
+        var counts: [Int] = []
+        try reader.forEachMemberCount(at: end) { _, count in
+            counts.append(count)
+            return true
+        }
+        if limit == 0 || counts.count < limit { return nil }
+        counts.sort(by: >)
+        return counts[limit - 1]
+    }
+}
