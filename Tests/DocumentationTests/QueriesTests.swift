@@ -85,11 +85,13 @@ import Testing
         let best = try context.fetch(Article.self).max(\.rating)
         let average = try context.fetch(Article.self).average(\.rating)
         let ratings = try context.fetch(Article.self).distinct(\.rating)
+        let pairs = try context.fetch(Article.self).values(of: \.title, \.rating)
         let perNotebook = try context.fetch(Article.self).grouped(by: \.notebook?.name) { group in
             (count: group.count, best: try group.max(\.rating))
         }
 
         #expect(best == 5 && average == 3 && ratings == [1, 2, 3, 4, 5])
+        #expect(pairs.map { $0.1 }.max() == 5)
         #expect(perNotebook.map(\.key) == [nil, "Music", "Swift"])
         #expect(perNotebook.map(\.value.count) == [1, 2, 2])
         #expect(perNotebook.map(\.value.best) == [1, 5, 3])

@@ -11,6 +11,7 @@ extension ObjectQuery {
     ///
     /// - Parameter value: the value, or several of them; of an optional reference
     ///   `{ $0.notebook?.name ?? "" }`.
+    /// - Returns: the values of each object; tuples where several are named.
     /// - Throws: `StoreError`, among them `.unreadableValue` for a value that its type cannot
     ///   represent.
     /// - Complexity: as `explain()` describes; it reads only these values of each object found.
@@ -25,11 +26,7 @@ extension ObjectQuery {
                 var rest = found[...]
                 func next<V: StoredValue>(_ type: V.Type) throws -> V {
                     guard let value = rest.popFirst().flatMap({ V(_value: $0) }) else {
-                        throw StoreError(
-                            .unreadableValue,
-                            message: "A value of the object \(id) of \(M._$name) does not fit \(type).",
-                            advice: "It was written by newer code, or is the result of a "
-                                + "calculation that does not fit; '??' gives another value.")
+                        throw StoreError.unrepresentable(id, M._$name, "\(type)")
                     }
                     return value
                 }
@@ -37,5 +34,17 @@ extension ObjectQuery {
             }
             return results
         }
+    }
+}
+
+extension StoreError {
+    fileprivate static func unrepresentable(
+        _ id: ObjectID, _ model: String, _ type: String
+    ) -> StoreError {
+        StoreError(
+            .unreadableValue,
+            message: "A value of the object \(id) of \(model) does not fit \(type).",
+            advice: "Newer code has written it, or it is the result of a calculation that does not "
+                + "fit its type: '??' replaces it.")
     }
 }

@@ -22,8 +22,8 @@ extension QueryRun {
     package func bookmark(of row: Row) throws -> QueryBookmark {
         let entity = state.entity(query.entity)
         var slots = orderSlots
-        if case .ordered(let index, _)? = try orderedAccess() {
-            slots.formUnion(index.index.parts.map(\.slot))
+        if let ordered = try orderedIndex() {
+            slots.formUnion(ordered.index.index.parts.map(\.slot))
         }
         let body = try RecordBody(row.body, of: entity)
         let values = try slots.map { (entity.properties[$0].name, try body.value($0)) }

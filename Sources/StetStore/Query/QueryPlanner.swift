@@ -83,17 +83,28 @@ struct QueryPlanner {
 
     /// Returns a range of an index whose objects are in an order, and are all that satisfy the
     /// conditions of the range; nil when the index has another order.
-    func orderedRange(_ index: NumberedIndex, _ order: [QueryOrder]) throws -> IndexRange? {
+    ///
+    /// It is exact if these are all conditions of the query.
+    func orderedRange(
+        _ index: NumberedIndex, _ order: [QueryOrder]
+    ) throws -> (range: IndexRange, isExact: Bool)? {
         guard index.entity == entity, Set(order.map(\.isDescending)).count == 1 else { return nil }
         let parts = index.index.parts
         let fixed = parts.count - order.count
         guard fixed >= 0 else { return nil }
         var prefix: [Value] = []
+        var covered = 0
+        var isExact = true
+        func cover(_ bound: PropertyBounds, _ part: EntityIndex.Part) {
+            covered += bound.conjunctCount
+            isExact = isExact && bound.isExact && bound.folding == part.folding
+        }
         for part in parts.prefix(fixed) {
-            guard let values = bounds.first(where: { $0.fits(part) })?.values(in: part),
-                values.count == 1
+            guard let bound = bounds.first(where: { $0.fits(part) }),
+                let values = bound.values(in: part), values.count == 1
             else { return nil }
             prefix.append(values[0])
+            cover(bound, part)
         }
         for (part, order) in zip(parts.dropFirst(fixed), order) {
             let (node, folding) = order.node.unfolded
@@ -102,9 +113,11 @@ struct QueryPlanner {
             }
         }
         guard let bound = bounds.first(where: { $0.fits(parts[fixed]) }), bound.values == nil else {
-            return try IndexRange(index, prefix)
+            return (try IndexRange(index, prefix), isExact && covered == conjuncts.count)
         }
-        return try bound.range(of: index, behind: prefix)
+        cover(bound, parts[fixed])
+        let range = try bound.range(of: index, behind: prefix)
+        return (range, isExact && covered == conjuncts.count)
     }
 
     // MARK: Joins

@@ -77,7 +77,9 @@ package struct QueryRun {
             for case .index(let path) in paths where path.isExact { return .exactly(path) }
         }
         if !isCount, let access = try mostMembers() { return access }
-        let ordered = isFarBehind ? nil : try orderedAccess()
+        let ordered = isFarBehind ? nil : try orderedIndex()
+        // No other path is shorter than the page.
+        if !isCount, let ordered, ordered.isExact { return .ordered(ordered.index, ordered.range) }
         // Above this count, scanning everything, or walking in order up to the limit, is cheaper;
         // but a test of members reads more than the object.
         let share = query.condition.readsMembers ? 1 : 4
@@ -96,7 +98,7 @@ package struct QueryRun {
             if limit >= most { break }
             limit = min(limit * 8, most)
         }
-        return ordered ?? .scan
+        return ordered.map { .ordered($0.index, $0.range) } ?? .scan
     }
 
     /// Removes objects that another path does not find, if reading that path costs less than the
@@ -116,11 +118,11 @@ package struct QueryRun {
     }
 
     /// Returns the index with the wanted order, if the query needs only a part of the objects.
-    func orderedAccess() throws -> Access? {
+    func orderedIndex() throws -> (index: NumberedIndex, range: IndexRange, isExact: Bool)? {
         guard !query.order.isEmpty, query.limit != nil else { return nil }
         for index in state.schema.indexes {
-            if let range = try planner.orderedRange(index, query.order) {
-                return .ordered(index, range)
+            if let (range, isExact) = try planner.orderedRange(index, query.order) {
+                return (index, range, isExact)
             }
         }
         return nil

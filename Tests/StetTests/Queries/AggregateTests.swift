@@ -50,8 +50,8 @@ import Testing
         samples[0].number = .max
         let error = #expect(throws: StoreError.self) { try all.values { $0.number + 1 } }
         #expect(error?.code == .unreadableValue)
-        #expect(
-            error?.message == "A value of the object \(samples[0].id) of PlainSample does not fit Int.")
+        let object = "the object \(samples[0].id) of PlainSample"
+        #expect(error?.message == "A value of \(object) does not fit Int.")
     }
 
     @Test func sumsAndAveragesAreThoseOfTheValues() throws {

@@ -3,6 +3,8 @@ import StetTestSupport
 import Testing
 
 @Model private final class Part {
+    #Index<Part>(\.box, \.name)
+
     @Attribute(.indexed) var name: String
     @Relationship(inverse: \Part.users) var needs: ToMany<Part>
     var users: ToMany<Part>
@@ -121,6 +123,18 @@ import Testing
             #expect(
                 explanation.hasPrefix("numbers of users: > 3: 1 of Part") == (state == "plain"))
         }
+    }
+
+    @Test func anIndexThatBeginsWithAReferenceAnswersAConditionOnItsTarget() throws {
+        let found = context.fetch(Part.self) { $0.box?.label == "crate 2" }
+            .sorted(by: \.name, .descending).limit(2)
+        #expect(try found.explain().hasPrefix("walk "))
+        #expect(try found.values(of: \.name) == ["part 97", "part 92"])
+        let third = try #require(try context.fetch(Crate.self) { $0.label == "crate 3" }.first())
+        third.label = "crate 2"
+        #expect(try found.values(of: \.name) == ["part 98", "part 97"])
+        for crate in try context.fetch(Crate.self).all() { crate.label = "crate 9" }
+        #expect(try found.all() == [])
     }
 
     @Test func zeroIsNotCountedFromKeys() throws {
