@@ -1,0 +1,98 @@
+import Foundation
+import Stet
+
+/// The data of `tracker seed`: a project with people, labels, issues, comments and some history.
+enum Example {
+    static let people = [
+        ("Ada Okafor", "ada@example.org"), ("Bruno Lindqvist", "bruno@example.org"),
+        ("Chen Wei", "chen@example.org"), ("דנה לוי", "dana@example.org"),
+    ]
+    static let labels = ["bug", "design", "documentation", "performance", "question"]
+    static let titles = [
+        "Search finds nothing after a restart", "The export has no header",
+        "Show who changed a price, and when", "Dates are off by a day west of Greenwich",
+        "Sign-in page is blank in private windows", "Let a reviewer undo a bulk edit",
+        "החיפוש מתעלם מאותיות סופיות", "Upload of large pictures stops at 99 %",
+        "Keyboard focus gets lost when a card moves", "Describe how to restore a backup",
+        "A very long title that somebody pasted from an e-mail, with everything that they had to"
+            + " say about the matter, and that nevertheless must not break the layout of any page",
+        "Totals differ from the sum of the lines", "Quotes in names break the mailing list",
+    ]
+    static let body = """
+        Steps:
+        1. Open the list and sort it by date.
+        2. Change the first entry, and save.
+
+        What happens: the entry is at its old place until the page is loaded again.
+        """
+
+    /// Fills a new store, in one commit for the bulk and one for each later edit.
+    static func fill(_ path: String, issueCount: Int) async throws {
+        let store = try Store.tracker(at: path)
+        defer { store.close() }
+        guard try store.revision() == .zero else { throw Occupied(path: path) }
+        try await store.edit("seed") { context in
+            let users = people.map { User(name: $0.0, email: $0.1) }
+            let labels = labels.map(Label.init(name:))
+            let project = Project(key: "ST", name: "Storefront")
+            context.insert(Project(key: "NEW", name: "Nothing here yet"))
+            labels.forEach(context.insert)
+            users.forEach(context.insert)
+            for number in 1...max(issueCount, 1) {
+                let issue = Issue(
+                    project: project, number: number, title: titles[(number - 1) % titles.count])
+                context.insert(issue)
+                issue.body = number % 3 == 0 ? "" : body
+                issue.priority = Priority.allCases[number * 7 % 4]
+                issue.reporter = users[number % users.count]
+                if number % 3 != 1 { issue.assignee = users[number * 3 % users.count] }
+                if number % 3 == 2 { issue.state = .started }
+                if number % 6 == 0 { issue.state = .done }
+                issue.estimate = number % 4 == 0 ? number % 40 : nil
+                if number % 2 == 0 { issue.labels.append(labels[number % labels.count]) }
+                if number % 5 == 0 { issue.labels.append(labels[(number + 2) % labels.count]) }
+            }
+        }
+        let (users, _) = (try store.fetch(User.self).sorted(by: \.email).ids(), ())
+        try await store.editIssue("ST-1", [.priority: .text("urgent")], by: users[0])
+        try await store.editIssue(
+            "ST-1",
+            [.assignee: .text(users[1].description), .state: .text("started")], by: users[1])
+        _ = try await store.comment(
+            on: "ST-1", "I can see this on my machine as well, since last Thursday.", by: users[0])
+        try await store.editIssue(
+            "ST-1", [.title: .text("Search finds nothing after a restart of the service")],
+            by: users[2])
+        try await store.editIssue(
+            "ST-1", [.labels: .list(["bug", "performance"]), .estimate: .number(6)], by: users[1])
+        _ = try await store.comment(on: "ST-1", "זה קורה גם אצלי.", by: users[3])
+    }
+
+    /// Fills a new store as the first version of the program did.
+    static func fillFirstVersion(at path: String) async throws {
+        let store = try Store.open(
+            at: path, for: Version1.User.self, Version1.Project.self, Version1.Issue.self,
+            Version1.Comment.self, Version1.Label.self)
+        defer { store.close() }
+        guard try store.revision() == .zero else { throw Occupied(path: path) }
+        try await store.edit("seed") { context in
+            let user = Version1.User(name: people[0].0, email: people[0].1)
+            let project = Version1.Project(key: "ST", name: "Storefront")
+            let label = Version1.Label(name: "bug")
+            for (index, estimate) in ["90m", "2h", "3d", "1w", "soon", ""].enumerated() {
+                let issue = Version1.Issue(
+                    project: project, number: index + 1, title: titles[index])
+                context.insert(issue)
+                issue.estimate = estimate
+                issue.reporter = user
+                issue.labels = [label]
+                context.insert(Version1.Comment(issue: issue, author: user, text: "Indeed."))
+            }
+        }
+    }
+
+    struct Occupied: Error, CustomStringConvertible {
+        let path: String
+        var description: String { "\(path) has data already: seed a new store" }
+    }
+}
