@@ -39,7 +39,7 @@ extension Tracker {
                 backups: URL(filePath: backups, directoryHint: .isDirectory))
             let host = host
             let application = Application(
-                router: router(operations),
+                router: router(operations, logger),
                 configuration: .init(address: .hostname(host, port: port)),
                 // The store before the server, which is therefore shut down first.
                 services: [store],
@@ -55,7 +55,9 @@ extension Tracker {
 
         /// The routes. The operator's token comes from the environment, which other users of the
         /// machine cannot read.
-        private func router(_ operations: Operations) -> Router<TrackerContext> {
+        private func router(_ operations: Operations, _ logger: Logger)
+            -> Router<TrackerContext>
+        {
             let store = operations.store
             let token = ProcessInfo.processInfo.environment["TRACKER_TOKEN"]
             let router = Router(context: TrackerContext.self)
@@ -63,7 +65,8 @@ extension Tracker {
             router.add(middleware: MetricsMiddleware())
             router.add(middleware: SecurityHeaders())
             router.add(middleware: ProblemMiddleware())
-            router.add(middleware: FileMiddleware(Bundle.module.bundlePath + "/Public"))
+            router.add(
+                middleware: FileMiddleware(Bundle.module.bundlePath + "/Public", logger: logger))
             operations.add(to: router.group())
             let people = router.group().add(middleware: AuthorMiddleware(store: store))
             API(store: store).add(to: people.group("api"))
