@@ -42,9 +42,9 @@ function contrast(one, other) {
 
 function nameOf(element) {
   const labelled = (element.getAttribute("aria-labelledby") ?? "").split(" ").filter(Boolean)
-    .map((id) => document.getElementById(id)?.innerText ?? "").join(" ");
-  const label = element.labels?.[0]?.innerText;
-  return (element.getAttribute("aria-label") || labelled || label || element.innerText ||
+    .map((id) => document.getElementById(id)?.textContent ?? "").join(" ");
+  const label = element.labels?.[0]?.textContent;
+  return (element.getAttribute("aria-label") || labelled || label || element.textContent ||
     element.title || "").trim();
 }
 

@@ -201,7 +201,10 @@ class Window:
     def screenshot(self, path):
         path = pathlib.Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True)["data"]
+        size = self.call("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 1600), "scale": 1}
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True,
+                         clip=clip)["data"]
         path.write_bytes(base64.b64decode(data))
 
     # Rules that a page must keep.

@@ -10,6 +10,15 @@ enum Field: String, Codable, CodingKeyRepresentable, CaseIterable, Comparable {
 
     /// What forms and the history of an issue call it.
     var caption: String { self == .body ? "Description" : rawValue.capitalized }
+
+    /// What a value of it must be.
+    fileprivate var kind: String {
+        switch self {
+        case .estimate: "a whole number of hours"
+        case .labels: "a list of texts"
+        default: "a text"
+        }
+    }
 }
 
 /// The value of a field as JSON has it.
@@ -96,7 +105,7 @@ extension Issue {
                 context.report(
                     Violation(
                         entity: "Issue", object: id, property: field.rawValue,
-                        message: "\(field.rawValue) can't have a value of this type"))
+                        message: "{property} must be \(field.kind)"))
             }
         }
     }

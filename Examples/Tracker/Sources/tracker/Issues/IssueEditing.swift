@@ -47,7 +47,9 @@ extension Store {
     /// Of two requests that take the next number at once the slower one is tried again, because the
     /// number must be unique. A counter in the project would be changed by every such edit, so that
     /// none of them could be undone after the next.
-    func createIssue(in key: String, _ fields: FieldValues, by author: ObjectID?) async throws -> String {
+    func createIssue(in key: String, _ fields: FieldValues, by author: ObjectID?) async throws
+        -> String
+    {
         try await edit("create an issue in \(key)", author: author?.description) { context in
             let project = try context.project(key)
             let id = project.id

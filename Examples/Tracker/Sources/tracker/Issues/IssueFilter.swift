@@ -26,7 +26,9 @@ struct IssueFilter {
             if let labelID { issue.labels.contains(labelID) }
             if let assignee { issue.assignee?.id == assignee }
             if let priority { issue.priority >= priority }
-            if let text { issue.title.folded([.caseInsensitive, .diacriticInsensitive]).contains(text) }
+            if let text {
+                issue.title.folded([.caseInsensitive, .diacriticInsensitive]).contains(text)
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Stet
+import Synchronization
 
 /// The data of `tracker seed`: a project with people, labels, issues, comments and some history.
 enum Example {
@@ -26,46 +27,71 @@ enum Example {
         What happens: the entry is at its old place until the page is loaded again.
         """
 
-    /// Fills a new store, in one commit for the bulk and one for each later edit.
+    /// Fills a new store with what people have done in the last days.
     static func fill(_ path: String, issueCount: Int) async throws {
-        let store = try Store.tracker(at: path)
+        var configuration = Store.Configuration()
+        let clock = Mutex(Date(timeIntervalSinceNow: -9 * 86_400))
+        configuration.clock = { clock.withLock { $0 } }
+        func advance(hours: Double) { clock.withLock { $0 += hours * 3_600 } }
+        let store = try Store.tracker(at: path, configuration: configuration)
         defer { store.close() }
         guard try store.revision() == .zero else { throw Occupied(path: path) }
-        try await store.edit("seed") { context in
+
+        let (users, _) = try await store.edit("add people") { context in
             let users = people.map { User(name: $0.0, email: $0.1) }
-            let labels = labels.map(Label.init(name:))
-            let project = Project(key: "ST", name: "Storefront")
-            context.insert(Project(key: "NEW", name: "Nothing here yet"))
-            labels.forEach(context.insert)
             users.forEach(context.insert)
-            for number in 1...max(issueCount, 1) {
-                let issue = Issue(
-                    project: project, number: number, title: titles[(number - 1) % titles.count])
-                context.insert(issue)
-                issue.body = number % 3 == 0 ? "" : body
-                issue.priority = Priority.allCases[number * 7 % 4]
-                issue.reporter = users[number % users.count]
-                if number % 3 != 1 { issue.assignee = users[number * 3 % users.count] }
-                if number % 3 == 2 { issue.state = .started }
-                if number % 6 == 0 { issue.state = .done }
-                issue.estimate = number % 4 == 0 ? number % 40 : nil
-                if number % 2 == 0 { issue.labels.append(labels[number % labels.count]) }
-                if number % 5 == 0 { issue.labels.append(labels[(number + 2) % labels.count]) }
-            }
+            return users
         }
-        let (users, _) = (try store.fetch(User.self).sorted(by: \.email).ids(), ())
-        try await store.editIssue("ST-1", [.priority: .text("urgent")], by: users[0])
+        let ids = users.map(\.id)
+        try await store.edit("import the old list", author: ids[0].description) { context in
+            // Nobody undoes all of it by mistake.
+            context.isUndoable = false
+            try insertProjects(issueCount, users: ids, in: context)
+        }
+        advance(hours: 120)
+        try await store.editIssue("ST-1", [.priority: .text("high")], by: ids[0])
+        advance(hours: 20)
         try await store.editIssue(
-            "ST-1",
-            [.assignee: .text(users[1].description), .state: .text("started")], by: users[1])
+            "ST-1", [.assignee: .text(ids[1].description), .state: .text("started")], by: ids[1])
+        advance(hours: 45)
         _ = try await store.comment(
-            on: "ST-1", "I can see this on my machine as well, since last Thursday.", by: users[0])
+            on: "ST-1", "I can see this on my machine as well, since last Thursday.", by: ids[0])
+        advance(hours: 20)
         try await store.editIssue(
             "ST-1", [.title: .text("Search finds nothing after a restart of the service")],
-            by: users[2])
+            by: ids[2])
+        advance(hours: 8)
         try await store.editIssue(
-            "ST-1", [.labels: .list(["bug", "performance"]), .estimate: .number(6)], by: users[1])
-        _ = try await store.comment(on: "ST-1", "זה קורה גם אצלי.", by: users[3])
+            "ST-1", [.labels: .list(["bug", "performance"]), .estimate: .number(6)], by: ids[1])
+        _ = try await store.comment(on: "ST-1", "זה קורה גם אצלי.", by: ids[3])
+        advance(hours: 2)
+        if issueCount > 1 {
+            try await store.editIssue("ST-2", [.state: .text("done")], by: ids[0])
+        }
+    }
+
+    private static func insertProjects(
+        _ issueCount: Int, users: [ObjectID], in context: ManagedContext
+    ) throws {
+        let users = try users.compactMap { try context.object(User.self, id: $0) }
+        let labels = labels.map(Label.init(name:))
+        let project = Project(key: "ST", name: "Storefront")
+        context.insert(Project(key: "NEW", name: "Nothing here yet"))
+        labels.forEach(context.insert)
+        for number in 1...max(issueCount, 1) {
+            let issue = Issue(
+                project: project, number: number, title: titles[(number - 1) % titles.count])
+            context.insert(issue)
+            issue.body = number % 3 == 0 ? "" : body
+            issue.priority = Priority.allCases[(number * 7 + 2) % 4]
+            issue.reporter = users[number % users.count]
+            if number % 3 != 1 { issue.assignee = users[number * 3 % users.count] }
+            if number % 3 == 2 { issue.state = .started }
+            if number % 6 == 0 { issue.state = .done }
+            issue.estimate = number % 4 == 0 ? number % 40 : nil
+            if number % 2 == 0 { issue.labels.append(labels[number % labels.count]) }
+            if number % 5 == 0 { issue.labels.append(labels[(number + 2) % labels.count]) }
+        }
     }
 
     /// Fills a new store as the first version of the program did.

@@ -64,7 +64,8 @@ final class PrometheusMetrics: MetricsFactory {
     func destroyMeter(_ handler: any MeterHandler) { destroy(handler) }
     func destroyTimer(_ handler: any TimerHandler) { destroy(handler) }
 
-    private func handler(_ label: String, _ dimensions: [(String, String)], _ kind: String) -> Handler
+    private func handler(_ label: String, _ dimensions: [(String, String)], _ kind: String)
+        -> Handler
     {
         let pairs = dimensions.map { key, value in
             let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")

@@ -118,7 +118,8 @@ extension Board {
     private func column(_ column: Column) -> HTML {
         let state = column.state.rawValue
         let more = column.next.map { cursor -> HTML in
-            let address = "/projects/\(project.key)?\(Self.replacing(query, "state", state, "after", "\(cursor)"))"
+            let address =
+                "/projects/\(project.key)?\(Self.replacing(query, "state", state, "after", "\(cursor)"))"
             return "<p class=\"more\"><a href=\"\(address)\">More \(state) issues</a></p>"
         }
         let empty: HTML =
@@ -168,7 +169,9 @@ extension Board {
         components.percentEncodedQuery = query
         let kept = (components.queryItems ?? []).filter { $0.name != one && $0.name != other }
         components.queryItems =
-            kept + [URLQueryItem(name: one, value: value), URLQueryItem(name: other, value: otherValue)]
+            kept + [
+                URLQueryItem(name: one, value: value), URLQueryItem(name: other, value: otherValue),
+            ]
         return components.percentEncodedQuery ?? ""
     }
 }

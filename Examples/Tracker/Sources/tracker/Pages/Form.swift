@@ -7,7 +7,20 @@ struct Form {
     /// The text of each input, by its name, as the person wrote it.
     var texts: [String: String] = [:]
     /// What is wrong with an input, by its name; "" for the form as a whole.
-    var errors: [String: [HTML]] = [:]
+    var errors: [String: [Refusal]] = [:]
+
+    struct Refusal: ExpressibleByStringInterpolation {
+        let message: HTML
+        /// What a person can do about it, beside the input.
+        var remedy: HTML?
+
+        init(message: HTML, remedy: HTML? = nil) {
+            self.message = message
+            self.remedy = remedy
+        }
+
+        init(stringLiteral text: String) { message = "\(text)" }
+    }
 
     subscript(name: String) -> String { texts[name] ?? "" }
 
@@ -31,9 +44,9 @@ struct Form {
         guard !errors.isEmpty else { return nil }
         let items = [("", "")] + captions
         let lines = items.flatMap { name, caption in
-            (errors[name] ?? []).map { message -> HTML in
-                name.isEmpty
-                    ? "<li>\(message)</li>" : "<li><a href=\"#\(name)\">\(caption)</a>: \(message)</li>"
+            (errors[name] ?? []).map { error -> HTML in
+                let link: HTML? = name.isEmpty ? nil : "<a href=\"#\(name)\">\(caption)</a>: "
+                return "<li>\(link)\(error.message)</li>"
             }
         }
         return """
@@ -60,7 +73,7 @@ struct Form {
             attributes = "\(attributes) aria-describedby=\"\(described.joined(separator: " "))\""
         }
         if !errors.isEmpty { attributes = "\(attributes) aria-invalid=\"true\"" }
-        let lines = errors.map { "<p class=\"error\">\($0)</p>" as HTML }
+        let lines = errors.map { "<p class=\"error\">\($0.message) \($0.remedy)</p>" as HTML }
         return """
             <div class="field">
             <label for="\(name)">\(caption)</label>

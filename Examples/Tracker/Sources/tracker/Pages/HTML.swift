@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Stet
 
 /// A part of a page. Text that is interpolated is escaped, parts are not, so that nothing a person
 /// writes is read as markup.
@@ -13,15 +14,18 @@ struct HTML: ExpressibleByStringInterpolation {
     struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var text = ""
 
-        init(literalCapacity: Int, interpolationCount: Int) { text.reserveCapacity(literalCapacity) }
+        init(literalCapacity: Int, interpolationCount: Int) {
+            text.reserveCapacity(literalCapacity)
+        }
 
         mutating func appendLiteral(_ literal: String) { text += literal }
         mutating func appendInterpolation(_ part: HTML) { text += part.text }
         mutating func appendInterpolation(_ part: HTML?) { text += part?.text ?? "" }
         mutating func appendInterpolation(_ parts: [HTML]) { parts.forEach { text += $0.text } }
-        mutating func appendInterpolation(_ value: some CustomStringConvertible) {
+        mutating func appendInterpolation(_ value: some LosslessStringConvertible) {
             text.appendEscaped(value.description)
         }
+        mutating func appendInterpolation(_ revision: Revision) { text += revision.description }
         /// An attribute without a value, such as `hidden`, if the condition is true.
         mutating func appendInterpolation(_ attribute: StaticString, if condition: Bool) {
             if condition { text += " \(attribute)" }

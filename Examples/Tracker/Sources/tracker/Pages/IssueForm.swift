@@ -78,10 +78,15 @@ extension Form {
             if conflict.isContested {
                 let theirs = conflict.theirs.shown(conflict.field, people)
                 errors[name, default: []].append(
-                    """
-                    Others have changed this to “<bdi>\(theirs)</bdi>”. Save again to replace it.
-                    <button type="button" data-input="\(name)" data-text="\(conflict.theirs.text)">Use theirs</button>
-                    """)
+                    Refusal(
+                        message: """
+                            Others have changed this to “<bdi>\(theirs)</bdi>”. \
+                            Save again to replace it.
+                            """,
+                        remedy: """
+                            <button type="button" data-input="\(name)" \
+                            data-text="\(conflict.theirs.text)">Use theirs</button>
+                            """))
             } else if conflict.mine == conflict.base {
                 texts[name] = conflict.theirs.text
             }

@@ -125,7 +125,7 @@ struct IssuePage {
     private var historyList: HTML {
         let items = history.enumerated().map { offset, entry -> HTML in
             let position = history.count - offset
-            let changes = entry.changes.map { $0.html(people, isFirst: position == 1) }
+            let changes = entry.changes.compactMap { $0.html(people, isFirst: position == 1) }
             return """
                 <li><p class="meta"><a href="?at=\(position)#history">Revision \(entry.revision)</a>,
                 <bdi>\(entry.author ?? "somebody")</bdi>, \(age(of: entry.time))\(entry.note)</p>

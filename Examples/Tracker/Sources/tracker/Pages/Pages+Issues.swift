@@ -6,13 +6,15 @@ import Stet
 extension Pages {
     // MARK: New issues
 
-    @Sendable func newIssue(_ request: Request, _ context: TrackerContext) async throws -> Response {
+    @Sendable func newIssue(_ request: Request, _ context: TrackerContext) async throws -> Response
+    {
         var form = Form()
         form.texts = ["state": "open", "priority": "normal"]
         return try show(newIssue: form, context)
     }
 
-    @Sendable func addIssue(_ request: Request, _ context: TrackerContext) async throws -> Response {
+    @Sendable func addIssue(_ request: Request, _ context: TrackerContext) async throws -> Response
+    {
         let author = try context.requireUser()
         var form = try await Form.decode(request, context)
         do {

@@ -24,7 +24,8 @@ struct PastIssue {
         fields = try store.fields(of: id, at: history[history.count - self.position].revision)
         before =
             self.position == 1
-            ? [:] : try store.fields(of: id, at: history[history.count - self.position + 1].revision)
+            ? [:]
+            : try store.fields(of: id, at: history[history.count - self.position + 1].revision)
     }
 
     private var entry: HistoryEntry { history[history.count - position] }

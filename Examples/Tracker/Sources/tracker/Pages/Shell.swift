@@ -61,7 +61,9 @@ struct Shell {
     }
 
     private var session: HTML {
-        guard let user else { return "<p class=\"person\"><a href=\"/#person\">Sign in to edit</a></p>" }
+        guard let user else {
+            return "<p class=\"person\"><a href=\"/#person\">Sign in to edit</a></p>"
+        }
         return """
             <div class="session" id="session" data-live>
             \(button("undo", "Undo", undo))

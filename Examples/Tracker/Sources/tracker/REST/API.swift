@@ -232,7 +232,9 @@ extension [HistoryEntry] {
     var lastChanges: [Field: HistoryEntry] {
         var last: [Field: HistoryEntry] = [:]
         for entry in self {
-            for change in entry.changes where last[change.field] == nil { last[change.field] = entry }
+            for change in entry.changes where last[change.field] == nil {
+                last[change.field] = entry
+            }
         }
         return last
     }

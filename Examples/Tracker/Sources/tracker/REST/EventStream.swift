@@ -20,7 +20,8 @@ struct EventStream {
     func response(
         to request: Request, data: @escaping @Sendable (Commit) throws -> String?
     ) throws -> Response {
-        let after = request.headers[.lastEventID] ?? request.uri.queryParameters["after"].map(String.init)
+        let after =
+            request.headers[.lastEventID] ?? request.uri.queryParameters["after"].map(String.init)
         let start = after.flatMap { UInt64($0) }.map { FeedStart.revision(Revision($0)) } ?? .now
         // Taken here, so that no commit is missed between the answer and the first event.
         let commits = store.commits(after: start)
@@ -43,7 +44,9 @@ struct EventStream {
         _ data: @Sendable (Commit) throws -> String?
     ) async throws {
         try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
-        let beats = AsyncTimerSequence(interval: heartbeat, clock: .continuous).map { _ in Commit?.none }
+        let beats = AsyncTimerSequence(interval: heartbeat, clock: .continuous).map { _ in
+            Commit?.none
+        }
         do {
             let events = merge(commits.map(Optional.some), beats).cancelOnGracefulShutdown()
             for try await commit in events {
@@ -59,7 +62,8 @@ struct EventStream {
         } catch let error as StoreError where error.code == .historyTrimmed {
             // The client must read the present state, and continue from there.
             let revision = try store.revision()
-            try await writer.write(ByteBuffer(string: "id: \(revision)\nevent: reset\ndata: {}\n\n"))
+            try await writer.write(
+                ByteBuffer(string: "id: \(revision)\nevent: reset\ndata: {}\n\n"))
         }
     }
 }
