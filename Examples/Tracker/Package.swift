@@ -5,6 +5,7 @@ let package = Package(
     name: "stet-tracker",
     dependencies: [
         .package(name: "stet", path: "../.."),
+        .package(name: "stet-markup", path: "../Markup"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.0.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
@@ -20,6 +21,7 @@ let package = Package(
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Markup", package: "stet-markup"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Stet", package: "stet"),

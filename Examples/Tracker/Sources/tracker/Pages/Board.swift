@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import Markup
 import Stet
 
 /// The issues of a project in a column for each state.

@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import Markup
 import Stet
 
 /// The text of a form that was sent, and what is wrong with it.

@@ -1,4 +1,5 @@
 import Hummingbird
+import Markup
 import Stet
 
 /// The projects, and who is looking at them.

@@ -1,4 +1,5 @@
 import Foundation
+import Markup
 import Stet
 
 // The fields of an issue as the text of a form, and back.

@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import Markup
 import Stet
 
 /// An issue with the form that edits it, its comments and its history.

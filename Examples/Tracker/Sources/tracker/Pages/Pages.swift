@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Markup
 import Stet
 
 /// The service for people: pages that work without scripts, and stay up to date with them.

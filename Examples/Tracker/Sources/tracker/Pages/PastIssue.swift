@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import Markup
 import Stet
 
 /// An issue as it was after one of its changes, with a slider over all of them.

@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import Markup
 import Stet
 
 /// What surrounds every page: the way back, the person, and what they can undo.
