@@ -102,6 +102,7 @@ class RESTTests(TrackerTestCase):
             f"assignee={person}": lambda i: i.get("assignee", {}).get("id") == person,
             "priority=high": lambda i: i["priority"] in ("high", "urgent"),
             "q=THE": lambda i: "the" in i["title"].lower(),
+            "q=after+a%20restart": lambda i: "after a restart" in i["title"],
             "label=nothing": lambda i: False,
             "state=open&label=bug&priority=normal": lambda i: i["state"] == "open"
                 and "bug" in i["labels"] and i["priority"] != "low",

@@ -40,6 +40,9 @@ public struct HTML: ExpressibleByStringInterpolation, Sendable {
         }
 
         /// Adds text.
+        ///
+        /// Disfavoured, so that a literal within an interpolation is markup, as it is elsewhere.
+        @_disfavoredOverload
         public mutating func appendInterpolation(_ value: some LosslessStringConvertible) {
             text.appendEscaped(value.description)
         }
@@ -73,6 +76,14 @@ extension HTML {
             status: status,
             headers: [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"],
             body: .init(byteBuffer: ByteBuffer(string: text)))
+    }
+}
+
+extension Request {
+    /// The parameters of the address as a form sends them; the last one of a name counts.
+    public var form: [String: String] {
+        let query = uri.query ?? ""
+        return (try? URLEncodedFormDecoder().decode([String: String].self, from: query)) ?? [:]
     }
 }
 

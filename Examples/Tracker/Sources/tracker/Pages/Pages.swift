@@ -107,11 +107,11 @@ struct Pages {
     @Sendable private func board(_ request: Request, _ context: TrackerContext) async throws
         -> Response
     {
-        let parameters = request.uri.queryParameters
+        let parameters = request.form
         let board = try Board(
             store, try context.parameters.require("key"), try IssueFilter(parameters),
             query: request.uri.query ?? "",
-            after: parameters["after"].flatMap { QueryCursor(String($0)) },
+            after: parameters["after"].flatMap { QueryCursor($0) },
             canEdit: context.user != nil)
         var shell = try Shell(
             title: board.project.name, user: context.user, store: store, path: request.uri.string)

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import Markup
 import Stet
 
 /// The service for programs, below `/api`.
@@ -62,16 +63,16 @@ struct API {
         -> Page<IssueBody>
     {
         let key = try context.parameters.require("key")
-        let parameters = request.uri.queryParameters
+        let parameters = request.form
         let filter = try IssueFilter(parameters)
         let cursor = try parameters["after"].map { text in
-            guard let cursor = QueryCursor(String(text)) else {
+            guard let cursor = QueryCursor(text) else {
                 throw HTTPError(.badRequest, message: "This is not a cursor of the service.")
             }
             return cursor
         }
-        let count = min(max(parameters.get("limit", as: Int.self) ?? 20, 1), 100)
-        let order = parameters["sort"].map(String.init) ?? "number"
+        let count = min(max(parameters["limit"].flatMap { Int($0) } ?? 20, 1), 100)
+        let order = parameters["sort"] ?? "number"
         return try store.read { context in
             let project = try context.project(key).id
             guard let query = try filter.query(in: context, project: project) else {

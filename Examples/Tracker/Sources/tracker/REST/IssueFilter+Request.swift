@@ -3,10 +3,10 @@ import Stet
 
 extension IssueFilter {
     /// Reads a filter from the parameters of an address; an empty one counts as absent.
-    init(_ parameters: some Collection<(key: Substring, value: Substring)>) throws {
+    init(_ parameters: [String: String]) throws {
         func value(_ name: String) -> String? {
-            let value = parameters.first { $0.key == name }?.value ?? ""
-            return value.isEmpty ? nil : String(value)
+            let value = parameters[name] ?? ""
+            return value.isEmpty ? nil : value
         }
         func parsed<T>(_ name: String, _ parse: (String) -> T?) throws -> T? {
             guard let text = value(name) else { return nil }
