@@ -167,9 +167,9 @@ class BrowserTestCase(BrowseTestCase):
             window.open(self.origin + path)
         return window
 
-    def follow(self, window, text):
+    def follow(self, window, text, within="main"):
         """Clicks the first link with a text."""
-        window.evaluate(f"""[...document.querySelectorAll("main a, nav a")]
+        window.evaluate(f"""[...document.querySelectorAll("{within} a")]
             .find((link) => link.innerText.includes({json.dumps(text)})).id ||= "followed" """)
         window.submit("#followed")
 
@@ -191,7 +191,7 @@ class PageTests(BrowserTestCase):
         self.assertRegex(rows["priority"][1], "revision 3\\s+Ada Okafor")
         self.assertEqual(rows["assignee"][0], "Bruno Lindqvist")
         self.assertEqual(sorted(rows["labels"][0].split("\n")), ["bug", "performance"])
-        self.follow(window, "Bruno Lindqvist")
+        self.follow(window, "Bruno Lindqvist", within=".value")
         self.assertEqual(window.text("h1"), "Bruno Lindqvist")
         self.follow(window, "Issue whose assignee is this object")
         shown = window.evaluate("document.querySelectorAll('tbody tr').length")
@@ -255,6 +255,7 @@ class PageTests(BrowserTestCase):
                         window.screenshot(OUTPUT / f"browse-{name}-{width}-{scheme}.png")
                         self.assertEqual(window.violations(), [])
             with self.subTest(name):
+                # The last of them, at which the window still is.
                 self.assertEqual(window.focus_violations(), [])
 
 

@@ -87,7 +87,7 @@ struct Inspector {
                 [name] + page.conditions
             ).lines
             let values = try await names(
-                description, of: objects.map { (name, $0["values"]) })
+                description, of: objects.map { (name, nil, $0["values"]) })
             return show(name, page.html(objects, values))
         } catch let failure as Tool.Failure where failure.status == 400 {
             // A condition that cannot be read comes back with what is wrong with it.
@@ -104,7 +104,7 @@ struct Inspector {
         let object = try await tool.run("show", [id]).first
         let entity = object["entity"].text ?? ""
         let blame = try await tool.run("blame", [id]).lines
-        var values = try await names(description, of: [(entity, object["values"])])
+        var values = try await names(description, of: [(entity, nil, object["values"])])
         try await addAuthors(blame.map { $0["author"] }, to: &values)
         let page = ObjectPage(
             object: object, blame: blame, values: values, name: name(of: object, description, limit: 200))
@@ -163,7 +163,7 @@ struct Inspector {
             of: changes.prefix(ChangeList.limit).flatMap { change in
                 ["old", "new"].map { side in
                     let values = change["properties"].members.mapValues { $0[side] }
-                    return (change["entity"].text ?? "", JSONValue.object(values))
+                    return (change["entity"].text ?? "", change["id"].text, JSONValue.object(values))
                 }
             })
     }

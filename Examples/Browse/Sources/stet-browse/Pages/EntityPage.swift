@@ -86,7 +86,7 @@ struct EntityPage {
         }
         return """
             <div class="scroll" data-scrolls role="region" aria-label="Objects of \(entity.name)" tabindex="0">
-            <table><thead><tr><th scope="col">id</th>\(head)</tr></thead><tbody>\(rows)</tbody></table>
+            <table class="objects"><thead><tr><th scope="col">id</th>\(head)</tr></thead><tbody>\(rows)</tbody></table>
             </div>
             """
     }

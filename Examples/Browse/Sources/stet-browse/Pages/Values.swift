@@ -76,12 +76,17 @@ struct Values {
 }
 
 extension Inspector {
-    /// Finds the texts of the objects that values lead to: one command for each entity.
-    func names(_ description: StoreDescription, of objects: [(entity: String, values: JSONValue)])
-        async throws -> Values
-    {
+    /// Finds the texts of objects, and of those to which their values lead: one command for each
+    /// entity.
+    func names(
+        _ description: StoreDescription,
+        of objects: [(entity: String, id: String?, values: JSONValue)]
+    ) async throws -> Values {
         var wanted: [String: Set<String>] = [:]
-        for (entity, values) in objects {
+        for object in objects {
+            if let id = object.id { wanted[object.entity, default: []].insert(id) }
+        }
+        for (entity, _, values) in objects {
             for (name, value) in values.members {
                 let target =
                     description[entity]?.property(name)?.target
