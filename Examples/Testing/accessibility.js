@@ -11,12 +11,19 @@ function isShown(element) {
     !element.closest(".unseen, .skip");
 }
 
+// A canvas knows every notation of a color.
+var canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+var known = new Map();
+
 function channels(color) {
-  const canvas = document.createElement("canvas").getContext("2d");
-  canvas.fillStyle = color;
-  canvas.fillRect(0, 0, 1, 1);
-  const [red, green, blue, alpha] = canvas.getImageData(0, 0, 1, 1).data;
-  return { rgb: [red, green, blue], alpha: alpha / 255 };
+  if (!known.has(color)) {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = color;
+    canvas.fillRect(0, 0, 1, 1);
+    const [red, green, blue, alpha] = canvas.getImageData(0, 0, 1, 1).data;
+    known.set(color, { rgb: [red, green, blue], alpha: alpha / 255 });
+  }
+  return known.get(color);
 }
 
 function ground(element) {
@@ -111,11 +118,11 @@ function violations() {
 // The walk with the Tab key: every control once, in the order of the page, each with an outline.
 var focusable, walked;
 
-function prepareFocusWalk() {
+function prepareFocusWalk(limit) {
   const all = "a[href], button, input, select, textarea, summary, [tabindex='0']";
   focusable = [...document.querySelectorAll(all)].filter((element) =>
     !element.disabled && element.type !== "hidden" &&
-    element.checkVisibility({ visibilityProperty: true }));
+    element.checkVisibility({ visibilityProperty: true })).slice(0, limit);
   walked = [];
   document.activeElement?.blur();
   window.scrollTo(0, 0);

@@ -249,6 +249,20 @@ class LookTests(PageTestCase):
                 with self.subTest(name, width=width):
                     self.assertEqual(window.focus_violations(), [])
 
+    def test_the_rules_for_pages_find_what_is_wrong(self):
+        window = self.window(ADA, "/issues/ST-2")
+        window.evaluate("""(() => {
+            document.querySelector(".hint").style.color = "#bbb";
+            document.querySelector("label[for=title]").remove();
+            document.querySelector("#estimate").style.width = "200vw";
+            document.querySelector("main .primary").style.outline = "none";
+            document.querySelector("#state").tabIndex = 5;
+        })()""")
+        found = "\n".join(window.violations() + window.focus_violations())
+        for part in ["contrast 1.9", "has no name", "is wider than the page",
+                     "button “Save” has no outline", "select#state"]:
+            self.assertIn(part, found)
+
     def test_a_long_column_goes_on_at_the_next_page(self):
         window = self.window(path="/projects/ST")
         total = int(window.text("#open .count"))
