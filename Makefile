@@ -4,7 +4,7 @@ SWIFT ?= swift
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 
-.PHONY: help setup setup-service service service-test browse demo test test-optimised docs lint fuzz fuzz-keep bench bench-quick format \
+.PHONY: help setup setup-service service service-load service-test browse demo test test-optimised docs lint fuzz fuzz-keep bench bench-quick format \
   goldens setup-bench setup-campaigns campaign-build simulate campaign campaigns-small \
   lowest bill-of-materials
 
@@ -47,6 +47,12 @@ service-test: setup-service ## Tests the tracker and stet-browse over sockets an
 	cd Examples/Tracker/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/debug python3 -m unittest
 	cd Examples/Browse/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/debug python3 -m unittest
 	@echo "screenshots: $(SERVICE_BUILD)/screenshots"
+
+service-load: setup ## Watches and edits an optimised tracker that is killed meanwhile: SECONDS=120
+	$(BUILD_TRACKER) -c release
+	$(BUILD_TRACKER) -c release --product stet
+	cd Examples/Tracker/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/release python3 load.py \
+	  --seconds $(SECONDS)
 
 test: setup ## Builds everything and runs all tests
 	STET_FAULTS=1 $(SWIFT) build --build-tests

@@ -198,11 +198,13 @@ class Window:
     def text(self, selector="body"):
         return self.evaluate(f"document.querySelector({json.dumps(selector)})?.innerText ?? null")
 
-    def screenshot(self, path):
+    def screenshot(self, path, clip=None):
+        """Writes a picture of the page: of all that is in a clip, or of its first 1,600 pixels."""
         path = pathlib.Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
-        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 1600), "scale": 1}
+        clip = clip or {"x": 0, "y": 0, "width": size["width"],
+                        "height": min(size["height"], 1600), "scale": 1}
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True,
                          clip=clip)["data"]
         path.write_bytes(base64.b64decode(data))

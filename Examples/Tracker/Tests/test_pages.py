@@ -255,12 +255,12 @@ class LookTests(PageTestCase):
             document.querySelector(".hint").style.color = "#bbb";
             document.querySelector("label[for=title]").remove();
             document.querySelector("#estimate").style.width = "200vw";
-            document.querySelector("main .primary").style.outline = "none";
+            document.querySelector("#title").style.outline = "none";
             document.querySelector("#state").tabIndex = 5;
         })()""")
         found = "\n".join(window.violations() + window.focus_violations())
         for part in ["contrast 1.9", "has no name", "is wider than the page",
-                     "button “Save” has no outline", "select#state"]:
+                     "“The export has no header” has no outline", "select#state"]:
             self.assertIn(part, found)
 
     def test_a_long_column_goes_on_at_the_next_page(self):

@@ -252,6 +252,10 @@ class EventTests(TrackerTestCase):
         seen += [event[0] for event in self.events("/api/events", last=seen[-1]).take(2)]
         self.assertEqual(seen, [start + 1, start + 2, start + 3])
 
+    def test_a_stream_that_is_ahead_of_the_store_is_told_to_begin_anew(self):
+        event = self.events("/api/events", last=99999999).take(1)[0]
+        self.assertEqual(event[:2], (self.revision(), "reset"))
+
     def test_a_page_hears_of_its_own_project_only(self):
         self.send("POST", "/api/projects", {"key": "OTHER", "name": "Other"})
         start = self.revision()

@@ -107,7 +107,8 @@ struct Inspector {
         var values = try await names(description, of: [(entity, nil, object["values"])])
         try await addAuthors(blame.map { $0["author"] }, to: &values)
         let page = ObjectPage(
-            object: object, blame: blame, values: values, name: name(of: object, description, limit: 200))
+            object: object, blame: blame, values: values,
+            name: name(of: object, description, limit: 200))
         return show(page.title, page.html)
     }
 
@@ -163,7 +164,9 @@ struct Inspector {
             of: changes.prefix(ChangeList.limit).flatMap { change in
                 ["old", "new"].map { side in
                     let values = change["properties"].members.mapValues { $0[side] }
-                    return (change["entity"].text ?? "", change["id"].text, JSONValue.object(values))
+                    return (
+                        change["entity"].text ?? "", change["id"].text, JSONValue.object(values)
+                    )
                 }
             })
     }

@@ -54,8 +54,10 @@ extension Tracker {
             try await application.runService()
         }
 
-        /// The routes. The operator's token comes from the environment, which other users of the
-        /// machine cannot read.
+        /// The routes.
+        ///
+        /// The operator's token comes from the environment, which other users of the machine cannot
+        /// read.
         private func router(_ operations: Operations, _ logger: Logger)
             -> Router<TrackerContext>
         {

@@ -39,8 +39,10 @@ struct Tool {
         var first: JSONValue { lines.first ?? .null }
     }
 
-    /// Runs a command. What comes from a browser is an argument after `--`, or behind `=`, so that
-    /// it is never an option.
+    /// Runs a command.
+    ///
+    /// What comes from a browser is an argument after `--`, or behind `=`, so that it is never an
+    /// option.
     func run(
         _ command: String, options: [String] = [], _ arguments: [String] = []
     ) async throws -> Result {

@@ -74,8 +74,10 @@ extension Issue {
     /// The fields as they are now, in the revision that the issue's context shows.
     var fields: FieldValues { snapshot.fields(labels: labels.map(\.name)) }
 
-    /// Sets fields. What cannot be set is reported, so that the save is refused with all of that
-    /// beside the violations of rules.
+    /// Sets fields.
+    ///
+    /// What cannot be set is reported, so that the save is refused with all of that beside the
+    /// violations of rules.
     func set(_ fields: FieldValues, in context: ManagedContext) throws {
         for (field, value) in fields.sorted(by: { $0.key < $1.key }) {
             switch (field, value) {

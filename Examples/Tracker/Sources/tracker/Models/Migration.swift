@@ -9,7 +9,9 @@ extension Store {
 }
 
 extension MigrationPlan {
-    /// The versions of the models. The second stores estimates as hours; nothing else needs code.
+    /// The versions of the models.
+    ///
+    /// The second stores estimates as hours; nothing else needs code.
     static let tracker = MigrationPlan(
         .version(
             Version1.User.self, Version1.Project.self, Version1.Issue.self, Version1.Comment.self,
@@ -21,7 +23,9 @@ extension MigrationPlan {
         })
 }
 
-/// Returns the hours of "90m", "2h", "3d" or "1w"; nil for any other text. A day has eight hours.
+/// Returns the hours of "90m", "2h", "3d" or "1w"; nil for any other text.
+///
+/// A day has eight hours.
 func hours(_ text: String) -> Int? {
     let text = text.filter { !$0.isWhitespace }.lowercased()
     guard let unit = text.last, let number = Double(text.dropLast()), (0...1_000).contains(number)

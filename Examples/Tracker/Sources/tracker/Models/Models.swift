@@ -1,10 +1,11 @@
 import Foundation
 import Stet
 
-/// Where an issue stands. `next` is the state machine: a save that leaves it is refused.
+/// The state of an issue.
 enum IssueState: String, RawAttribute, CaseIterable {
     case open, started, done
 
+    /// The states that can follow: a save with another one is refused.
     var next: Set<IssueState> {
         switch self {
         case .open: [.started, .done]
@@ -63,7 +64,9 @@ enum Priority: Int, RawAttribute, OrderedValue, CaseIterable {
     @Attribute(.length(...20_000)) var body: String = ""
     var state: IssueState = .open
     var priority: Priority = .normal
-    /// Hours. The first version of the models had a text here: see `Migration.swift`.
+    /// Hours.
+    ///
+    /// The first version of the models had a text here: see `Migration.swift`.
     @Attribute(.range(0...1_000)) var estimate: Int?
     var assignee: User?
     var reporter: User?

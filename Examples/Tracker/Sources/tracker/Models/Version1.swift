@@ -1,8 +1,9 @@
 import Foundation
 import Stet
 
-/// The models of the first version, from which stores are migrated. Rules and validators need no
-/// copy: a migration reads the values, whatever the rules were.
+/// The models of the first version, from which stores are migrated.
+///
+/// Rules and validators need no copy: a migration reads the values, whatever the rules were.
 enum Version1 {
     @Model final class User {
         var name: String

@@ -3,8 +3,9 @@ import Foundation
 import Synchronization
 
 /// Keeps the metrics of the service and of its store, and writes them in the text format of
-/// Prometheus: a small factory, for one process. Timers and recorders become summaries of sum and
-/// count.
+/// Prometheus: a small factory, for one process.
+///
+/// Timers and recorders become summaries of sum and count.
 final class PrometheusMetrics: MetricsFactory {
     fileprivate struct Series: Hashable, Comparable {
         let name: String

@@ -1,7 +1,9 @@
 import Foundation
 import Stet
 
-/// What people hear of a commit: who did what, and to which issues. The page gets the rest anew.
+/// What people hear of a commit: who did what, and to which issues.
+///
+/// The page gets the rest anew.
 struct BoardEvent: Encodable {
     let revision: Revision
     let author: String?

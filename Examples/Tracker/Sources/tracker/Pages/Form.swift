@@ -31,8 +31,9 @@ struct Form {
                 [String: String].self, from: request, context: context))
     }
 
-    /// Adds the violations of a refused edit to the inputs that they concern. Those of others, such
-    /// as a property without an input, concern the form.
+    /// Adds the violations of a refused edit to the inputs that they concern.
+    ///
+    /// Those of others, such as a property without an input, concern the form.
     mutating func add(_ error: ValidationError, inputs: [String]) {
         for violation in error.violations {
             let name = violation.property.flatMap { inputs.contains($0) ? $0 : nil } ?? ""

@@ -45,8 +45,9 @@ extension FieldValues {
 }
 
 extension Form {
-    /// The fields that the form sets, as far as they differ from others. What is no number stays
-    /// text, which the edit refuses.
+    /// The fields that the form sets, as far as they differ from others.
+    ///
+    /// What is no number stays text, which the edit refuses.
     func fields(differingFrom base: FieldValues = [:]) -> FieldValues {
         var fields: FieldValues = [:]
         for field in Field.allCases {
@@ -70,8 +71,10 @@ extension Form {
         return fields.filter { $0.value != base[$0.key] }
     }
 
-    /// Puts a conflict beside the fields that it concerns. The person's own text stays in a field
-    /// that others have changed, too; a field that only others have changed shows their value.
+    /// Puts a conflict beside the fields that it concerns.
+    ///
+    /// The person's own text stays in a field that others have changed, too; a field that only
+    /// others have changed shows their value.
     mutating func add(_ stale: StaleEdit, people: [User.Snapshot]) {
         texts["revision"] = "\(stale.current)"
         for conflict in stale.conflicts {

@@ -26,7 +26,7 @@ struct IssuePage {
     var form: Form?
     var newComment = Form()
 
-    /// - Parameter position: the position in the history to show, the first change being 1.
+    // The position is that of the change to show, the first one being 1.
     init(_ store: Store, _ name: String, user: User.Snapshot?, position: Int? = nil) throws {
         let people = try store.fetch(User.self).sorted(by: \.name).all()
         let state = try store.read(issue: name) { issue in

@@ -59,8 +59,10 @@ extension Pages {
             IssuePage(store, try name(context), user: context.user, position: position), context)
     }
 
-    /// Saves the form. FieldValues that nobody else has changed are merged with what others have done
-    /// meanwhile; for the others, and for what is not valid, the form comes back with its text.
+    /// Saves the form.
+    ///
+    /// FieldValues that nobody else has changed are merged with what others have done meanwhile;
+    /// for the others, and for what is not valid, the form comes back with its text.
     @Sendable func save(_ request: Request, _ context: TrackerContext) async throws -> Response {
         let form = try await Form.decode(request, context)
         return try await edit(form, context) { issue in "/issues/\(issue)" }

@@ -124,7 +124,7 @@ struct Pages {
     {
         let key = try context.parameters.require("key")
         let encoder = context.responseEncoder
-        return try EventStream(store: store).response(to: request) { [store] commit in
+        return EventStream(store: store).response(to: request) { [store] commit in
             try store.boardEvent(commit, project: key).map {
                 String(decoding: try encoder.encode($0), as: UTF8.self)
             }

@@ -201,7 +201,7 @@ struct API {
         -> Response
     {
         let encoder = context.responseEncoder
-        return try EventStream(store: store).response(to: request) { commit in
+        return EventStream(store: store).response(to: request) { commit in
             String(decoding: try encoder.encode(CommitBody(commit)), as: UTF8.self)
         }
     }

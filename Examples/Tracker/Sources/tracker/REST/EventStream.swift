@@ -6,20 +6,22 @@ import NIOCore
 import ServiceLifecycle
 import Stet
 
-/// Server-sent events, one for each commit. Their ids are revisions, so that a browser that was
-/// disconnected continues after the last one it has seen, without gap or repetition.
+/// Server-sent events, one for each commit.
+///
+/// Their ids are revisions, so that a browser that was disconnected continues after the last one it
+/// has seen, without gap or repetition.
 struct EventStream {
     let store: Store
     /// How often a line is sent while there are no commits, so that nobody in between gives up.
     var heartbeat = Duration.seconds(15)
 
-    /// Answers with the commits after `Last-Event-ID`, or else after the revision in `?after=`, or
-    /// else from now on.
+    /// Answers with the commits after a revision.
     ///
-    /// - Parameter data: returns the data of an event; nil for a commit that does not matter.
+    /// That is `Last-Event-ID`, or else the revision in `?after=`, or else the last one. A closure
+    /// makes the data of an event, or nil if a commit does not matter.
     func response(
         to request: Request, data: @escaping @Sendable (Commit) throws -> String?
-    ) throws -> Response {
+    ) -> Response {
         let after =
             request.headers[.lastEventID] ?? request.uri.queryParameters["after"].map(String.init)
         let start = after.flatMap { UInt64($0) }.map { FeedStart.revision(Revision($0)) } ?? .now
@@ -59,8 +61,11 @@ struct EventStream {
                 let lines = try data(commit).map { "event: commit\ndata: \($0)\n" } ?? ""
                 try await writer.write(ByteBuffer(string: "id: \(commit.revision)\n\(lines)\n"))
             }
-        } catch let error as StoreError where error.code == .historyTrimmed {
-            // The client must read the present state, and continue from there.
+        } catch let error as StoreError
+            where [.historyTrimmed, .noSuchRevision].contains(error.code)
+        {
+            // The journal is shorter than it was, or the store is a backup. The client must read
+            // the present state, and continue from there.
             let revision = try store.revision()
             try await writer.write(
                 ByteBuffer(string: "id: \(revision)\nevent: reset\ndata: {}\n\n"))

@@ -58,8 +58,9 @@ struct Problem: Encodable {
     }
 }
 
-/// Answers with a problem, as a page for people and as JSON for other clients. The log gets the
-/// whole error of a failure that is the service's own.
+/// Answers with a problem, as a page for people and as JSON for other clients.
+///
+/// The log gets the whole error of a failure that is the service's own.
 struct ProblemMiddleware: RouterMiddleware {
     func handle(
         _ request: Request, context: TrackerContext,
