@@ -86,13 +86,14 @@ extension Tracker {
 
         @OptionGroup var location: Location
         @Option(help: "The number of issues.") var issues = 40
+        @Option(help: "A label that every issue gets.") var label: String?
         @Flag(help: "Make a store of the first version of the models.") var firstVersion = false
 
         func run() async throws {
             if firstVersion {
                 try await Example.fillFirstVersion(at: location.store)
             } else {
-                try await Example.fill(location.store, issueCount: issues)
+                try await Example.fill(location.store, issueCount: issues, label: label)
             }
         }
     }

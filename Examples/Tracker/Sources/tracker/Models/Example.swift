@@ -28,7 +28,7 @@ enum Example {
         """
 
     /// Fills a new store with what people have done in the last days.
-    static func fill(_ path: String, issueCount: Int) async throws {
+    static func fill(_ path: String, issueCount: Int, label: String?) async throws {
         var configuration = Store.Configuration()
         let clock = Mutex(Date(timeIntervalSinceNow: -9 * 86_400))
         configuration.clock = { clock.withLock { $0 } }
@@ -46,7 +46,7 @@ enum Example {
         try await store.edit("import the old list", author: ids[0].description) { context in
             // Nobody undoes all of it by mistake.
             context.isUndoable = false
-            try insertProjects(issueCount, users: ids, in: context)
+            try insertProjects(issueCount, users: ids, label: label, in: context)
         }
         advance(hours: 120)
         try await store.editIssue("ST-1", [.priority: .text("high")], by: ids[0])
@@ -71,10 +71,11 @@ enum Example {
     }
 
     private static func insertProjects(
-        _ issueCount: Int, users: [ObjectID], in context: ManagedContext
+        _ issueCount: Int, users: [ObjectID], label: String?, in context: ManagedContext
     ) throws {
         let users = try users.compactMap { try context.object(User.self, id: $0) }
         let labels = labels.map(Label.init(name:))
+        let common = label.map(Label.init(name:))
         let project = Project(key: "ST", name: "Storefront")
         context.insert(Project(key: "NEW", name: "Nothing here yet"))
         labels.forEach(context.insert)
@@ -89,6 +90,7 @@ enum Example {
             if number % 3 == 2 { issue.state = .started }
             if number % 6 == 0 { issue.state = .done }
             issue.estimate = number % 4 == 0 ? number % 40 : nil
+            if let common { issue.labels.append(common) }
             if number % 2 == 0 { issue.labels.append(labels[number % labels.count]) }
             if number % 5 == 0 { issue.labels.append(labels[(number + 2) % labels.count]) }
         }
