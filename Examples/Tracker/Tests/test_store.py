@@ -1,5 +1,6 @@
 """What happens to the data: backups, erasure, migration, a crash."""
 
+import json
 import pathlib
 import subprocess
 import unittest
@@ -41,6 +42,15 @@ class StoreTests(TrackerTestCase):
         for marker in [b"Marker", b"marker@example.org"]:
             self.assertNotIn(marker, data)
         self.assertIn(b"Theirs", data)
+
+    def test_each_commit_names_its_request_and_the_trace_to_which_that_belongs(self):
+        trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        self.send("POST", "/api/projects/ST/issues", {"title": "Traced"}, traceparent=trace)
+        output = subprocess.run([BUILD / "stet", "log", self.store, "--json", "--limit", "1"],
+                                capture_output=True, text=True, check=True).stdout
+        metadata = json.loads(output)["metadata"]
+        self.assertEqual(sorted(metadata), ["request", "traceparent"])
+        self.assertEqual(metadata["traceparent"], trace)
 
     def test_an_edit_that_was_acknowledged_survives_a_kill(self):
         keys = [self.create(f"Durable {i}") for i in range(5)]

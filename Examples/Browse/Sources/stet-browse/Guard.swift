@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What belongs to one request.
+/// The state of one request.
 struct InspectorContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// The port at which the request arrived.

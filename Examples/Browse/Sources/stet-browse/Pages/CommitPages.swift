@@ -26,7 +26,7 @@ struct ChangeList {
     }
 }
 
-/// What a commit says of itself, in one line.
+/// A commit in one line: its label, author, time and cause.
 struct CommitLine {
     let commit: JSONValue
     let values: Values
@@ -99,7 +99,7 @@ struct RevisionPage {
     }
 }
 
-/// What differs between two revisions.
+/// The net difference between two revisions.
 struct DiffPage {
     let from: Int
     let to: Int
@@ -123,7 +123,7 @@ struct DiffPage {
     }
 }
 
-/// What undo and redo would do for an author.
+/// A preview of undo and redo for an author.
 struct UndoPage {
     struct Step {
         let action: String

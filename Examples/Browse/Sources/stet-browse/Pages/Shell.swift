@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Markup
 
-/// What surrounds every page.
+/// The frame of every page.
 struct Shell {
     let title: String
     var store = ""

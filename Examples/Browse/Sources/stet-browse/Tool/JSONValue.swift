@@ -1,4 +1,4 @@
-/// What `stet --json` writes, of whichever form.
+/// A value in the output of `stet --json`.
 enum JSONValue: Decodable, Hashable {
     case null
     case bool(Bool)

@@ -1,4 +1,4 @@
-/// What `stet info` says of a store, as far as links need it.
+/// The schema of a store, as `stet info` describes it.
 struct StoreDescription {
     let info: JSONValue
     let entities: [Entity]

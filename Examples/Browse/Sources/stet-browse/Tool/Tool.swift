@@ -14,7 +14,7 @@ struct Tool {
     /// The most that a command may write: a page cannot show more.
     static let outputLimit = 32 << 20
 
-    /// What the tool says instead of a result.
+    /// The error that the tool reports instead of a result.
     struct Failure: Error {
         let code: Int
         let message: String

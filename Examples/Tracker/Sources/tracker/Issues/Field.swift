@@ -1,6 +1,6 @@
 import Stet
 
-/// What people can edit of an issue, by the names that the models, JSON and forms have in common.
+/// The parts of an issue that people edit, by their names in the models, in JSON and in forms.
 enum Field: String, Codable, CodingKeyRepresentable, CaseIterable, Comparable {
     case title, body, state, priority, estimate, assignee, labels
 
@@ -8,10 +8,10 @@ enum Field: String, Codable, CodingKeyRepresentable, CaseIterable, Comparable {
         allCases.firstIndex(of: one)! < allCases.firstIndex(of: other)!
     }
 
-    /// What forms and the history of an issue call it.
+    /// The name in forms and in the history of an issue.
     var caption: String { self == .body ? "Description" : rawValue.capitalized }
 
-    /// What a value of it must be.
+    /// The kind of its values.
     fileprivate var kind: String {
         switch self {
         case .estimate: "a whole number of hours"

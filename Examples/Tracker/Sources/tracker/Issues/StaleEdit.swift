@@ -20,7 +20,7 @@ struct StaleEdit: Error {
     var isContested: Bool { conflicts.contains(where: \.isContested) }
 }
 
-/// What an edit does about changes that others have made since its base.
+/// The treatment of changes that others have made since the base of an edit.
 enum Precondition {
     /// Refuses any change of others, as `If-Match` demands.
     case unchanged

@@ -4,7 +4,7 @@ import Hummingbird
 import NIOCore
 import Stet
 
-/// What the operator of the service uses: health, metrics, backups, and the erasure of a person.
+/// The requests of the operator: health, metrics, backups, and the erasure of a person.
 struct Operations {
     let store: Store
     let metrics: PrometheusMetrics

@@ -1,7 +1,7 @@
 import Foundation
 import Stet
 
-/// What people hear of a commit: who did what, and to which issues.
+/// A commit for the pages of a project: its author, its label and the issues that it concerns.
 ///
 /// The page gets the rest anew.
 struct BoardEvent: Encodable {

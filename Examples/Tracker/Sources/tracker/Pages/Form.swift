@@ -7,12 +7,12 @@ import Stet
 struct Form {
     /// The text of each input, by its name, as the person wrote it.
     var texts: [String: String] = [:]
-    /// What is wrong with an input, by its name; "" for the form as a whole.
+    /// The errors of each input, by its name; "" for the form as a whole.
     var errors: [String: [Refusal]] = [:]
 
     struct Refusal: ExpressibleByStringInterpolation {
         let message: HTML
-        /// What a person can do about it, beside the input.
+        /// A control beside the input that corrects the error.
         var remedy: HTML?
 
         init(message: HTML, remedy: HTML? = nil) {

@@ -22,7 +22,7 @@ struct IssuePage {
     let user: User.Snapshot?
     /// The issue as it was, of which the history is shown.
     let past: PastIssue?
-    /// What the person wrote, and what was wrong with it; nil to show what is stored.
+    /// The text that was refused, with its errors; nil to show the stored values.
     var form: Form?
     var newComment = Form()
 
@@ -91,7 +91,7 @@ struct IssuePage {
             """
     }
 
-    /// Who gave a field its value.
+    /// Returns the author and the age of the value of a field.
     private func blame(_ field: Field) -> HTML? {
         history.lastChanges[field].map {
             "by <bdi>\($0.author ?? "somebody")</bdi>, \(age(of: $0.time))"
@@ -138,7 +138,7 @@ struct IssuePage {
 }
 
 extension HistoryEntry {
-    /// That a change is the undo, redo or revert of another.
+    /// The cause of the commit, unless it is an edit.
     fileprivate var note: HTML? { cause == "edit" ? nil : " (\(cause))" }
 }
 

@@ -61,7 +61,7 @@ extension Pages {
 
     /// Saves the form.
     ///
-    /// FieldValues that nobody else has changed are merged with what others have done meanwhile;
+    /// Fields that nobody else has changed are merged with what others have done meanwhile;
     /// for the others, and for what is not valid, the form comes back with its text.
     @Sendable func save(_ request: Request, _ context: TrackerContext) async throws -> Response {
         let form = try await Form.decode(request, context)

@@ -165,7 +165,7 @@ extension Response {
     }
 }
 
-/// What others have changed since, and the choice to undo the rest.
+/// The page for an undo that others prevent, with the choice to undo the rest.
 struct UndoConflictPage {
     let action: String
     let error: UndoConflictError

@@ -3,7 +3,7 @@ import Hummingbird
 import Markup
 import Stet
 
-/// What surrounds every page: the way back, the person, and what they can undo.
+/// The frame of every page: the way back, the person, and the steps that they can undo.
 struct Shell {
     var title: String
     var user: User.Snapshot?
@@ -17,11 +17,20 @@ struct Shell {
     /// The address of the stream that keeps the page up to date.
     var events: String?
 
-    init(title: String, user: User.Snapshot?, store: Store?, path: String = "/") throws {
+    /// False on a page about an error, which knows nothing of the person.
+    private let hasSession: Bool
+
+    init(title: String) {
+        self.title = title
+        hasSession = false
+    }
+
+    init(title: String, user: User.Snapshot?, store: Store, path: String = "/") throws {
+        hasSession = true
         self.title = title
         self.user = user
         self.path = path
-        guard let user, let store else { return }
+        guard let user else { return }
         let stack = try store.undoStack(author: user.id.description, limit: 1)
         undo = stack.undo.first
         redo = stack.redo.first
@@ -44,7 +53,7 @@ struct Shell {
         <a class="skip" href="#main">Skip to the content</a>
         <header>
         <nav aria-label="Where you are"><a href="/">Tracker</a>\(projectLink)</nav>
-        \(session)
+        \(hasSession ? session : nil)
         </header>
         <main id="main" tabindex="-1">
         \(main)
@@ -90,18 +99,17 @@ struct Shell {
 
 extension Problem {
     /// The page for an error that no form can show.
-    func page(for user: User.Snapshot?) -> Response {
+    func page() -> Response {
         let body: HTML = """
             <h1>\(title)</h1>
             \(detail == title ? nil : "<p>\(detail)</p>" as HTML)
             <p><a href="/">Back to the projects</a></p>
             """
-        let shell = try? Shell(title: title, user: user, store: nil)
-        return (shell?.page(body) ?? body).response(status: .init(code: status))
+        return Shell(title: title).page(body).response(status: .init(code: status))
     }
 }
 
-/// How long ago something happened, with the exact time for those who want it.
+/// Returns the age of a time as text, with the exact time as its title.
 func age(of time: Date, now: Date = Date()) -> HTML {
     let seconds = max(0, Int(now.timeIntervalSince(time)))
     let text =

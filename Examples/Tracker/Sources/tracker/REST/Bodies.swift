@@ -55,7 +55,7 @@ struct CommitBody: ResponseEncodable {
     }
 }
 
-/// What undo and redo would do next, and what prevents it.
+/// The next steps of undo and redo, with the conflicts that prevent them.
 struct UndoBody: ResponseEncodable {
     struct Step: Encodable {
         let label: String?

@@ -12,7 +12,7 @@ import Stet
 /// has seen, without gap or repetition.
 struct EventStream {
     let store: Store
-    /// How often a line is sent while there are no commits, so that nobody in between gives up.
+    /// The time between lines that keep a connection alive while there are no commits.
     var heartbeat = Duration.seconds(15)
 
     /// Answers with the commits after a revision.

@@ -76,7 +76,7 @@ struct ProblemMiddleware: RouterMiddleware {
                 context.logger.error("\(error)", metadata: ["code": "\(problem.code)"])
             }
             let wantsPage = request.headers[.accept]?.contains("text/html") ?? false
-            return wantsPage ? problem.page(for: context.user) : try problem.response()
+            return wantsPage ? problem.page() : try problem.response()
         }
     }
 }

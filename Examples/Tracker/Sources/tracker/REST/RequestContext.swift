@@ -4,7 +4,7 @@ import Hummingbird
 import Logging
 import Stet
 
-/// What belongs to one request.
+/// The state of one request.
 struct TrackerContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// The person who makes the request.
@@ -40,8 +40,9 @@ struct AuthorMiddleware: RouterMiddleware {
         _ request: Request, context: TrackerContext,
         next: (Request, TrackerContext) async throws -> Response
     ) async throws -> Response {
+        // Another port of this machine is the same site, but not the same origin.
         if request.method != .get && request.method != .head,
-            request.headers[.fetchSite] == "cross-site"
+            !["same-origin", "none"].contains(request.headers[.fetchSite] ?? "none")
         {
             throw HTTPError(.forbidden, message: "The request comes from a page of another site.")
         }
