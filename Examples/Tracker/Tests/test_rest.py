@@ -117,6 +117,16 @@ class RESTTests(TrackerTestCase):
 
     # Conditional requests.
 
+    def test_a_list_is_never_older_than_the_last_commit(self):
+        path = "/api/projects/ST/issues?label=fresh&total=true"
+        key = self.create("First", labels=["fresh"])
+        first = self.get(path)
+        self.assertEqual(self.get(path).body, first.body)
+        self.assertEqual(self.get(path, If_None_Match=first.headers["ETag"]).status, 304)
+        self.edit(key, title="Renamed")
+        second = self.get(path, If_None_Match=first.headers["ETag"])
+        self.assertEqual((second.status, second.json["items"][0]["title"]), (200, "Renamed"))
+
     def test_an_edit_of_a_stale_issue_gets_the_three_values(self):
         key = self.create("The base", priority="low", labels=["bug"])
         tag = self.get(f"/api/issues/{key}").headers["ETag"]

@@ -61,8 +61,8 @@ extension Pages {
 
     /// Saves the form.
     ///
-    /// Fields that nobody else has changed are merged with what others have done meanwhile;
-    /// for the others, and for what is not valid, the form comes back with its text.
+    /// Fields that nobody else has changed are merged with the changes of others; for a field that
+    /// both have changed, and for what is not valid, the form comes back with its text.
     @Sendable func save(_ request: Request, _ context: TrackerContext) async throws -> Response {
         let form = try await Form.decode(request, context)
         return try await edit(form, context) { issue in "/issues/\(issue)" }

@@ -2,11 +2,15 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import Markup
+import NIOCore
 import Stet
 
 /// The service for programs, below `/api`.
 struct API {
     let store: Store
+    private let lists = RevisionCache()
+
+    init(store: Store) { self.store = store }
 
     func add(to router: RouterGroup<TrackerContext>) {
         router.get("users") { _, _ in try store.fetch(User.self).sorted(by: \.name).all() }
@@ -60,11 +64,31 @@ struct API {
     // MARK: Issues
 
     @Sendable private func issues(_ request: Request, _ context: TrackerContext) async throws
-        -> Page<IssueBody>
+        -> Response
     {
-        let key = try context.parameters.require("key")
+        let address = request.uri.string
+        let last = try store.revision()
+        if try revision(ofTag: request.headers[.ifNoneMatch]) == last {
+            return Response(status: .notModified, headers: [.eTag: entityTag(last)])
+        }
+        if let body = lists.body(for: address, at: last) { return list(body, last) }
+        let (page, revision) = try store.read { try self.page(of: $0, request, context) }
+        let body = ByteBuffer(data: try context.responseEncoder.encode(page))
+        lists.keep(body, for: address, at: revision)
+        return list(body, revision)
+    }
+
+    private func list(_ body: ByteBuffer, _ revision: Revision) -> Response {
+        Response(
+            status: .ok,
+            headers: [.contentType: "application/json; charset=utf-8", .eTag: entityTag(revision)],
+            body: .init(byteBuffer: body))
+    }
+
+    private func page(
+        of context: ManagedContext, _ request: Request, _ requestContext: TrackerContext
+    ) throws -> (Page<IssueBody>, Revision) {
         let parameters = request.form
-        let filter = try IssueFilter(parameters)
         let cursor = try parameters["after"].map { text in
             guard let cursor = QueryCursor(text) else {
                 throw HTTPError(.badRequest, message: "This is not a cursor of the service.")
@@ -73,20 +97,22 @@ struct API {
         }
         let count = min(max(parameters["limit"].flatMap { Int($0) } ?? 20, 1), 100)
         let order = parameters["sort"] ?? "number"
-        return try store.read { context in
-            let project = try context.project(key).id
-            guard let query = try filter.query(in: context, project: project) else {
-                return Page(items: [], next: nil, total: 0)
-            }
-            guard let sorted = query.sorted(byKeys: order) else {
-                throw HTTPError(.badRequest, message: "Issues can't be sorted by \(order).")
-            }
-            let page = try sorted.page(count, after: cursor)
-            let issues = try page.items.compactMap { try context.object(Issue.self, id: $0.id) }
-            return Page(
-                items: issues.map(IssueBody.init), next: page.next,
-                total: parameters["total"] == "true" ? try query.count() : nil)
+        let project = try context.project(try requestContext.parameters.require("key")).id
+        guard let query = try IssueFilter(parameters).query(in: context, project: project) else {
+            return (Page(items: [], next: nil, total: 0), context.revision)
         }
+        guard let sorted = query.sorted(byKeys: order) else {
+            throw HTTPError(.badRequest, message: "Issues can't be sorted by \(order).")
+        }
+        let page = try sorted.page(count, after: cursor)
+        let issues = try page.items.compactMap { try context.object(Issue.self, id: $0.id) }
+        // Read once for all issues, and held while the bodies are made.
+        let people =
+            try context.load(\.assignee, of: issues) + context.load(\.reporter, of: issues)
+        let labels = try context.load(\.labels, of: issues)
+        let items = withExtendedLifetime((people, labels)) { issues.map(IssueBody.init) }
+        let total = parameters["total"] == "true" ? try query.count() : nil
+        return (Page(items: items, next: page.next, total: total), context.revision)
     }
 
     @Sendable private func createIssue(_ request: Request, _ context: TrackerContext) async throws

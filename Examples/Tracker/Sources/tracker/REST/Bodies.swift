@@ -19,7 +19,7 @@ struct NewComment: Decodable {
 }
 
 /// A part of a list, and the cursor for the next part.
-struct Page<Item: Encodable & Sendable>: ResponseEncodable, Sendable {
+struct Page<Item: Encodable & Sendable>: Encodable, Sendable {
     let items: [Item]
     let next: QueryCursor?
     let total: Int?
