@@ -4,7 +4,7 @@ SWIFT ?= swift
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 
-.PHONY: help setup demo test test-optimised docs lint fuzz fuzz-keep bench bench-quick format \
+.PHONY: help setup setup-service service service-load service-test browse demo test test-optimised docs lint fuzz fuzz-keep bench bench-quick format \
   goldens setup-bench setup-campaigns campaign-build simulate campaign campaigns-small \
   lowest bill-of-materials
 
@@ -19,6 +19,40 @@ endif
 
 demo: setup ## Builds and runs the example: a catalogue of installed packages
 	$(SWIFT) run --package-path Examples catalogue $(ARGS)
+
+# The service and the inspector are packages of their own; one folder serves both, so that what they
+# depend on is built once.
+SERVICE_BUILD := $(CURDIR)/.build-service
+BUILD_TRACKER := $(SWIFT) build --package-path Examples/Tracker --scratch-path $(SERVICE_BUILD)
+BUILD_BROWSE := $(SWIFT) build --package-path Examples/Browse --scratch-path $(SERVICE_BUILD)
+SERVICE_STORE := $(SERVICE_BUILD)/example.stet
+
+setup-service: setup ## Installs the browser for the tests of the pages when it is missing
+	@command -v chromium >/dev/null || \
+	  { $(SUDO) apt-get update && $(SUDO) apt-get install -y chromium; }
+
+service: setup ## Starts the issue tracker at http://127.0.0.1:8080 with example data
+	$(BUILD_TRACKER)
+	@[ -e $(SERVICE_STORE) ] || $(SERVICE_BUILD)/debug/tracker seed --store $(SERVICE_STORE)
+	$(SERVICE_BUILD)/debug/tracker --store $(SERVICE_STORE) --backups $(SERVICE_BUILD)/backups
+
+browse: setup ## Shows a store in the browser: STORE=notes.stet ARGS=--write
+	$(BUILD_BROWSE)
+	$(SERVICE_BUILD)/debug/stet-browse $(or $(STORE),$(SERVICE_STORE)) $(ARGS)
+
+service-test: setup-service ## Tests the tracker and stet-browse over sockets and in a browser
+	$(BUILD_TRACKER)
+	$(BUILD_BROWSE)
+	$(BUILD_BROWSE) --product stet
+	cd Examples/Tracker/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/debug python3 -m unittest
+	cd Examples/Browse/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/debug python3 -m unittest
+	@echo "screenshots: $(SERVICE_BUILD)/screenshots"
+
+service-load: setup ## Watches and edits an optimised tracker that is killed meanwhile: SECONDS=120
+	$(BUILD_TRACKER) -c release
+	$(BUILD_TRACKER) -c release --product stet
+	cd Examples/Tracker/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/release python3 load.py \
+	  --seconds $(SECONDS)
 
 test: setup ## Builds everything and runs all tests
 	STET_FAULTS=1 $(SWIFT) build --build-tests

@@ -21,7 +21,8 @@ import Testing
 
     /// The folders whose doc comments are read.
     private static let folders = [
-        "Sources", "Tests", "Benchmarks/Sources", "Examples/Sources",
+        "Sources", "Tests", "Benchmarks/Sources", "Benchmarks/Service/Sources", "Examples/Sources",
+        "Examples/Tracker/Sources", "Examples/Browse/Sources", "Examples/Markup/Sources",
     ]
 
     /// Every doc comment with its place.
