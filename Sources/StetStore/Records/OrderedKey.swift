@@ -166,5 +166,7 @@ extension [UInt8] {
 
 extension String {
     /// The text in Unicode normal form C.
-    package var inNormalFormC: String { String(String.UnicodeScalarView(_nfc)) }
+    package var inNormalFormC: String {
+        utf8.allSatisfy { $0 < 0x80 } ? self : String(String.UnicodeScalarView(_nfc))
+    }
 }
