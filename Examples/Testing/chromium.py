@@ -156,12 +156,22 @@ class Window:
 
     def click(self, selector):
         """Clicks in the middle of an element, as a person does."""
-        place = self.evaluate(f"""(() => {{
-            const element = document.querySelector({json.dumps(selector)});
-            if (!element) throw new Error("there is no " + {json.dumps(selector)});
-            element.scrollIntoView({{ block: "center", behavior: "instant" }});
-            const box = element.getBoundingClientRect();
-            return [box.x + box.width / 2, box.y + box.height / 2];
+        place = self.evaluate(f"""(async () => {{
+            const selector = {json.dumps(selector)};
+            const frame = () => new Promise(requestAnimationFrame);
+            // Until the element is at rest, and nothing covers it.
+            for (let turn = 0, last = ""; turn < 100; turn += 1) {{
+                const element = document.querySelector(selector);
+                if (!element) throw new Error("there is no " + selector);
+                element.scrollIntoView({{ block: "center", behavior: "instant" }});
+                await frame();
+                const box = element.getBoundingClientRect();
+                const place = [box.x + box.width / 2, box.y + box.height / 2];
+                const top = document.elementFromPoint(...place);
+                if (last === `${{place}}` && top && element.contains(top)) return place;
+                last = `${{place}}`;
+            }}
+            throw new Error(selector + " cannot be clicked");
         }})()""")
         for kind in ["mousePressed", "mouseReleased"]:
             self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1],

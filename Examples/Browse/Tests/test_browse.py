@@ -223,6 +223,7 @@ class PageTests(BrowserTestCase):
         self.follow(window, "Since then")
         changed = self.stet("diff", self.store, "6", "9")
         self.assertEqual(window.text("#changes"), f"{len(changed)} objects differ")
+        self.assertIn("labels added bug", " ".join(window.text("#main .commits").split()))
         window.type("#from", "3")
         window.type("#to", "2")
         window.submit("main > form button")

@@ -126,7 +126,8 @@ class Writer(threading.Thread):
 
 def memory(process):
     status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) // 1024
+    # Without the pages of the store, which belong to the cache of the system.
+    return int(re.search(r"RssAnon:\s+(\d+)", status)[1]) // 1024
 
 
 def main():
@@ -161,7 +162,7 @@ def main():
         now = time.monotonic() - began
         readers = program.get("/health/ready").json["readerCount"]
         samples.append((round(now), memory(program.process), readers))
-        print("%4d s: %d MiB resident, %d readers, %d acknowledged" % (
+        print("%4d s: %d MiB of its own, %d readers, %d acknowledged" % (
             *samples[-1], sum(len(writer.acknowledged) for writer in writers)), flush=True)
         if kills < options.kills and now >= next_kill * (kills + 1):
             program.kill()

@@ -293,19 +293,24 @@ class EventTests(TrackerTestCase):
         self.assertLess(min(durations), 1)
 
     def test_streams_that_clients_leave_are_ended(self):
-        def observers():
-            text = self.get("/metrics").text
-            return [line for line in text.splitlines()
-                    if line.startswith('http_server_active_requests{http_request_method="GET"}')]
-        before = observers()
+        def active():
+            """The number of GET requests that are answered now, this one included."""
+            line = next(line for line in self.get("/metrics").text.splitlines()
+                        if line.startswith('http_server_active_requests{http_request_method="GET"}'))
+            return int(float(line.split()[1]))
+
+        def wait(count):
+            deadline = time.monotonic() + 20
+            while (found := active()) != count and time.monotonic() < deadline:
+                threading.Event().wait(0.02)
+            self.assertEqual(found, count)
+
+        wait(1)
         streams = [self.events("/api/events") for _ in range(10)]
-        self.assertNotEqual(observers(), before)
+        wait(11)
         for stream in streams:
             stream.close()
-        deadline = time.monotonic() + 10
-        while observers() != before and time.monotonic() < deadline:
-            threading.Event().wait(0.05)
-        self.assertEqual(observers(), before)
+        wait(1)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,10 @@ struct Inspector {
         let object = try await tool.run("show", [id]).first
         let entity = object["entity"].text ?? ""
         let blame = try await tool.run("blame", [id]).lines
-        var values = try await names(description, of: [(entity, nil, object["values"])])
+        let past = object["history"].list.prefix(ChangeList.limit).map {
+            (entity, String?.none, JSONValue.object($0.idsOfChange))
+        }
+        var values = try await names(description, of: [(entity, nil, object["values"])] + past)
         try await addAuthors(blame.map { $0["author"] }, to: &values)
         let page = ObjectPage(
             object: object, blame: blame, values: values,
@@ -161,13 +164,9 @@ struct Inspector {
     {
         try await names(
             description,
-            of: changes.prefix(ChangeList.limit).flatMap { change in
-                ["old", "new"].map { side in
-                    let values = change["properties"].members.mapValues { $0[side] }
-                    return (
-                        change["entity"].text ?? "", change["id"].text, JSONValue.object(values)
-                    )
-                }
+            of: changes.prefix(ChangeList.limit).map {
+                let entity = $0["entity"].text ?? ""
+                return (entity, $0["id"].text, .object($0.idsOfChange))
             })
     }
 

@@ -75,6 +75,19 @@ struct Values {
     }
 }
 
+extension JSONValue {
+    /// The values before and after a change, and the members that came and went, by property.
+    var idsOfChange: [String: JSONValue] {
+        let properties = self["properties"].members.mapValues { sides in
+            JSONValue.list([sides["old"], sides["new"]])
+        }
+        let members = self["relationships"].members.mapValues { sides in
+            JSONValue.list(["added", "removed", "moved"].flatMap { sides[$0].list })
+        }
+        return properties.merging(members) { one, _ in one }
+    }
+}
+
 extension Inspector {
     /// Finds the texts of objects, and of those to which their values lead: one command for each
     /// entity.

@@ -1,6 +1,9 @@
 // Keeps a page up to date. Everything works without this script, after a reload.
 "use strict";
 
+// Buttons that the script makes needless are hidden before they are seen.
+document.documentElement.classList.add("scripted");
+
 const page = document.body.dataset.page;
 const news = document.getElementById("news");
 
