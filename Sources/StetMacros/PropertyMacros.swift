@@ -13,7 +13,7 @@ struct StoredMacro: AccessorMacro, PeerMacro {
             let slot = arguments.first?.expression.trimmedDescription
         else { return [] }
         let isObserved = arguments.count > 1
-        let type = property.typeName
+        let type = property.codeType
         let storage = property.storage
         return [
             """
@@ -41,7 +41,7 @@ struct StoredMacro: AccessorMacro, PeerMacro {
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
         guard let property = PropertyDeclaration(attached: declaration) else { return [] }
-        let type = property.typeName
+        let type = property.codeType
         var initialValue = ""
         if property.initializer == nil {
             if property.hasOption("stamped") {

@@ -71,7 +71,7 @@ enum RelationshipMisuse {
                     Misuse(
                         "optional",
                         "'\(property.name)' can't be optional: a relationship without members is empty"
-                    ), at: property.type)
+                    ), at: property.writtenType)
             }
             if let attribute = property.syntax.attribute("Attribute") {
                 context.report(
@@ -90,12 +90,6 @@ enum RelationshipMisuse {
 
     private static func problem(ofToOne property: PropertyDeclaration) -> Misuse? {
         let type = WrittenType(property.type)
-        if let array = type.base.as(ArrayTypeSyntax.self) {
-            return Misuse(
-                "array",
-                "A relationship to many is a 'ToMany<\(array.element.trimmedDescription)>', or an "
-                    + "'OrderedToMany<\(array.element.trimmedDescription)>'")
-        }
         if type.kind != nil {
             return Misuse("attribute", "'\(property.name)' is an attribute: write @Attribute")
         }

@@ -29,6 +29,13 @@ extension ManagedContext {
         core.pending.delete(object)
     }
 
+    /// Unavailable: an id is not the object.
+    @available(
+        *, unavailable,
+        message: "delete the object, which 'try context.object(Article.self, id: id)' returns"
+    )
+    public func delete(_ id: ObjectID) {}
+
     /// Returns an action that describes what deleting an object would destroy, including by delete
     /// rules, and deletes it once confirmed; nothing is lost before the context is saved.
     ///
