@@ -48,6 +48,10 @@ final class ContextCore {
     /// The objects that the last fetch with `prefetch` has read ahead, retained so that they stay
     /// alive.
     private var prefetched: [AnyObject] = []
+    /// The read in which others take place; it ends before `inOneRead` returns.
+    private var sharedRead: SharedRead?
+    /// The undo history of what is pending, once it was used.
+    var editHistory: EditHistory?
 
     /// The context, while something retains it.
     @exclusivity(unchecked) private unowned(unsafe) var facade: ManagedContext?
@@ -288,7 +292,25 @@ final class ContextCore {
             hooks.readDepth -= 1
             if !hooks.fetched.isEmpty { callDidFetch() }
         }
+        return try readingStore(body)
+    }
+
+    /// Reads the store; inside `inOneRead`, in its read.
+    func readingStore<Result>(
+        _ body: (borrowing StoreReader) throws -> Result
+    ) throws -> Result {
+        if let sharedRead { return try body(sharedRead.reader) }
         return try store.file.read(body)
+    }
+
+    /// Runs code whose accessors read the store, all of them in one read.
+    func inOneRead<Result>(_ body: () throws -> Result) throws -> Result {
+        if sharedRead != nil { return try body() }
+        return try reading { reader in
+            sharedRead = SharedRead(reader: reader.shared())
+            defer { sharedRead = nil }
+            return try body()
+        }
     }
 
     /// Returns the object with an id for the accessor of a reference; never throws.
@@ -314,7 +336,7 @@ final class ContextCore {
         let isStored = object(ObjectKey(end.owner, owner)).map { !$0._$isNew } ?? true
         let last =
             isStored
-            ? try store.file.read { try state.lastPosition(of: owner, at: end, $0) }
+            ? try readingStore { try state.lastPosition(of: owner, at: end, $0) }
             : state.lastChangedPosition(of: owner, at: end)
         return .between(last, nil) ?? last ?? .first
     }
@@ -459,4 +481,11 @@ extension ContextCore {
             "\(call) inside \(hook.rawValue)(): a hook may read and, but for didFetch, edit; "
                 + "do this where the object was inserted, deleted or fetched")
     }
+}
+
+/// An open read that several accessors share.
+private final class SharedRead {
+    let reader: StoreReader
+
+    init(reader: consuming StoreReader) { self.reader = reader }
 }

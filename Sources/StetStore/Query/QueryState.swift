@@ -57,6 +57,7 @@ package final class QueryState {
     private var pendingOverlays: [EntityNumber: Overlay] = [:]
     private var overlays: [EntityNumber: Overlay] = [:]
     private var targets: [EntityNumber: [ObjectID: Row?]] = [:]
+    private var counter = ReadLimit.Counter()
 
     /// The objects of an entity that differ from the last commit.
     struct Overlay {
@@ -126,6 +127,7 @@ package final class QueryState {
 
     /// Returns the object as stored at the revision.
     func storedRow(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
+        try counter.visit()
         guard let (header, stored) = try reader.stored(entity, id) else { return nil }
         return try row(entity, id, header, stored)
     }
@@ -207,6 +209,7 @@ package final class QueryState {
         let cursor = try reader.transaction.cursor(in: reader.file.projection.records[entity])
         var entry = try first.map { try seek($0, cursor) } ?? cursor.first()
         while let present = entry {
+            try counter.visit()
             guard present.key.count == 16 else {
                 throw DecodingFailure("a record key of \(present.key.count) bytes")
             }
