@@ -84,7 +84,7 @@ struct ModelMembers {
         registrar + [
             // Exclusivity cannot be violated: each access reads one field and runs no user code.
             "@exclusivity(unchecked) \(raw: access)final var _$state = Stet._ModelState()",
-            SnapshotType(access: access, properties: properties).declaration, fields, snapshotProperty, assignment, initializer,
+            SnapshotType(model: name, access: access, properties: properties).declaration, fields, snapshotProperty, assignment, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
             "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
             description, reference, setReference, encode, normalize, stamp,
@@ -135,7 +135,7 @@ struct ModelMembers {
     private var snapshotProperty: DeclSyntax {
         """
         \(raw: access)final var _$snapshot: Snapshot {
-        Snapshot(_$id: id\(raw: properties.map { ", \($0.name): \($0.codeType)._snapshotValue(\($0.storage))" }.joined()))
+        Snapshot(_$of: self)
         }
         """
     }
@@ -237,7 +237,8 @@ struct ModelMembers {
     private var normalize: DeclSyntax {
         let changes = lines { property in
             let place = isObservable ? "normalized" : property.storage
-            let calls = property.options.compactMap { $0.normalization(of: place) }
+            let options = property.options.filter { ModelMisuse.fits($0, property) }
+            let calls = options.compactMap { $0.normalization(of: place) }
             if calls.isEmpty { return nil }
             let change = calls.joined(separator: "; ")
             let statements =

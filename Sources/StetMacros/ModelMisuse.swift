@@ -165,6 +165,11 @@ enum ModelMisuse {
         }
     }
 
+    /// Returns whether an option suits the property, so that code can be generated for it.
+    static func fits(_ option: AttributeOptionSyntax, _ property: PropertyDeclaration) -> Bool {
+        misuse(of: option, property).map { $0.severity != .error } ?? true
+    }
+
     private static func misuse(
         of option: AttributeOptionSyntax, _ property: PropertyDeclaration
     ) -> Misuse? {

@@ -47,7 +47,7 @@ struct StoredMacro: AccessorMacro, PeerMacro {
             if property.hasOption("stamped") {
                 initialValue = " = \(type)._storage(from: \(type)._unstamped)"
             } else if property.isOptional {
-                initialValue = " = \(type)._storage(from: nil)"
+                initialValue = " = \(type)._storage(from: nil as \(property.snapshotType))"
             }
         }
         return [

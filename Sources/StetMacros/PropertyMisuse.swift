@@ -51,6 +51,11 @@ enum PropertyMisuse {
                 "A model can't store a 'Set': write 'ToMany<\(element)>' for the members of a "
                     + "relationship, or '[\(element)]' for values")
         }
+        if written.isOptional, written.memberName != nil {
+            return Misuse(
+                "optional",
+                "'\(name)' can't be optional: a relationship without members is empty")
+        }
         guard variable.attribute("Relationship") != nil else { return nil }
         if let element = written.base.arrayElement?.trimmedDescription {
             return Misuse(

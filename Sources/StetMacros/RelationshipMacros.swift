@@ -66,13 +66,6 @@ enum RelationshipMisuse {
     static func report(_ property: PropertyDeclaration, _ context: some MacroExpansionContext) {
         let attribute = property.syntax.attribute("Relationship")
         if property.memberName != nil {
-            if WrittenType(property.type).isOptional {
-                context.report(
-                    Misuse(
-                        "optional",
-                        "'\(property.name)' can't be optional: a relationship without members is empty"
-                    ), at: property.writtenType)
-            }
             if let attribute = property.syntax.attribute("Attribute") {
                 context.report(
                     Misuse(

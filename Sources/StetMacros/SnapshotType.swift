@@ -6,6 +6,8 @@ import SwiftSyntaxBuilder
 /// Its conformances are written out: the compiler would derive them from the types of all fields,
 /// which in some orders of files it does not know yet when it needs the conformance.
 struct SnapshotType {
+    /// The name of the class.
+    let model: String
     let access: String
     let properties: [PropertyDeclaration]
 
@@ -18,9 +20,9 @@ struct SnapshotType {
         \(raw: access)struct Snapshot: Stet._ModelSnapshot\(raw: hasHiddenValues ? ", Swift.CustomReflectable" : "") {
         \(raw: access)let id: Stet.ObjectID
         \(raw: lines { "\($0.fieldAccess)var \($0.reference): \($0.snapshotType)" })
-        fileprivate init(_$id id: Stet.ObjectID\(raw: properties.map { ", \($0.reference): \($0.snapshotType)" }.joined())) {
-        self.id = id
-        \(raw: lines { "self.\($0.reference) = \($0.reference)" })
+        fileprivate init(_$of object: \(raw: model)) {
+        self.id = object.id
+        \(raw: lines { "self.\($0.reference) = \($0.codeType)._snapshotValue(object.\($0.storage))" })
         }
         \(raw: access)init(_$id id: Stet.ObjectID, reader: inout Stet._RecordReader) throws(Stet._UnreadableValue) {
         self.id = id
@@ -48,12 +50,12 @@ struct SnapshotType {
             \(access)init(from decoder: any Swift.Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             self.id = try values.decode(Stet.ObjectID.self, forKey: .id)
-            \(lines { "self.\($0.reference) = try \($0.snapshotType)._decode(values, .\($0.reference))" })
+            \(lines { "self.\($0.reference) = try \($0.snapshotType)._decode(values, CodingKeys.\($0.reference))" })
             }
             \(access)func encode(to encoder: any Swift.Encoder) throws {
             var values = encoder.container(keyedBy: CodingKeys.self)
             try values.encode(id, forKey: .id)
-            \(shown.map { "try self.\($0.reference)._encode(&values, .\($0.reference))" }.joined(separator: "\n"))
+            \(shown.map { "try self.\($0.reference)._encode(&values, CodingKeys.\($0.reference))" }.joined(separator: "\n"))
             }
             \(access)static func == (one: Self, other: Self) -> Swift.Bool {
             one.id == other.id
