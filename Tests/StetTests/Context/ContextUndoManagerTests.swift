@@ -49,7 +49,7 @@ import Testing
         }
         undoManager.perform { context.delete(article) }
         undoManager.undo()
-        #expect(!article.isDeleted && notebook.articles.map(\.id) == [article.id])
+        #expect(!article.isDeleted && article.notebook === notebook)
         undoManager.undo()
         #expect(article.notebook == nil && notebook.context == nil && !context.hasChanges)
         undoManager.redo()

@@ -72,7 +72,7 @@ import Testing
         let directory = TemporaryDirectory()
         let store = try await Store.openInBackground(
             at: directory.file(), for: Notebook.self, Article.self)
-        try store.edit { $0.insert(Article(title: "a")) }
+        try await store.edit { $0.insert(Article(title: "a")) }
         store.close()
         var configuration = Store.Configuration()
         configuration.removedModels = ["Article"]

@@ -1,5 +1,4 @@
 import Stet
-import StetStore
 import StetTestModels
 import StetTestSupport
 import Testing
@@ -30,7 +29,7 @@ import Testing
         try expectEnd { _ = try snapshots.all() }
         try expectEnd { _ = try snapshots.count() }
         try expectEnd { _ = try snapshots.sorted(by: \.title).ids() }
-        try expectEnd { _ = try snapshots.sum(of: \.rating) }
+        try expectEnd { _ = try snapshots.sum(\.rating) }
         try expectEnd { _ = try objects.all() }
         try expectEnd { _ = try objects.filter { $0.title.hasPrefix("B") }.all() }
     }
@@ -75,28 +74,4 @@ import Testing
         let found = try store.fetch(Article.self).limit(3).deadline(Self.past).all()
         #expect(found.count == 3)
     }
-
-    #if STET_FAULTS
-        @Test("Service 4 prefetching is one read for each level, not one for each object")
-        func prefetch() throws {
-            try store.edit { context in
-                for article in try context.fetch(Article.self).limit(200).all() {
-                    article.notebook = Notebook(name: "Notebook of \(article.title)")
-                }
-            }
-            let context = store.context()
-            let faults = store.file.environment.faults
-            let before = faults.readCount
-            let articles = try context.fetch(Article.self) { $0.notebook != nil }
-                .prefetch(\.notebook).all()
-            #expect(faults.readCount - before == 2)
-            #expect(articles.count == 200)
-            let read = faults.readCount
-            let notebooks = articles.compactMap(\.notebook)
-            #expect(faults.readCount == read)
-            let members = try context.load(\Notebook.articles, of: notebooks)
-            #expect(faults.readCount - read == 1)
-            #expect(Set(members) == Set(articles))
-        }
-    #endif
 }

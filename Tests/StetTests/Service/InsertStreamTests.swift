@@ -5,7 +5,7 @@ import Testing
 @Model private final class Entry {
     @Attribute(.trimmed, .lowercased) var path: String
     var site: Int
-    var text: String = ""
+    @Attribute(.length(...20)) var text: String = ""
     #Unique<Entry>(\.site, \.path)
 
     init(site: Int, path: String) {
@@ -88,10 +88,10 @@ import Testing
     @Test("Service 4 other violations end the insertion, whatever the policy is")
     func otherViolations() async throws {
         await #expect(throws: InsertStreamError.self) {
-            try await store.insert(stream: stream(["x"]), onConflict: .skip) { _ in
-                let entry = Entry(site: 1, path: "a")
-                entry.context?.report(Violation(entity: "Entry", message: "no"))
-                throw CancellationError()
+            try await store.insert(stream: stream(["a", "b"]), onConflict: .skip) { path in
+                let entry = Entry(site: 1, path: path)
+                entry.text = String(repeating: "x", count: 21)
+                return entry
             }
         }
         #expect(try texts == ["a first"])

@@ -24,13 +24,12 @@ import Testing
     @Test("Service 8 a draft is applied after a restart, on top of what others have saved")
     func restart() throws {
         let article = Article(title: "a")
-        var id = article.id
+        let id = article.id
         do {
             let store = try open()
             let context = store.context()
             context.insert(article)
             try context.save()
-            id = article.id
             article.title = "b"
             let notebook = Notebook(name: "new")
             context.insert(notebook)
@@ -42,10 +41,9 @@ import Testing
         }
         let store = try open()
         try store.edit { try $0.object(Article.self, id: id)?.rating = 4 }
-        #expect(
-            try store.drafts.list() == [
-                Drafts.Entry(name: "article/7 ü", time: clock.now, revision: 1, changeCount: 3)
-            ])
+        let entry = try #require(try store.drafts.list().first)
+        #expect(entry.name == "article/7 ü" && entry.time == clock.now)
+        #expect(entry.revision == 1 && entry.changeCount == 3)
         let context = store.context()
         try context.apply(try store.drafts.changes("article/7 ü"))
         try context.save()
