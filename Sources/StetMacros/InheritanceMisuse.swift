@@ -25,7 +25,7 @@ extension ModelMisuse {
     }
 }
 
-/// Code that does not compile if a class has a superclass, which a macro cannot tell from a protocol.
+/// Code that does not compile if a class has a superclass, which a macro cannot distinguish from a protocol.
 struct SuperclassCheck {
     let declarations: [DeclSyntax]
 

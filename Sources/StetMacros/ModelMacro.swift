@@ -25,12 +25,13 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         let checks =
             SuperclassCheck(model, context).declarations
             + PropertyTypes(model, properties, context).declarations
-        return checks + ModelMembers(
-            name: model.name.text, access: model.accessPrefix, properties: properties,
-            relationships: relationships, indexes: model.indexes,
-            isObservable: ModelOptions(node).isObservable,
-            originalName: ModelOptions(node).originalName?.trimmedDescription
-        ).all
+        return checks
+            + ModelMembers(
+                name: model.name.text, access: model.accessPrefix, properties: properties,
+                relationships: relationships, indexes: model.indexes,
+                isObservable: ModelOptions(node).isObservable,
+                originalName: ModelOptions(node).originalName?.trimmedDescription
+            ).all
     }
 
     static func expansion(
@@ -39,7 +40,8 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
         // Called once per member, so the slot is found by names alone.
-        guard ModelMisuse.canBeModel(declaration), let variable = member.as(VariableDeclSyntax.self),
+        guard ModelMisuse.canBeModel(declaration),
+            let variable = member.as(VariableDeclSyntax.self),
             variable.isModelProperty, let name = variable.singleName
         else { return [] }
         if let relationship = declaration.modelRelationships.first(where: { $0.name == name }) {
@@ -84,7 +86,8 @@ struct ModelMembers {
         registrar + [
             // Exclusivity cannot be violated: each access reads one field and runs no user code.
             "@exclusivity(unchecked) \(raw: access)final var _$state = Stet._ModelState()",
-            SnapshotType(model: name, access: access, properties: properties).declaration, fields, snapshotProperty, assignment, initializer,
+            SnapshotType(model: name, access: access, properties: properties).declaration, fields,
+            snapshotProperty, assignment, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
             "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
             description, reference, setReference, encode, normalize, stamp,

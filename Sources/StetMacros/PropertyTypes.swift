@@ -34,10 +34,12 @@ struct PropertyTypes {
 extension MacroExpansionContext {
     /// Returns a line of code whose errors appear at the line of a part of the user's source.
     func atLine(of node: some SyntaxProtocol, _ code: String) -> String {
-        guard let place = location(of: node, at: .afterLeadingTrivia, filePathMode: .filePath) else {
+        guard let place = location(of: node, at: .afterLeadingTrivia, filePathMode: .filePath)
+        else {
             return code
         }
-        return "#sourceLocation(file: \(place.file), line: \(place.line))\n\(code)\n#sourceLocation()"
+        return
+            "#sourceLocation(file: \(place.file), line: \(place.line))\n\(code)\n#sourceLocation()"
     }
 }
 

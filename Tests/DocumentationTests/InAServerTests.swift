@@ -168,7 +168,8 @@ private struct Request {
         let titles = try store.read(deadline: deadline) { context in
             try context.fetch(Article.self) { $0.title.contains(word) }.all().map(\.title)
         }
-        let found = try store.fetch(Article.self) { $0.title.contains(word) }.deadline(deadline).all()
+        let found = try store.fetch(Article.self) { $0.title.contains(word) }
+            .deadline(deadline).all()
 
         #expect(titles == ["Macros"] && found.map(\.title) == titles)
     }

@@ -24,10 +24,11 @@ import Testing
         var names: Set<String> = []
         for file in try folders.flatMap({ try SourceFile.all(in: $0) }) {
             for word in words {
-                for part in file.lines.joined(separator: "\n").components(separatedBy: word).dropFirst() {
-                    let text = part.drop { $0.isWhitespace }
-                    guard text.hasPrefix("\"stet.") else { continue }
-                    names.insert(String(text.dropFirst().prefix { $0 != "\"" }))
+                let text = file.lines.joined(separator: "\n")
+                for part in text.components(separatedBy: word).dropFirst() {
+                    let name = part.drop { $0.isWhitespace }
+                    guard name.hasPrefix("\"stet.") else { continue }
+                    names.insert(String(name.dropFirst().prefix { $0 != "\"" }))
                 }
             }
         }

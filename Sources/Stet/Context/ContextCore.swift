@@ -48,8 +48,8 @@ final class ContextCore {
     /// The objects that the last fetch with `prefetch` has read ahead, retained so that they stay
     /// alive.
     private var prefetched: [AnyObject] = []
-    /// The read in which others take place; it ends before `inOneRead` returns.
-    private var sharedRead: SharedRead?
+    /// The read that accessors share at the moment.
+    var sharedRead: SharedRead?
     /// The undo history of what is pending, once it was used.
     var editHistory: EditHistory?
 
@@ -292,25 +292,7 @@ final class ContextCore {
             hooks.readDepth -= 1
             if !hooks.fetched.isEmpty { callDidFetch() }
         }
-        return try readingStore(body)
-    }
-
-    /// Reads the store; inside `inOneRead`, in its read.
-    func readingStore<Result>(
-        _ body: (borrowing StoreReader) throws -> Result
-    ) throws -> Result {
-        if let sharedRead { return try body(sharedRead.reader) }
-        return try store.file.read(body)
-    }
-
-    /// Runs code whose accessors read the store, all of them in one read.
-    func inOneRead<Result>(_ body: () throws -> Result) throws -> Result {
-        if sharedRead != nil { return try body() }
-        return try reading { reader in
-            sharedRead = SharedRead(reader: reader.shared())
-            defer { sharedRead = nil }
-            return try body()
-        }
+        return try SharedRead.read(self, body)
     }
 
     /// Returns the object with an id for the accessor of a reference; never throws.
@@ -336,7 +318,7 @@ final class ContextCore {
         let isStored = object(ObjectKey(end.owner, owner)).map { !$0._$isNew } ?? true
         let last =
             isStored
-            ? try readingStore { try state.lastPosition(of: owner, at: end, $0) }
+            ? try SharedRead.read(self) { try state.lastPosition(of: owner, at: end, $0) }
             : state.lastChangedPosition(of: owner, at: end)
         return .between(last, nil) ?? last ?? .first
     }
@@ -481,11 +463,4 @@ extension ContextCore {
             "\(call) inside \(hook.rawValue)(): a hook may read and, but for didFetch, edit; "
                 + "do this where the object was inserted, deleted or fetched")
     }
-}
-
-/// An open read that several accessors share.
-private final class SharedRead {
-    let reader: StoreReader
-
-    init(reader: consuming StoreReader) { self.reader = reader }
 }

@@ -82,11 +82,11 @@ extension Store {
         return try open(at: path, for: models, seededFrom: seed, configuration: configuration)
     }
 
-    /// Opens the store at `path` on a thread of its own, so that a migration blocks no thread of the
-    /// cooperative pool.
+    /// Opens the store at `path` on a thread of its own, so that a migration blocks no thread of
+    /// the cooperative pool.
     ///
-    /// It is `open(at:for:seededFrom:configuration:)`, and throws the same errors. The configuration
-    /// reports the progress of a migration. Cancellation has no effect.
+    /// It is `open(at:for:seededFrom:configuration:)`, and throws the same errors. The
+    /// configuration reports the progress of a migration. Cancellation has no effect.
     public static func openInBackground(
         at path: String, for models: any Model.Type..., seededFrom seed: String? = nil,
         configuration: Store.Configuration = Store.Configuration()

@@ -170,8 +170,8 @@ public struct AttributeOption: Sendable {
     var index: (isUnique: Bool, folding: TextFolding)?
     var isHidden = false
 
-    /// Keeps the value out of encoded snapshots and change sets, of debug text, of violations and of
-    /// what `stet` prints: for password hashes, tokens and the like.
+    /// Keeps the value out of encoded snapshots and change sets, of debug text, of violations and
+    /// of what `stet` prints: for password hashes, tokens and the like.
     ///
     /// The value is stored and read like any other. An encoder with
     /// `userInfo[.encodesHiddenValues] = true` encodes it in change sets, but never in snapshots. A

@@ -58,7 +58,7 @@ extension Model {
     public typealias _Element = Int
 }
 
-/// Stands for the type of a property that the compiler has refused, so that it reports nothing else.
+/// The type of a property that the compiler has refused, so that it reports nothing else.
 public enum _RefusedProperty<T>: _Storable {
     case refused
 
@@ -82,7 +82,7 @@ public enum _RefusedProperty<T>: _Storable {
         .refused
     }
     public static func _value<M: Model>(of storage: Int, in owner: M, slot: Slot) -> T {
-        preconditionFailure("a property of this type does not compile")
+        trap("a property of this type, which does not compile, is read")
     }
     public static func _snapshotValue(_ storage: Int) -> Int { storage }
     public static func _reference(_ storage: Int) -> ObjectID { .none }

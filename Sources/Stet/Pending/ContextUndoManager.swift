@@ -1,8 +1,8 @@
 import FoundationEssentials
 import StetStore
 
-/// Undo and redo of the pending edits of a context, before they are saved; the interface is modelled
-/// on that of `UndoManager`.
+/// Undo and redo of the pending edits of a context, before they are saved; the interface is
+/// modelled on that of `UndoManager`.
 ///
 /// ```swift
 /// let undoManager = context.undoManager
@@ -51,8 +51,8 @@ public struct ContextUndoManager {
 
     /// Runs a closure whose edits are one step.
     ///
-    /// When the closure throws, its edits are rolled back. A `perform` inside it belongs to the same
-    /// step.
+    /// When the closure throws, its edits are rolled back. A `perform` inside it belongs to the
+    /// same step.
     ///
     /// - Parameters:
     ///   - name: the name of the step, for a menu.
@@ -63,8 +63,8 @@ public struct ContextUndoManager {
         try perform(name, key: nil, within: .zero, body)
     }
 
-    /// Runs a closure whose edits continue the step before it, when that edited the same property of
-    /// the same object a short time ago: typing a title is one step, not one for each letter.
+    /// Runs a closure whose edits continue the step before it, when that edited the same property
+    /// of the same object a short time ago: typing a title is one step, not one for each letter.
     ///
     /// ```swift
     /// undoManager.perform("Typing", coalesce: \.title, of: article, within: .seconds(2)) {
@@ -76,7 +76,8 @@ public struct ContextUndoManager {
     ///   - name: the name of the step, for a menu.
     ///   - property: the property that is edited.
     ///   - object: the object that is edited.
-    ///   - interval: the longest time since the last edit, by the clock of the store's configuration.
+    ///   - interval: the longest time since the last edit, by the clock of the store's
+    ///     configuration.
     ///   - body: edits the object.
     /// - Throws: the error of `body`.
     public func perform<M: Model>(
@@ -96,13 +97,14 @@ public struct ContextUndoManager {
         if history.anchor == nil { history.anchor = core.nextSnapshot() }
         let beginning = core.pending.capture()
         let (count, lastCount) = (core.pending.changeCount, history.changeCount)
+        core.pending.watchNextEdits()
         history.isPerforming = true
         defer { history.isPerforming = false }
         do {
             try body()
         } catch {
             core.goBack(to: beginning)
-            history.changeCount = core.pending.changeCount
+            noteCount(in: history)
             throw error
         }
         if core.pending.changeCount == count { return }
@@ -116,7 +118,7 @@ public struct ContextUndoManager {
             history.undo[history.undo.count - 1].time = now
         }
         history.redo = []
-        history.changeCount = core.pending.changeCount
+        noteCount(in: history)
         history.trim()
     }
 
@@ -144,6 +146,12 @@ public struct ContextUndoManager {
         core.goBack(to: step.state)
         // What continues a step is never undone by itself.
         to.append(EditHistory.Step(name: step.name, state: present, key: nil, time: step.time))
+        noteCount(in: history)
+    }
+
+    /// Remembers the state after a step, so that an edit outside is noticed.
+    private func noteCount(in history: EditHistory) {
+        core.pending.watchNextEdits()
         history.changeCount = core.pending.changeCount
     }
 
@@ -173,7 +181,7 @@ final class EditHistory {
 
     struct Step {
         let name: String?
-        /// What was pending before the step or, for a step to redo, after it.
+        /// The pending changes before the step or, for a step to redo, after it.
         let state: PendingChanges.Capture
         let key: Key?
         var time: Date

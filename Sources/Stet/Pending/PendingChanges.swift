@@ -57,10 +57,7 @@ final class PendingChanges {
         touched?.append(object)
     }
 
-    private func noteChange() {
-        changeCount &+= 1
-        core.pendingSignal?.note()
-    }
+    private func noteChange() { (changeCount, _) = (changeCount &+ 1, core.pendingSignal?.note()) }
 
     /// Begins or ends recording edits; returns the objects that were edited since the last call.
     @discardableResult

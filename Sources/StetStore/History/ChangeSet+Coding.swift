@@ -4,7 +4,8 @@ extension CodingUserInfoKey {
     // Cannot fail: the text is not empty.
     /// Set to true in the `userInfo` of an encoder that shall encode the values of hidden
     /// properties, too, such as one whose output stays in the same service.
-    public static let encodesHiddenValues = CodingUserInfoKey(rawValue: "Stet.hidden").unsafelyUnwrapped
+    public static let encodesHiddenValues =
+        CodingUserInfoKey(rawValue: "Stet.hidden").unsafelyUnwrapped
 }
 
 /// A key of an object whose keys are names of properties.

@@ -140,7 +140,7 @@ import Testing
         #expect(article.title == "a" && article.rating == 0)
     }
 
-    @Test("Service 8 a step that throws, or changes nothing, is none; one inside another is part of it")
+    @Test("Service 8 a step that throws or changes nothing is none, and an inner one is a part")
     func noSteps() {
         struct Failure: Error {}
         #expect(throws: Failure.self) {

@@ -28,7 +28,8 @@ import Tracing
         let spans = tracer.popFinishedSpans()
         return spans.map { span in
             let parent = spans.first { $0.spanID == span.parentSpanID }
-            return parent.map { "\($0.operationName) > \(span.operationName)" } ?? span.operationName
+            let name = span.operationName
+            return parent.map { "\($0.operationName) > \(name)" } ?? name
         }
     }
 
@@ -85,8 +86,9 @@ import Tracing
         #expect(spans() == [])
         var changed = configuration()
         changed.removedModels = ["Old"]
-        try Store.open(at: directory.file(), for: Notebook.self, Article.self, configuration: changed)
-            .close()
+        try Store.open(
+            at: directory.file(), for: Notebook.self, Article.self, configuration: changed
+        ).close()
         #expect(Set(spans()) == ["stet.migrate"])
         let store = try Store.open(
             at: directory.file("logged"), for: Notebook.self, Article.self,

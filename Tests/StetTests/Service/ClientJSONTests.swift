@@ -125,7 +125,8 @@ import Testing
             (.list([.int(1), .null]), "[1,null]"), (.uint(3), #"{"uint":3}"#),
             (.double(3), #"{"double":3}"#), (.double(.nan), #"{"double":"7ff8000000000000"}"#),
             (.decimal(Decimal(string: "1.10")!), #"{"decimal":"1.1"}"#),
-            (.data(Data([1, 2])), #"{"data":"AQI="}"#), (.reference(id), #"{"reference":"\#(id)"}"#),
+            (.data(Data([1, 2])), #"{"data":"AQI="}"#),
+            (.reference(id), #"{"reference":"\#(id)"}"#),
             (.codable(#"{"x":1}"#), #"{"codable":"{\"x\":1}"}"#),
             (
                 .dictionary([.string("k"): .int(1)]),

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("Service 5 a snapshot is decoded with a hidden value that the JSON has, or without an optional one")
+    @Test("Service 5 a snapshot is decoded with the hidden values that are there or optional")
     func decoding() throws {
         let id = account.id
         let whole = #"{"id":"\#(id)","name":"bob","secret":"12345"}"#

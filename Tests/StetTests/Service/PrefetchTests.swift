@@ -31,7 +31,8 @@ import Testing
         private let context: ManagedContext
 
         init() throws {
-            store = try Store.inMemory(for: PrefetchRack.self, PrefetchTome.self, PrefetchTheme.self)
+            store = try Store.inMemory(
+                for: PrefetchRack.self, PrefetchTome.self, PrefetchTheme.self)
             try store.edit { context in
                 let topics = (0..<10).map { PrefetchTheme(name: "Theme \($0)") }
                 let shelves = (0..<20).map { PrefetchRack(name: "Rack \($0)") }
@@ -57,7 +58,8 @@ import Testing
             var books: [PrefetchTome] = []
             #expect(
                 try reads {
-                    books = try context.fetch(PrefetchTome.self).prefetch(\.shelf).prefetch(\.topics).all()
+                    books = try context.fetch(PrefetchTome.self).prefetch(\.shelf)
+                        .prefetch(\.topics).all()
                 } == 3)
             #expect(reads { _ = Set(books.compactMap(\.shelf)) } == 0)
             #expect(books.count == 200 && Set(books.compactMap(\.shelf)).count == 20)

@@ -1,6 +1,6 @@
 import StetStore
 
-/// What an insertion does with an object that has the unique values of another one.
+/// The treatment of a new object that has the unique values of another one.
 ///
 /// Any unique property or `#Unique` of the model counts, compared as the rule compares, after
 /// normalisation.
@@ -56,14 +56,39 @@ extension Store {
         _ make: (Elements.Element) throws -> M?
     ) async throws -> Int {
         trap(unless: batch > 0, "a batch needs at least one object")
-        let group = UndoGroup()
-        var progress = (taken: 0, committed: 0, inserted: 0)
+        var insertion = StreamInsertion(self, (label, author, scope), batch, policy)
+        return try await insertion.run(elements, make)
+    }
+}
+
+/// The insertion of the elements of a stream, batch after batch.
+private struct StreamInsertion<M: Model> {
+    private let store: Store
+    private let attributes: (label: String?, author: String?, scope: String?)
+    private let batch: Int
+    private let policy: UniquenessPolicy<M>
+    private let group = UndoGroup()
+    private var progress = (taken: 0, committed: 0, inserted: 0)
+
+    init(
+        _ store: Store, _ attributes: (label: String?, author: String?, scope: String?),
+        _ batch: Int, _ policy: UniquenessPolicy<M>
+    ) {
+        self.store = store
+        self.attributes = attributes
+        self.batch = batch
+        self.policy = policy
+    }
+
+    nonisolated(nonsending) mutating func run<Elements: AsyncSequence>(
+        _ elements: Elements, _ make: (Elements.Element) throws -> M?
+    ) async throws -> Int {
         var iterator = elements.makeAsyncIterator()
         var isAtEnd = false
         do {
             while !isAtEnd {
                 try Task.checkCancellation()
-                let context = context(author: author, scope: scope)
+                let context = store.context(author: attributes.author, scope: attributes.scope)
                 context.undoGroup = group
                 var inserted: [ObjectID: M] = [:]
                 while inserted.count < batch {
@@ -76,7 +101,7 @@ extension Store {
                     context.insert(object)
                     inserted[object.id] = object
                 }
-                try await context.save(label, &inserted, policy)
+                try await context.save(attributes.label, &inserted, policy)
                 progress.inserted += inserted.count
                 progress.committed = progress.taken
             }
