@@ -30,6 +30,7 @@ let package = Package(
         dependency("https://github.com/apple/swift-async-algorithms", from: "1.0.0"),
         dependency("https://github.com/apple/swift-collections", from: "1.1.0"),
         dependency("https://github.com/apple/swift-crypto", from: "4.0.0"),
+        dependency("https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         dependency("https://github.com/apple/swift-log", from: "1.6.0"),
         dependency("https://github.com/apple/swift-metrics", from: "2.5.0"),
         dependency("https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
@@ -46,6 +47,7 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]
         ),
         .macro(
@@ -61,6 +63,7 @@ let package = Package(
                 "StetStore", "StetMacros",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]
         ),
         // A separate target, so that other packages do not build the service lifecycle.
@@ -153,8 +156,10 @@ let package = Package(
                 .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]
         ),
         .testTarget(

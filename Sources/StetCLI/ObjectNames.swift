@@ -39,7 +39,7 @@ extension Entity {
         indexes.first { index in
             guard index.isUnique, index.parts.count == 1 else { return false }
             let property = properties[index.parts[0].slot]
-            return property.type == .string && !property.isOptional
+            return property.type == .string && !property.isOptional && !property.isHidden
         }?.parts[0].slot
     }
 }

@@ -101,8 +101,12 @@ extension ObjectChange {
         var values: [String: JSON] = [:]
         for property in properties {
             var sides: [String: JSON] = [:]
-            if kind != .insert { sides["old"] = property.old.json }
-            if kind != .delete { sides["new"] = property.new.json }
+            if HiddenValues.cover(property) {
+                sides["hidden"] = .bool(true)
+            } else {
+                if kind != .insert { sides["old"] = property.old.json }
+                if kind != .delete { sides["new"] = property.new.json }
+            }
             let redacted = [
                 property.redacted.old ? "old" : nil, property.redacted.new ? "new" : nil,
             ].compactMap { $0 }
@@ -146,9 +150,15 @@ extension PropertyChange {
     /// changes.
     var isMove: Bool { old.target != nil && old.target == new.target }
     /// Returns the value before as text for people.
-    func oldLine(_ names: ObjectNames) -> String { redacted.old ? oldText : old.text(names) }
+    func oldLine(_ names: ObjectNames) -> String {
+        redacted.old || HiddenValues.cover(self) ? oldText : old.text(names)
+    }
     /// Returns the value after as text for people.
-    func newLine(_ names: ObjectNames) -> String { redacted.new ? newText : new.text(names) }
+    func newLine(_ names: ObjectNames) -> String {
+        redacted.new || HiddenValues.cover(self) ? newText : new.text(names)
+    }
+    /// The value after as JSON, or a word that says that it is not shown.
+    var newJSON: JSON { HiddenValues.cover(self) ? .string(Property.hiddenText) : new.json }
 }
 
 extension Commit {

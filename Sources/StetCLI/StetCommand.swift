@@ -55,6 +55,9 @@ struct StoreOptions: ParsableArguments {
     @Flag(help: "Writes JSON instead of text.")
     var json = false
 
+    @Flag(help: "Shows the values of hidden properties, too.")
+    var hidden = false
+
     @Flag(help: "Reads a store on a network file system, or in a directory that all may write to.")
     var allowUnsafePlace = false
 }

@@ -60,7 +60,11 @@ struct InChildCommand: ParsableCommand {
         let code: ExitCode
         let start = ContinuousClock.now
         do {
-            code = try command.perform(output)
+            // An export is complete, so that an import gives the same store.
+            let isComplete = command.options.hidden || command is ExportCommand
+            code = try HiddenValues.$areShown.withValue(isComplete) {
+                try command.perform(output)
+            }
             try output.flush()
             output.noteDuration(start.duration(to: .now))
         } catch let failure as Failure {

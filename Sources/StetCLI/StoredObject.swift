@@ -32,6 +32,17 @@ struct LinkedRelationship {
     let end: MemberEnd
 }
 
+/// Whether the tool prints the values of hidden properties.
+enum HiddenValues {
+    @TaskLocal static var areShown = false
+
+    /// Returns whether the values of a property are not printed.
+    static func cover(_ property: Property) -> Bool { property.isHidden && !areShown }
+
+    /// Returns whether the values of a change are not printed.
+    static func cover(_ change: PropertyChange) -> Bool { change.isHidden && !areShown }
+}
+
 /// An object at a revision of the store.
 struct StoredObject {
     let shape: ObjectShape
@@ -51,7 +62,12 @@ struct StoredObject {
         self.shape = shape
         self.id = id
         self.revision = revision
-        values = try RecordBody(body, of: shape.entity).values()
+        values = zip(
+            try RecordBody(body, of: shape.entity).values(), shape.entity.properties
+        ).map { value, property in
+            // Any case whose text has no quotes.
+            HiddenValues.cover(property) ? .codable(Property.hiddenText) : value
+        }
         var members: [[ObjectID]] = []
         for link in shape.links {
             members.append(

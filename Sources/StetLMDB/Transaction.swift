@@ -237,6 +237,9 @@ extension Environment {
     package func read<Result>(
         _ body: (borrowing ReadTransaction) throws -> Result
     ) throws -> Result {
+        #if STET_FAULTS
+            faults.countRead()
+        #endif
         let handle = try beginRead()
         defer { endUse(keeping: handle) }
         return try body(ReadTransaction(handle: handle, environment: self))

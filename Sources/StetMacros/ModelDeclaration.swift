@@ -86,6 +86,9 @@ struct PropertyDeclaration {
 
     func hasOption(_ name: String) -> Bool { options.contains { $0.name == name } }
 
+    /// True for a value that stays out of encodings and debug text.
+    var isHidden: Bool { hasOption("hidden") }
+
     /// The arguments of `@Relationship`.
     var relationship: RelationshipSyntax { RelationshipSyntax(syntax.attribute("Relationship")) }
 
@@ -242,7 +245,8 @@ extension DeclGroupSyntax {
             guard let variable = member.decl.as(VariableDeclSyntax.self), variable.isModelProperty,
                 let name = variable.singleName,
                 let type = variable.bindings.first?.typeAnnotation?.type.trimmed,
-                isIncluded(WrittenType(type))
+                isIncluded(WrittenType(type)),
+                PropertyMisuse.problem(of: variable, name) == nil
             else { continue }
             properties.append(PropertyDeclaration(variable, name, type, slot: properties.count))
         }

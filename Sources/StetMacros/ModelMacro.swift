@@ -9,7 +9,8 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         conformingTo protocols: [TypeSyntax], in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
         guard ModelMisuse.report(in: declaration, at: node, context),
-            let model = declaration.as(ClassDeclSyntax.self)
+            let model = declaration.as(ClassDeclSyntax.self),
+            ModelMisuse.reportInheritance(of: model, protocols, context)
         else { return [] }
         ModelOptions.report(node, declaration, context)
         ModelMisuse.reportHooks(of: declaration, context)
@@ -21,12 +22,16 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         }
         OriginalNameMisuse.report(model, node, properties + relationships, context)
         for index in model.indexes { index.report(properties, context) }
-        return ModelMembers(
-            name: model.name.text, access: model.accessPrefix, properties: properties,
-            relationships: relationships, indexes: model.indexes,
-            isObservable: ModelOptions(node).isObservable,
-            originalName: ModelOptions(node).originalName?.trimmedDescription
-        ).all
+        let checks =
+            SuperclassCheck(model, context).declarations
+            + PropertyTypes(model, properties, context).declarations
+        return checks
+            + ModelMembers(
+                name: model.name.text, access: model.accessPrefix, properties: properties,
+                relationships: relationships, indexes: model.indexes,
+                isObservable: ModelOptions(node).isObservable,
+                originalName: ModelOptions(node).originalName?.trimmedDescription
+            ).all
     }
 
     static func expansion(
@@ -35,8 +40,9 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         in context: some MacroExpansionContext
     ) throws -> [AttributeSyntax] {
         // Called once per member, so the slot is found by names alone.
-        guard let variable = member.as(VariableDeclSyntax.self), variable.isModelProperty,
-            let name = variable.singleName
+        guard ModelMisuse.canBeModel(declaration),
+            let variable = member.as(VariableDeclSyntax.self),
+            variable.isModelProperty, let name = variable.singleName
         else { return [] }
         if let relationship = declaration.modelRelationships.first(where: { $0.name == name }) {
             return ["@Stet._Members(\(raw: relationship.slot))"]
@@ -80,7 +86,8 @@ struct ModelMembers {
         registrar + [
             // Exclusivity cannot be violated: each access reads one field and runs no user code.
             "@exclusivity(unchecked) \(raw: access)final var _$state = Stet._ModelState()",
-            snapshotType, fields, snapshotProperty, assignment, initializer,
+            SnapshotType(model: name, access: access, properties: properties).declaration, fields,
+            snapshotProperty, assignment, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
             "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
             description, reference, setReference, encode, normalize, stamp,
@@ -109,26 +116,6 @@ struct ModelMembers {
         properties.map(element).joined(separator: ", ")
     }
 
-    private var snapshotType: DeclSyntax {
-        """
-        \(raw: access)struct Snapshot: Stet._ModelSnapshot {
-        \(raw: access)let id: Stet.ObjectID
-        \(raw: lines { "\($0.fieldAccess)var \($0.reference): Stet._SnapshotValueOf<\($0.typeName)>" })
-        fileprivate init(_$id id: Stet.ObjectID\(raw: properties.map { ", \($0.reference): Stet._SnapshotValueOf<\($0.typeName)>" }.joined())) {
-        self.id = id
-        \(raw: lines { "self.\($0.reference) = \($0.reference)" })
-        }
-        \(raw: access)init(_$id id: Stet.ObjectID, reader: inout Stet._RecordReader) throws(Stet._UnreadableValue) {
-        self.id = id
-        \(raw: lines { "self.\($0.reference) = try Stet._SnapshotValueOf<\($0.typeName)>._field(&reader, slot: \($0.slot))" })
-        }
-        \(raw: access)func _$encode(into writer: inout Stet._RecordWriter) {
-        \(raw: lines { "self.\($0.reference)._write(&writer, slot: \($0.slot))" })
-        }
-        }
-        """
-    }
-
     private var fields: DeclSyntax {
         let members = relationships.map { property in
             let member = "Stet.ToManyField<\(property.memberName ?? "")>"
@@ -142,7 +129,7 @@ struct ModelMembers {
             \(raw: access)init(_object: Stet._QueryObject) {
             self._object = _object
             }
-            \(raw: lines { "\($0.fieldAccess)var \($0.reference): Stet._FieldOf<\($0.typeName)> { \($0.typeName)._field(_object, slot: \($0.slot)) }" })
+            \(raw: lines { "\($0.fieldAccess)var \($0.reference): \($0.fieldType) { \($0.codeType)._field(_object, slot: \($0.slot)) }" })
             \(raw: members.joined(separator: "\n"))
             }
             """
@@ -151,7 +138,7 @@ struct ModelMembers {
     private var snapshotProperty: DeclSyntax {
         """
         \(raw: access)final var _$snapshot: Snapshot {
-        Snapshot(_$id: id\(raw: properties.map { ", \($0.name): \($0.typeName)._snapshotValue(\($0.storage))" }.joined()))
+        Snapshot(_$of: self)
         }
         """
     }
@@ -161,8 +148,8 @@ struct ModelMembers {
             let value = "snapshot.\(property.reference)"
             return shown(
                 property,
-                if: "\(property.typeName)._snapshotValue(\(property.storage)) != \(value)",
-                "Stet._assign(&\(property.storage), \(property.typeName)._storage(from: \(value)))")
+                if: "\(property.codeType)._snapshotValue(\(property.storage)) != \(value)",
+                "Stet._assign(&\(property.storage), \(property.codeType)._storage(from: \(value)))")
         }
         return """
             \(raw: access)final func _$assign(_ snapshot: Snapshot) {
@@ -175,7 +162,7 @@ struct ModelMembers {
         """
         \(raw: access)init(_$snapshot snapshot: Snapshot, state: consuming Stet._ModelState) {
         _$state = state
-        \(raw: lines { "\($0.storage) = \($0.typeName)._storage(from: snapshot.\($0.reference))" })
+        \(raw: lines { "\($0.storage) = \($0.codeType)._storage(from: snapshot.\($0.reference))" })
         }
         """
     }
@@ -188,7 +175,7 @@ struct ModelMembers {
             let further =
                 (relationship.options.isEmpty
                     ? "" : ", relationship: \(relationship.writtenOptions)") + relationship.written
-            return "Stet._ModelProperty(\"\(property.name)\", (\(property.typeName)).self, "
+            return "Stet._ModelProperty(\"\(property.name)\", (\(property.codeType)).self, "
                 + "\\Snapshot.\(property.reference), [\(options)]\(further)\(property.writtenOriginalName)\(property.writtenDefault)),"
         }
         let indexes =
@@ -224,7 +211,7 @@ struct ModelMembers {
         """
         \(raw: access)final func _$reference(in slot: Stet._Slot) -> Stet.ObjectID {
         switch slot.index {
-        \(raw: cases { "\($0.typeName)._reference(\($0.storage))" })
+        \(raw: cases { "\($0.codeType)._reference(\($0.storage))" })
         default: Stet._noObject
         }
         }
@@ -235,7 +222,7 @@ struct ModelMembers {
         """
         \(raw: access)final func _$setReference(in slot: Stet._Slot, to id: Stet.ObjectID) {
         switch slot.index {
-        \(raw: cases { shown($0, if: "true", "\($0.typeName)._setReference(&\($0.storage), id)") })
+        \(raw: cases { shown($0, if: "true", "\($0.codeType)._setReference(&\($0.storage), id)") })
         default: break
         }
         }
@@ -245,7 +232,7 @@ struct ModelMembers {
     private var encode: DeclSyntax {
         """
         \(raw: access)final func _$encode(into writer: inout Stet._RecordWriter) {
-        \(raw: lines { "\($0.typeName)._snapshotValue(\($0.storage))._write(&writer, slot: \($0.slot))" })
+        \(raw: lines { "\($0.codeType)._snapshotValue(\($0.storage))._write(&writer, slot: \($0.slot))" })
         }
         """
     }
@@ -253,7 +240,8 @@ struct ModelMembers {
     private var normalize: DeclSyntax {
         let changes = lines { property in
             let place = isObservable ? "normalized" : property.storage
-            let calls = property.options.compactMap { $0.normalization(of: place) }
+            let options = property.options.filter { ModelMisuse.fits($0, property) }
+            let calls = options.compactMap { $0.normalization(of: place) }
             if calls.isEmpty { return nil }
             let change = calls.joined(separator: "; ")
             let statements =
@@ -280,7 +268,7 @@ struct ModelMembers {
             }
             let isInsertOnly = option.argument?.hasSuffix("insert") ?? false
             let assignment = shown(
-                property, if: "true", "\(property.storage) = \(property.typeName)(_stamp: date)")
+                property, if: "true", "\(property.storage) = \(property.codeType)(_stamp: date)")
             return isInsertOnly ? "if isInsert { \(assignment) }" : assignment
         }
         return """

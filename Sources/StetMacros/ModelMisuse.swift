@@ -4,11 +4,11 @@ import SwiftSyntaxMacros
 
 /// Finds the parts of a class that cannot be part of a model, and reports what to write instead.
 enum ModelMisuse {
-    /// The names that `Model` itself uses.
-    static let reservedNames: Set<String> = [
-        "id", "context", "isDeleted", "isInserted", "hasChanges", "snapshot", "validators",
-        "hashValue", "Snapshot", "CodingKeys", "willSave", "didInsert", "willDelete", "didFetch",
-    ]
+    /// True for a final class without parameters.
+    static func canBeModel(_ declaration: some DeclGroupSyntax) -> Bool {
+        guard let model = declaration.as(ClassDeclSyntax.self) else { return false }
+        return model.isFinal && model.genericParameterClause == nil
+    }
 
     /// Reports every problem of the class; returns false when no model can be made of it at all.
     static func report(
@@ -20,7 +20,7 @@ enum ModelMisuse {
                 Misuse("class", "@Model needs a class: objects have an identity"), at: node)
             return false
         }
-        if !model.modifiers.contains(where: { $0.name.tokenKind == .keyword(.final) }) {
+        if !model.isFinal {
             context.report(
                 Misuse(
                     "final", "@Model needs a final class: write 'final class \(model.name.text)'"),
@@ -33,6 +33,7 @@ enum ModelMisuse {
                 at: model.name)
             return false
         }
+        reportMissingInitializer(of: model, context)
         var names: Set<String> = []
         for member in model.memberBlock.members {
             if let condition = member.decl.as(IfConfigDeclSyntax.self) {
@@ -47,6 +48,27 @@ enum ModelMisuse {
             }
         }
         return true
+    }
+
+    private static func reportMissingInitializer(
+        of model: ClassDeclSyntax, _ context: some MacroExpansionContext
+    ) {
+        // An initialiser under '#if' counts.
+        let text = model.memberBlock.members.contains { member in
+            member.decl.is(InitializerDeclSyntax.self) || member.decl.is(IfConfigDeclSyntax.self)
+        }
+        if text { return }
+        let needed = model.modelProperties.filter { property in
+            property.initializer == nil && !property.isOptional && !property.hasOption("stamped")
+        }
+        let parameters = needed.map { "\($0.name): \($0.typeName)" }.joined(separator: ", ")
+        let assignments = needed.map { "self.\($0.name) = \($0.name)" }.joined(separator: "; ")
+        let body = assignments.isEmpty ? "{}" : "{ \(assignments) }"
+        context.report(
+            Misuse(
+                "initializer",
+                "'\(model.name.text)' needs an initialiser: write 'init(\(parameters)) \(body)'"),
+            at: model.name)
     }
 
     private static func reportProperties(
@@ -92,7 +114,10 @@ enum ModelMisuse {
             }
             return
         }
-        if let problem = problem(of: variable, name) { context.report(problem, at: variable) }
+        if let problem = PropertyMisuse.problem(of: variable, name) {
+            // At the name: attributes may fill the lines before it.
+            context.report(problem, at: variable.bindings)
+        }
     }
 
     private static func reportAccessors(
@@ -113,37 +138,6 @@ enum ModelMisuse {
 
     private static func isImplicitlyNil(_ variable: VariableDeclSyntax) -> Bool {
         variable.bindings.first?.typeAnnotation?.type.is(OptionalTypeSyntax.self) ?? false
-    }
-
-    private static func problem(of variable: VariableDeclSyntax, _ name: String) -> Misuse? {
-        if variable.bindings.count > 1 {
-            return Misuse("several", "A model's properties need a declaration each")
-        }
-        if variable.hasModifier(.lazy, .weak, .unowned) {
-            return Misuse(
-                "storage",
-                "'\(name)' can't be lazy, weak or unowned: mark it @Transient to leave it out")
-        }
-        guard let type = variable.bindings.first?.typeAnnotation?.type else {
-            return Misuse("type", "'\(name)' needs an explicit type: write 'var \(name): …'")
-        }
-        if type.is(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
-            return Misuse(
-                "unwrapped", "'\(name)' can't be implicitly unwrapped: write '?' instead of '!'")
-        }
-        if reservedNames.contains(name) {
-            return Misuse("reserved", "'\(name)' is a member of every model: choose another name")
-        }
-        if name.hasPrefix("_") {
-            return Misuse("underscore", "The name of a model's property can't begin with '_'")
-        }
-        if !WrittenType(type).canBeStored {
-            return Misuse(
-                "unsupported",
-                "A model can't store '\(type.trimmedDescription)': put it into a CodableAttribute, "
-                    + "or mark '\(name)' @Transient")
-        }
-        return nil
     }
 
     // MARK: Options
@@ -169,6 +163,11 @@ enum ModelMisuse {
             guard let misuse = misuse(of: option, property) else { continue }
             context.report(misuse, at: option.expression)
         }
+    }
+
+    /// Returns whether an option suits the property, so that code can be generated for it.
+    static func fits(_ option: AttributeOptionSyntax, _ property: PropertyDeclaration) -> Bool {
+        misuse(of: option, property).map { $0.severity != .error } ?? true
     }
 
     private static func misuse(
@@ -213,4 +212,8 @@ enum ModelMisuse {
                 "fit", "'.\(name)' needs \(words); '\(property.name)' is \(property.typeName)")
         }
     }
+}
+
+extension ClassDeclSyntax {
+    var isFinal: Bool { modifiers.contains { $0.name.tokenKind == .keyword(.final) } }
 }

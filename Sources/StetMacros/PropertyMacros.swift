@@ -13,7 +13,7 @@ struct StoredMacro: AccessorMacro, PeerMacro {
             let slot = arguments.first?.expression.trimmedDescription
         else { return [] }
         let isObserved = arguments.count > 1
-        let type = property.typeName
+        let type = property.codeType
         let storage = property.storage
         return [
             """
@@ -41,13 +41,13 @@ struct StoredMacro: AccessorMacro, PeerMacro {
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
         guard let property = PropertyDeclaration(attached: declaration) else { return [] }
-        let type = property.typeName
+        let type = property.codeType
         var initialValue = ""
         if property.initializer == nil {
             if property.hasOption("stamped") {
                 initialValue = " = \(type)._storage(from: \(type)._unstamped)"
             } else if property.isOptional {
-                initialValue = " = \(type)._storage(from: nil)"
+                initialValue = " = \(type)._storage(from: nil as \(property.snapshotType))"
             }
         }
         return [

@@ -66,13 +66,6 @@ enum RelationshipMisuse {
     static func report(_ property: PropertyDeclaration, _ context: some MacroExpansionContext) {
         let attribute = property.syntax.attribute("Relationship")
         if property.memberName != nil {
-            if WrittenType(property.type).isOptional {
-                context.report(
-                    Misuse(
-                        "optional",
-                        "'\(property.name)' can't be optional: a relationship without members is empty"
-                    ), at: property.type)
-            }
             if let attribute = property.syntax.attribute("Attribute") {
                 context.report(
                     Misuse(
@@ -90,12 +83,6 @@ enum RelationshipMisuse {
 
     private static func problem(ofToOne property: PropertyDeclaration) -> Misuse? {
         let type = WrittenType(property.type)
-        if let array = type.base.as(ArrayTypeSyntax.self) {
-            return Misuse(
-                "array",
-                "A relationship to many is a 'ToMany<\(array.element.trimmedDescription)>', or an "
-                    + "'OrderedToMany<\(array.element.trimmedDescription)>'")
-        }
         if type.kind != nil {
             return Misuse("attribute", "'\(property.name)' is an attribute: write @Attribute")
         }

@@ -43,11 +43,7 @@ struct WrittenType {
     /// The model of the members: `Article` for `ToMany<Article>` and `OrderedToMany<Article>`.
     var memberName: String? {
         guard ["ToMany", "OrderedToMany"].contains(base.lastName) else { return nil }
-        let clause =
-            base.as(IdentifierTypeSyntax.self)?.genericArgumentClause
-            ?? base.as(MemberTypeSyntax.self)?.genericArgumentClause
-        guard case .type(let member)? = clause?.arguments.first?.argument else { return nil }
-        return member.trimmedDescription
+        return base.typeArguments.first?.trimmedDescription
     }
     /// True for `OrderedToMany<Article>`.
     var isOrdered: Bool { base.lastName == "OrderedToMany" }
@@ -61,6 +57,34 @@ extension TypeSyntax {
     var isDictionary: Bool {
         let base = WrittenType(self).base
         return base.is(DictionaryTypeSyntax.self) || base.lastName == "Dictionary"
+    }
+
+    /// The types of the keys and values of `[K: V]` and `Dictionary<K, V>`.
+    var dictionaryTypes: (key: TypeSyntax, value: TypeSyntax)? {
+        if let dictionary = self.as(DictionaryTypeSyntax.self) {
+            return (dictionary.key, dictionary.value)
+        }
+        guard lastName == "Dictionary", typeArguments.count == 2 else { return nil }
+        return (typeArguments[0], typeArguments[1])
+    }
+
+    /// The type of the elements of `[E]` and `Array<E>`.
+    var arrayElement: TypeSyntax? {
+        if let array = self.as(ArrayTypeSyntax.self) { return array.element }
+        return lastName == "Array" ? typeArguments.first : nil
+    }
+
+    /// The type of the elements of `Set<E>`.
+    var setElement: TypeSyntax? { lastName == "Set" ? typeArguments.first : nil }
+
+    fileprivate var typeArguments: [TypeSyntax] {
+        let clause =
+            self.as(IdentifierTypeSyntax.self)?.genericArgumentClause
+            ?? self.as(MemberTypeSyntax.self)?.genericArgumentClause
+        return (clause?.arguments ?? []).compactMap { argument in
+            guard case .type(let type) = argument.argument else { return nil }
+            return type
+        }
     }
 
     /// The name of the type, without the module and the arguments.

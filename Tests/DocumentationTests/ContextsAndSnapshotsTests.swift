@@ -55,6 +55,41 @@ import Testing
         #expect(try JSONDecoder().decode(Article.Snapshot.self, from: json) == snapshot)
     }
 
+    @Test func pendingEditsAreUndone() throws {
+        let desk = try Desk()
+        let (context, article) = (desk.context, desk.article)
+
+        let undoManager = context.undoManager
+        undoManager.perform("Rate") { article.rating = 5 }
+        for letter in "Hello" {
+            undoManager.perform("Typing", coalesce: \.title, of: article, within: .seconds(2)) {
+                article.title.append(letter)
+            }
+        }
+        undoManager.undo()
+        let typed = article.title  // "Macros"
+        undoManager.undo()
+        let rating = article.rating  // 0
+        undoManager.redo()
+
+        #expect(typed == "Macros" && rating == 0 && article.rating == 5)
+    }
+
+    @Test func aDraftIsFinishedLater() throws {
+        let desk = try Desk()
+        let (store, context, article) = (desk.store, desk.context, desk.article)
+
+        article.title = "Half a tit"
+        try store.drafts.save(context, as: "article of Mara")
+        let later = store.context(author: "Mara")
+        try later.apply(try store.drafts.changes("article of Mara"))
+        try later.save("finish")
+        try store.drafts.remove("article of Mara")
+
+        #expect(try desk.stored().title == "Half a tit")
+        #expect(try store.drafts.list().isEmpty)
+    }
+
     @Test func aSnapshotOfPendingChangesIsRestored() throws {
         let desk = try Desk()
         let (context, article, notebook) = (desk.context, desk.article, desk.notebook)

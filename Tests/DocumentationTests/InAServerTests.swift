@@ -14,6 +14,21 @@ private struct Card: Equatable {
     var name: String = ""
 
     init(number: Int) { self.number = number }
+
+    convenience init(line: String) {
+        self.init(number: Int(line.prefix(1)) ?? 0)
+        name = String(line.dropFirst(2))
+    }
+}
+
+@Model final class Login {
+    @Attribute(.unique) var name: String
+    @Attribute(.hidden) var passwordHash: String
+
+    init(name: String, passwordHash: String) {
+        self.name = name
+        self.passwordHash = passwordHash
+    }
 }
 
 private struct Request {
@@ -143,5 +158,56 @@ private struct Request {
         let next = page.next?.description  // nil on the last page
 
         #expect(page.items.map(\.title) == ["Macros"] && next == nil)
+    }
+
+    @Test func aHandlerReadsUntilADeadline() throws {
+        let desk = try Desk()
+        let (store, word) = (desk.store, "Mac")
+
+        let deadline = ContinuousClock.now + .seconds(2)
+        let titles = try store.read(deadline: deadline) { context in
+            try context.fetch(Article.self) { $0.title.contains(word) }.all().map(\.title)
+        }
+        let found = try store.fetch(Article.self) { $0.title.contains(word) }
+            .deadline(deadline).all()
+
+        #expect(titles == ["Macros"] && found.map(\.title) == titles)
+    }
+
+    @Test func aHandlerInsertsAStream() async throws {
+        let store = try Store.inMemory(for: Player.self)
+        let lines = AsyncStream { continuation in
+            for line in ["7 Mara", "8 Ann", "7 Bo"] { continuation.yield(line) }
+            continuation.finish()
+        }
+
+        let policy = UniquenessPolicy<Player>.update { existing, new in existing.name = new.name }
+        try await store.insert(stream: lines, author: user, onConflict: policy) { line in
+            Player(line: line)
+        }
+
+        let names = try store.fetch(Player.self).sorted(by: \.number).all().map(\.name)
+        #expect(names == ["Bo", "Ann"])
+    }
+
+    @Test func aHandlerAppliesTheChangesOfAClient() async throws {
+        let desk = try Desk()
+        let store = desk.store
+        let body = Data(
+            """
+            {"changes": [{"entity": "Article", "id": "\(desk.article.id)", "kind": "update",
+              "properties": {"title": {"old": "Macros", "new": "Plug-ins"}}}]}
+            """.utf8)
+
+        let changes = try JSONDecoder().decode(ChangeSet.self, from: body)
+        try await store.edit("patch", author: user) { context in try context.apply(changes) }
+
+        #expect(try desk.stored().title == "Plug-ins")
+    }
+
+    @Test func aHiddenValueIsNotEncoded() throws {
+        let login = Login(name: "mara", passwordHash: "5f4dcc3b")
+        let text = String(decoding: try JSONEncoder().encode(login.snapshot), as: UTF8.self)
+        #expect(text.contains("mara") && !text.contains("5f4dcc3b"))
     }
 }

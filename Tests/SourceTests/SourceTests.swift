@@ -7,10 +7,10 @@ import Testing
     /// The modules of this package and its dependencies that each layer may import.
     private static let layers: [String: Set<String>] = [
         "StetLMDB": ["CLMDB"],
-        "StetStore": ["StetLMDB", "Crypto", "DequeModule", "Logging", "Metrics"],
+        "StetStore": ["StetLMDB", "Crypto", "DequeModule", "Logging", "Metrics", "Tracing"],
         "StetServiceLifecycle": ["Stet", "ServiceLifecycle"],
         "StetTesting": ["Stet", "StetStore", "Testing"],
-        "Stet": ["Logging", "Metrics", "Observation", "StetStore"],
+        "Stet": ["Logging", "Metrics", "Observation", "StetStore", "Tracing"],
         "StetCLI": ["StetStore", "ArgumentParser"],
         "StetTool": ["StetCLI"],
         "StetMacros": [

@@ -48,6 +48,10 @@ final class ContextCore {
     /// The objects that the last fetch with `prefetch` has read ahead, retained so that they stay
     /// alive.
     private var prefetched: [AnyObject] = []
+    /// The read that accessors share at the moment.
+    var sharedRead: SharedRead?
+    /// The undo history of what is pending, once it was used.
+    var editHistory: EditHistory?
 
     /// The context, while something retains it.
     @exclusivity(unchecked) private unowned(unsafe) var facade: ManagedContext?
@@ -300,7 +304,7 @@ final class ContextCore {
             hooks.readDepth -= 1
             if !hooks.fetched.isEmpty { callDidFetch() }
         }
-        return try store.file.read(body)
+        return try SharedRead.read(self, body)
     }
 
     /// Returns the object with an id for the accessor of a reference; never throws.
@@ -326,7 +330,7 @@ final class ContextCore {
         let isStored = object(ObjectKey(end.owner, owner)).map { !$0._$isNew } ?? true
         let last =
             isStored
-            ? try store.file.read { try state.lastPosition(of: owner, at: end, $0) }
+            ? try SharedRead.read(self) { try state.lastPosition(of: owner, at: end, $0) }
             : state.lastChangedPosition(of: owner, at: end)
         return .between(last, nil) ?? last ?? .first
     }

@@ -58,8 +58,13 @@ extension ManagedContext: CustomDebugStringConvertible {
             before = values
         }
         return entity.properties.indices.map { slot in
-            let change = before[slot] == now[slot] ? "" : " (was \(before[slot]))"
-            return "  \(entity.properties[slot].name): \(now[slot])\(change)"
+            let property = entity.properties[slot]
+            let isChanged = before[slot] != now[slot]
+            if property.isHidden {
+                let change = isChanged ? " (changed)" : ""
+                return "  \(property.name): \(Property.hiddenText)\(change)"
+            }
+            return "  \(property.name): \(now[slot])\(isChanged ? " (was \(before[slot]))" : "")"
         }
     }
 }

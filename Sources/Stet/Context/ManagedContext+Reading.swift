@@ -100,7 +100,7 @@ extension ManagedContext {
     ///
     /// - Returns: each target once, in the order of its first occurrence, without deleted ones.
     /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
-    /// - Complexity: O(objects).
+    /// - Complexity: O(objects), in one read.
     public func load<M: Model, Target: Model>(
         _ property: KeyPath<M, Target?>, of objects: some Sequence<M>
     ) throws -> [Target] {
@@ -111,7 +111,7 @@ extension ManagedContext {
     ///
     /// - Returns: each member once, in the order of its first occurrence, without deleted ones.
     /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
-    /// - Complexity: O(objects + members).
+    /// - Complexity: O(objects + members), in one read.
     public func load<M: Model, Members: _ToManyProperty>(
         _ property: KeyPath<M, Members>, of objects: some Sequence<M>
     ) throws -> [Members.Element] {
@@ -120,7 +120,8 @@ extension ManagedContext {
 
     private func loaded<Target: Model>(_ read: () -> [Target]) throws -> [Target] {
         try core.checkUsable()
-        let targets = read()
+        // One read for all of them, not one for each.
+        let targets = try SharedRead.during(core, read)
         // Accessors cannot throw, so their failures are reported here.
         try core.checkUsable()
         var seen: Set<ObjectIdentifier> = []

@@ -83,7 +83,7 @@ private struct CheckedChange {
     private mutating func takeProperties(
         of change: ObjectChange, _ entity: Entity, _ report: (String, String?) -> Void
     ) {
-        for property in change.properties {
+        for property in change.properties where !property.isWithheld(in: change) {
             guard let slot = entity.slot(of: property.name) else {
                 report("\(change.entity) has no property \(property.name)", property.name)
                 continue
@@ -118,6 +118,13 @@ private struct CheckedChange {
             }
             for member in relationship.members { links.append((end, member)) }
         }
+    }
+}
+
+extension PropertyChange {
+    /// Returns whether the values of a hidden property were left out when the change was encoded.
+    fileprivate func isWithheld(in change: ObjectChange) -> Bool {
+        isHidden && old == .null && new == .null && change.kind != .insert
     }
 }
 

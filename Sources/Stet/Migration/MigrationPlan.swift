@@ -81,4 +81,31 @@ extension Store {
         try StagedMigration(path, plan, configuration).run()
         return try open(at: path, for: models, seededFrom: seed, configuration: configuration)
     }
+
+    /// Opens the store at `path` on a thread of its own, so that a migration blocks no thread of
+    /// the cooperative pool.
+    ///
+    /// It is `open(at:for:seededFrom:configuration:)`, and throws the same errors. The
+    /// configuration reports the progress of a migration. Cancellation has no effect.
+    public static func openInBackground(
+        at path: String, for models: any Model.Type..., seededFrom seed: String? = nil,
+        configuration: Store.Configuration = Store.Configuration()
+    ) async throws -> Store {
+        try await BlockingWork.run {
+            try open(at: path, for: models, seededFrom: seed, configuration: configuration)
+        }
+    }
+
+    /// Opens the store at `path`, and migrates it with a plan, on a thread of its own.
+    ///
+    /// It is `open(at:migrating:seededFrom:configuration:)`, and throws the same errors.
+    /// Cancellation has no effect.
+    public static func openInBackground(
+        at path: String, migrating plan: MigrationPlan, seededFrom seed: String? = nil,
+        configuration: Store.Configuration = Store.Configuration()
+    ) async throws -> Store {
+        try await BlockingWork.run {
+            try open(at: path, migrating: plan, seededFrom: seed, configuration: configuration)
+        }
+    }
 }

@@ -27,7 +27,10 @@ struct StagedMigration {
             guard let start = try version(ofStoreAt: path), start < plan.versions.count - 1 else {
                 return
             }
-            if try migrate(from: start) { return }
+            let isDone = try StoreTracer(configuration.tracer).span("stet.migrate") {
+                try migrate(from: start)
+            }
+            if isDone { return }
             if attempt == Self.attemptLimit { throw StoreError.movesOn(path: path) }
         }
     }

@@ -22,13 +22,35 @@ public import StetStore
 /// }
 /// ```
 ///
-/// - Parameters:
-///   - options: `.observable`, `.protected`; written as literals, because the macro reads the text.
-///   - originalName: the name of the class in the previous version of the models, so that a store
-///     of that version keeps its objects. See `Store.open(at:for:configuration:)`.
+/// - Parameter originalName: the name of the class in the previous version of the models, so that a
+///   store of that version keeps its objects. See `Store.open(at:for:configuration:)`.
 @attached(
-    member,
-    names: named(_$state), named(_$registrar), named(Snapshot), named(Fields), named(_$snapshot),
+    member, conformances: Model,
+    names: named(_$state), named(_$registrar), named(_$Types), named(_$superclass(_:)),
+    named(Snapshot), named(Fields), named(_$snapshot),
+    named(_$assign(_:)), named(init(_$snapshot:state:)),
+    named(_$description), named(_$name), named(_$propertyCount),
+    named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
+    named(_$normalize(since:)), named(_$stamp(_:isInsert:))
+)
+@attached(memberAttribute)
+@attached(extension, conformances: Model, Deletable)
+public macro Model(originalName: String? = nil) =
+    #externalMacro(module: "StetMacros", type: "ModelMacro")
+
+// A macro of its own, because the compiler crashes on a class whose superclass does not get all the
+// conformances that its macro lists.
+/// Makes a final class a model, with options: `@Model(.observable)`, `@Model(.protected)`.
+///
+/// - Parameters:
+///   - option: `.observable` or `.protected`; written as a literal, because the macro reads the
+///     text.
+///   - options: further options.
+///   - originalName: the name of the class in the previous version of the models.
+@attached(
+    member, conformances: Model,
+    names: named(_$state), named(_$registrar), named(_$Types), named(_$superclass(_:)),
+    named(Snapshot), named(Fields), named(_$snapshot),
     named(_$assign(_:)), named(init(_$snapshot:state:)),
     named(_$description), named(_$name), named(_$propertyCount),
     named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
@@ -36,8 +58,9 @@ public import StetStore
 )
 @attached(memberAttribute)
 @attached(extension, conformances: Model, ObservableModel, Deletable)
-public macro Model(_ options: ModelOption..., originalName: String? = nil) =
-    #externalMacro(module: "StetMacros", type: "ModelMacro")
+public macro Model(
+    _ option: ModelOption, _ options: ModelOption..., originalName: String? = nil
+) = #externalMacro(module: "StetMacros", type: "ModelMacro")
 
 /// Adds rules, normalisation or stamps to an attribute of a model.
 ///

@@ -114,7 +114,8 @@ public struct _ModelProperty<M: Model>: Sendable {
             rules: options.compactMap { $0.rule?.fitted(to: T._SnapshotValue._valueType) }
                 + relationship.compactMap(\.rule),
             normalizers: options.compactMap(\.normalizer?.kind),
-            stamp: options.compactMap(\.stamp).last, deleteRule: deleteRule)
+            stamp: options.compactMap(\.stamp).last, deleteRule: deleteRule,
+            isHidden: options.contains(where: \.isHidden))
     }
 }
 
@@ -167,6 +168,19 @@ public struct AttributeOption: Sendable {
     var normalizer: (kind: Normalizer, change: @Sendable (Value) -> Value)?
     var stamp: Stamp?
     var index: (isUnique: Bool, folding: TextFolding)?
+    var isHidden = false
+
+    /// Keeps the value out of encoded snapshots and change sets, of debug text, of violations and
+    /// of what `stet` prints: for password hashes, tokens and the like.
+    ///
+    /// The value is stored and read like any other. An encoder with
+    /// `userInfo[.encodesHiddenValues] = true` encodes it in change sets, but never in snapshots. A
+    /// snapshot is decoded without it if it is optional, and otherwise not without it.
+    public static let hidden: AttributeOption = {
+        var option = AttributeOption()
+        option.isHidden = true
+        return option
+    }()
 
     /// Requires that no two objects of the model have equal values.
     ///

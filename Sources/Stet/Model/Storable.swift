@@ -117,7 +117,8 @@ extension Optional: _Storable where Wrapped: _OptionalStorable {
 // MARK: - Attributes
 
 /// A type of attribute; the object contains the value itself.
-public protocol AttributeValue: _Storable, _OptionalStorable, StoredValue
+public protocol AttributeValue: _Storable, _OptionalStorable, StoredValue,
+    `RawAttribute, CodableAttribute or @Model`
 where
     _Storage == Self, _SnapshotValue == Self, _Field == QueryExpression<Self>,
     _OptionalStorage == Self?, _OptionalSnapshotValue == Self?,

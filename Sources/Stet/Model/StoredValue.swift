@@ -47,6 +47,22 @@ extension StoredValue {
         try _read(&reader, slot: slot)
     }
 
+    /// Decodes the field of a snapshot.
+    @inlinable
+    public static func _decode<Key: CodingKey>(
+        _ values: KeyedDecodingContainer<Key>, _ key: Key
+    ) throws -> Self {
+        try values.decode(Self.self, forKey: key)
+    }
+
+    /// Encodes the field of a snapshot.
+    @inlinable
+    public func _encode<Key: CodingKey>(
+        _ values: inout KeyedEncodingContainer<Key>, _ key: Key
+    ) throws {
+        try values.encode(self, forKey: key)
+    }
+
     /// Reads a value from the tail of a record by way of `Value`.
     static func readTail(
         _ reader: inout RecordReader, slot: Slot
@@ -240,5 +256,22 @@ extension Optional: StoredValue where Wrapped: StoredValue {
         }
         guard let value = Wrapped(_value: _value) else { return nil }
         self = Optional.some(value)
+    }
+}
+
+// As the compiler derives it: nil has no key.
+extension Optional where Wrapped: StoredValue {
+    @inlinable
+    public static func _decode<Key: CodingKey>(
+        _ values: KeyedDecodingContainer<Key>, _ key: Key
+    ) throws -> Self {
+        try values.decodeIfPresent(Wrapped.self, forKey: key)
+    }
+
+    @inlinable
+    public func _encode<Key: CodingKey>(
+        _ values: inout KeyedEncodingContainer<Key>, _ key: Key
+    ) throws {
+        try values.encodeIfPresent(self, forKey: key)
     }
 }

@@ -21,6 +21,8 @@ final class PendingChanges {
     private var mayReferToUninserted = false
     /// The members that objects have brought with them, until they are inserted, too.
     private var heldMembers: [HeldMembers] = []
+    /// The number of changes to what is pending.
+    private(set) var changeCount: UInt64 = 0
 
     init(_ core: ContextCore) { self.core = core }
 
@@ -55,7 +57,7 @@ final class PendingChanges {
         touched?.append(object)
     }
 
-    private func noteChange() { core.pendingSignal?.note() }
+    private func noteChange() { (changeCount, _) = (changeCount &+ 1, core.pendingSignal?.note()) }
 
     /// Begins or ends recording edits; returns the objects that were edited since the last call.
     @discardableResult

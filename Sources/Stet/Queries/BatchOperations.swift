@@ -62,7 +62,9 @@ extension ManagedContext {
         @QueryBuilder where condition: (M.Fields) -> QueryExpression<Bool>
     ) throws -> DestructiveAction {
         let objects = try fetch(type, where: condition).atMost(limit)
-        return try request(objects, "Delete \(objects.count) of \(M._$name)?")
+        return try request(
+            objects, Sentence("Delete {count} of {entity}?", count: objects.count),
+            entity: M._$name)
     }
 }
 
@@ -115,73 +117,5 @@ extension Store {
         try await edit(label, author: author, scope: scope) { context in
             try context.delete(type, limit: limit, where: condition)
         }
-    }
-
-    /// Inserts an object for each element of a stream, in commits of `batch` objects.
-    ///
-    /// At most one batch is in memory. With an author, all commits are one undo step. The closure
-    /// returns an uninserted object for an element, or nil for none. If the insertion ends early,
-    /// committed batches stay: the error contains the number of their elements, so that another
-    /// call can continue after them.
-    ///
-    /// ```swift
-    /// try await store.insert(stream: lines, author: "importer") { Article(title: $0) }
-    /// ```
-    ///
-    /// - Returns: the number of inserted objects.
-    /// - Throws: `InsertStreamError`.
-    /// - Precondition: a batch has at least one object.
-    @discardableResult
-    public nonisolated(nonsending) func insert<Elements: AsyncSequence, M: Model>(
-        stream elements: Elements, _ label: String? = nil, author: String? = nil,
-        scope: String? = nil, batch: Int = 1_000, _ make: (Elements.Element) throws -> M?
-    ) async throws -> Int {
-        trap(unless: batch > 0, "a batch needs at least one object")
-        let group = UndoGroup()
-        var progress = (taken: 0, committed: 0, inserted: 0)
-        var iterator = elements.makeAsyncIterator()
-        var isAtEnd = false
-        do {
-            while !isAtEnd {
-                try Task.checkCancellation()
-                let context = context(author: author, scope: scope)
-                context.undoGroup = group
-                var count = 0
-                while count < batch {
-                    guard let element = try await iterator.next(isolation: #isolation) else {
-                        isAtEnd = true
-                        break
-                    }
-                    progress.taken += 1
-                    guard let object = try make(element) else { continue }
-                    context.insert(object)
-                    count += 1
-                }
-                _ = try await context.save(label)
-                progress.inserted += count
-                progress.committed = progress.taken
-            }
-        } catch {
-            throw InsertStreamError(
-                elementCount: progress.committed, insertedCount: progress.inserted,
-                cause: error)
-        }
-        return progress.inserted
-    }
-}
-
-/// The error of an insertion from a stream that ended early.
-public struct InsertStreamError: Error, CustomStringConvertible {
-    /// The number of elements, from the first one on, that were committed; another call can insert
-    /// the elements after them.
-    public let elementCount: Int
-    /// The number of objects that were inserted by these commits.
-    public let insertedCount: Int
-    /// The error of the stream, of the closure or of a save.
-    public let cause: any Error
-
-    /// A sentence about what happened, and where to continue.
-    public var description: String {
-        "\(cause) \(insertedCount) objects were inserted; go on behind element \(elementCount)."
     }
 }

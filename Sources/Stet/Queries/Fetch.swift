@@ -74,8 +74,10 @@ public struct Fetch<M: Model>: ObjectQuery {
         try core.checkUsable()
         let query = _request.query(entity: core.table(for: M.self).entity, in: core.schema)
         let view = core.queryView(seesPendingChanges)
-        return try core.reading { reader in
-            try body(_QueryRun(run: QueryRun(QueryState(reader, view), query)))
+        return try context.store.file.tracer.span("stet.query", entity: M._$name) {
+            try core.reading { reader in
+                try body(_QueryRun(run: QueryRun(QueryState(reader, view), query)))
+            }
         }
     }
 
@@ -90,7 +92,8 @@ public struct Fetch<M: Model>: ObjectQuery {
     /// - Complexity: O(objects) for all objects of a model; otherwise as `explain()` describes.
     public func all() throws -> [M] {
         let isWholeModel = seesPendingChanges && _request.isWholeModel
-        let objects = isWholeModel ? try context.objects(of: M.self) : try made()
+        let objects =
+            isWholeModel ? try limited { try context.objects(of: M.self) } : try made()
         if !prefetches.isEmpty {
             context.core.hold(try prefetches.flatMap { try $0(context, objects) })
         }

@@ -26,6 +26,7 @@ public struct _QueryRequest<M: Model>: Sendable {
     var after: M.Snapshot?
     /// The position of a cursor, instead of `after`.
     var position: StoreQuery.Position?
+    var deadline: ContinuousClock.Instant?
 
     /// Whether all objects of the model are requested, in no particular order.
     var isWholeModel: Bool {
@@ -166,8 +167,28 @@ extension ObjectQuery {
         changed { $0.after = snapshot }
     }
 
+    /// Returns the query with a time at which its reads end.
+    ///
+    /// A result then throws `QueryError` (`.deadlineExceeded`), or `CancellationError` in a task
+    /// that was cancelled, at the next 256 objects that it looks at. Nothing else has happened, and
+    /// the slot of the read is free again.
+    ///
+    /// ```swift
+    /// let found = try store.fetch(Article.self) { $0.text.contains(word) }
+    ///     .deadline(.now + .seconds(1)).all()
+    /// ```
+    public func deadline(_ deadline: ContinuousClock.Instant) -> Self {
+        changed { $0.deadline = deadline }
+    }
+
     func read<Result>(_ body: (QueryRun) throws -> Result) throws -> Result {
-        try _read { try body($0.run) }
+        try limited { try _read { try body($0.run) } }
+    }
+
+    /// Runs reads that end at the deadline of the query.
+    func limited<Result>(_ body: () throws -> Result) throws -> Result {
+        guard let deadline = _request.deadline else { return try body() }
+        return try ReadLimit.$current.withValue(.until(deadline), operation: body)
     }
 
     func changed(_ change: (inout _QueryRequest<M>) -> Void) -> Self {

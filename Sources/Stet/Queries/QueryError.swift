@@ -1,3 +1,5 @@
+import StetStore
+
 /// The error of a query that has no result although the store could be read.
 public struct QueryError: Error, Hashable, Sendable {
     /// The code of a query error; later versions may add codes.
@@ -9,7 +11,7 @@ public struct QueryError: Error, Hashable, Sendable {
 
         /// A sum does not fit its type.
         public static let overflow = Code(rawValue: "overflow")
-        /// The deadline of a stream has passed.
+        /// The deadline of a query, a read or a stream has passed.
         public static let deadlineExceeded = Code(rawValue: "deadlineExceeded")
         /// More objects satisfy the condition than may be changed at once.
         public static let tooMany = Code(rawValue: "tooMany")
@@ -25,6 +27,18 @@ public struct QueryError: Error, Hashable, Sendable {
     init(_ code: Code, _ message: String) {
         self.code = code
         self.message = message
+    }
+}
+
+extension ReadLimit {
+    /// Ends reads at a deadline, and when their task is cancelled.
+    static func until(_ deadline: ContinuousClock.Instant?) -> ReadLimit {
+        ReadLimit {
+            try Task.checkCancellation()
+            if let deadline, ContinuousClock.now > deadline {
+                throw QueryError(.deadlineExceeded, "The time for the read is over.")
+            }
+        }
     }
 }
 

@@ -18,7 +18,9 @@ public struct SnapshotFetch<M: Model>: ObjectQuery, Sendable {
     /// Runs a read in the state that the query reads.
     public func _read<Result>(_ body: (_QueryRun) throws -> Result) throws -> Result {
         let query = _request.query(in: source.store)
-        return try source.read { state in try body(_QueryRun(run: QueryRun(state, query))) }
+        return try source.store.file.tracer.span("stet.query", entity: M._$name) {
+            try source.read { state in try body(_QueryRun(run: QueryRun(state, query))) }
+        }
     }
 
     /// Returns the snapshots of the objects that satisfy the condition, in order.

@@ -16,16 +16,23 @@ extension Store {
     /// `refresh()`.
     /// The closure blocks the thread while it reads.
     ///
+    /// - Parameters:
+    ///   - deadline: the time at which fetches in the closure end. They also end when the task is
+    ///     cancelled; both at the next 256 objects that they look at.
+    ///   - body: reads objects, and returns a value.
     /// - Returns: the result of the closure, a value.
-    /// - Throws: errors of `body`; `StoreError` when a reference could not be read, so that no
-    ///   result is based on it.
+    /// - Throws: errors of `body`; `QueryError` (`.deadlineExceeded`); `CancellationError`;
+    ///   `StoreError` when a reference could not be read, so that no result is based on it.
     /// - Complexity: that of `body`; the context itself costs no read.
     public func read<Result: Sendable>(
+        deadline: ContinuousClock.Instant? = nil,
         _ body: (_ context: ManagedContext) throws -> Result
     ) throws -> Result {
         let context = context()
         try context.core.checkUsable()
-        let result = try context.core.inStoreRead { try body(context) }
+        let result = try ReadLimit.$current.withValue(.until(deadline)) {
+            try context.core.inStoreRead { try body(context) }
+        }
         try context.core.checkUsable()
         trap(
             unless: !context.hasChanges,

@@ -12,18 +12,12 @@ struct ModelGraph {
     /// - Parameters:
     ///   - models: the models.
     ///   - removed: the names of the models that may be removed from a store; nil for all.
-    /// - Throws: `StoreError` (`.invalidSchema`) for a model with a superclass, and for
-    ///   relationships that do not fit together.
+    /// - Throws: `StoreError` (`.invalidSchema`) for relationships that do not fit together.
     init(_ models: [any Model.Type], removing removed: Set<String>?) throws {
         origins.removableEntities = removed
         self.models = Dictionary(
             models.map { ($0._$name, $0) }, uniquingKeysWith: { first, _ in first })
         for model in models {
-            if let superclass = _getSuperclass(model) {
-                throw Self.misfit(
-                    "\(model._$name) inherits from \(superclass), whose properties would not be "
-                        + "saved; a model has no superclass")
-            }
             let relationships = try model._$relationships.map { try relationship($0, of: model) }
             types[model._$name] = model
             addOrigins(of: model)

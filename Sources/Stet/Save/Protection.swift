@@ -29,6 +29,13 @@ extension ManagedContext {
         core.pending.delete(object)
     }
 
+    /// Unavailable: an id is not the object.
+    @available(
+        *, unavailable,
+        message: "delete the object, which 'try context.object(Article.self, id: id)' returns"
+    )
+    public func delete(_ id: ObjectID) {}
+
     /// Returns an action that describes what deleting an object would destroy, including by delete
     /// rules, and deletes it once confirmed; nothing is lost before the context is saved.
     ///
@@ -38,7 +45,7 @@ extension ManagedContext {
     /// - Throws: `ValidationError` when hooks do not settle; `StoreError`.
     /// - Complexity: O(objects that the delete rules reach).
     public func requestDelete(_ object: some Model) throws -> DestructiveAction {
-        try request([object], "Delete \(object._$entityName)?")
+        try request([object], Sentence("Delete {entity}?"), entity: object._$entityName)
     }
 
     /// Returns an action that describes what deleting all objects of a model would destroy, and
@@ -46,17 +53,20 @@ extension ManagedContext {
     ///
     /// - Complexity: O(objects + objects that the delete rules reach).
     public func requestDeleteAll<M: Model>(_ type: M.Type) throws -> DestructiveAction {
-        try request(try fetch(type).all(), "Delete all of \(M._$name)?")
+        try request(
+            try fetch(type).all(), Sentence("Delete all of {entity}?"), entity: M._$name)
     }
 
-    func request(_ objects: [any Model], _ title: String) throws -> DestructiveAction {
+    func request(
+        _ objects: [any Model], _ title: Sentence, entity: String
+    ) throws -> DestructiveAction {
         let lost = try core.objectsLost(with: objects)
         let byEntity = Dictionary(grouping: lost, by: { $0._$entityName })
         let plan = DestructiveAction.Plan(
-            title: title, destructiveTitle: "Delete",
+            title, entity: entity, "Delete",
             losses: byEntity.map {
                 DestructiveAction.Plan.Loss(entity: $0.key, objects: $0.value.map { $0.id })
-            })
+            }, core.messages)
         return DestructiveAction(plan: plan, logger: store.configuration.logger) { [core] in
             for object in objects { core.pending.delete(object) }
             for object in lost where core.schema.isProtected(object._$entityNumber) {
@@ -107,10 +117,11 @@ extension Store {
     /// - Complexity: O(objects).
     public func requestErase() throws -> DestructiveAction {
         let plan = DestructiveAction.Plan(
-            title: "Erase the store \(path)?", destructiveTitle: "Erase",
-            losses: try .everything(in: file))
+            Sentence("Erase the store {limit}?", limit: path), "Erase",
+            losses: try .everything(in: file), configuration.messages)
         return DestructiveAction(plan: plan, logger: configuration.logger) { [self] in
             close()
+            try drafts.removeAll()
             for name in [path, path + "-lock"] where unlink(name) != 0 && errno != ENOENT {
                 throw StoreError(
                     .inputOutput, path: path, message: "\(name) could not be removed.",

@@ -38,6 +38,9 @@ final class SaveInProgress: CommitWork {
     var later: LaterEdits?
     /// The outcome of the save; nil before it has ended.
     var outcome: Result<Commit?, any Error>?
+    /// The span of the save, and that of the wait for the writer; nil without a tracing system.
+    private let span: StoreSpan?
+    private var commitSpan: StoreSpan?
 
     init(
         _ core: ContextCore, _ label: String?, _ id: CommitID?, start: PendingChanges.Capture?
@@ -53,6 +56,36 @@ final class SaveInProgress: CommitWork {
         attributes.subscription = settings.subscription?.name
         self.attributes = attributes
         purpose.isUndoable = settings.isUndoable
+        span = core.store.file.tracer.begin("stet.save")
+    }
+
+    // MARK: Spans
+
+    /// Runs the preparation of an attempt in a span, and begins that of the wait for the writer.
+    func tracing(_ body: () throws -> Submission?) throws -> Submission? {
+        guard let span else { return try body() }
+        let phase = span.begin("stet.save.prepare")
+        do {
+            let submission = try phase.within(body)
+            phase.end()
+            if submission != nil { commitSpan = span.begin("stet.save.commit") }
+            return submission
+        } catch {
+            phase.end(error)
+            throw error
+        }
+    }
+
+    /// Ends the span of the wait for the writer.
+    func endCommitSpan() {
+        commitSpan?.end()
+        commitSpan = nil
+    }
+
+    /// Ends the span of the save.
+    func endSpan(_ error: (any Error)? = nil) {
+        endCommitSpan()
+        span?.end(error)
     }
 
     var isRetry: Bool { id != nil }

@@ -87,7 +87,8 @@ final class SaveLine {
     /// Prepares and submits a save; returns nil when there was nothing to write.
     private func submit(_ save: SaveInProgress) throws -> Submission? {
         var work = save
-        guard let submission = try save.preparation.submit(&work) else { return nil }
+        let prepared = try save.tracing { try save.preparation.submit(&work) }
+        guard let submission = prepared else { return nil }
         save.sendOff(submission)
         inFlight = save
         move(.pending, to: .sent)
@@ -106,6 +107,7 @@ final class SaveLine {
         inFlight = nil
         let repeated: Commit
         do {
+            defer { save.endCommitSpan() }
             let commit = try submission.wait()
             if !save.isRepeated(commit) {
                 show(commit, save, sent)
@@ -123,6 +125,7 @@ final class SaveLine {
             return try makePendingAgain(save, sent, error)
         }
         save.sent = nil
+        save.endSpan()
         return try adopt(repeated: repeated)
     }
 
@@ -156,11 +159,13 @@ final class SaveLine {
         StoreFollower(core).show(commit)
         withExtendedLifetime(sent) {}
         move(.sent, to: .saved)
+        save.endSpan()
         core.announce(commit)
     }
 
     /// Ends a save that had nothing to write.
     private func conclude(_ save: SaveInProgress) throws -> Commit? {
+        save.endSpan()
         if let commit = save.repeated {
             // Edits on top of dropped changes cannot be kept.
             guard save.later == nil else { throw save.contention }
@@ -188,6 +193,7 @@ final class SaveLine {
     /// Restores the state in which the save began, reports to waiting saves that their edits are
     /// lost, and returns the error that the save throws.
     private func giveUp(_ save: SaveInProgress, _ error: any Error) -> any Error {
+        save.endSpan(error)
         for code in Self.codes(of: error) { core.store.file.countRefusedSave(code) }
         // Reported once: a refused edit left nothing behind that could be corrected.
         defer { if error is ValidationError { core.pending.forgetMisuse() } }

@@ -44,7 +44,8 @@ struct SavePreparation {
     mutating func prepare(_ time: Date, horizon: Revision?) throws -> PreparedSave {
         pending.insertReachable()
         defer { pending.watch(false) }
-        try settle()
+        let tracer = core.store.file.tracer
+        try tracer.span("stet.save.settle") { try settle() }
         let changes = try core.netChanges()
         let stamped = core.stampedObjects(changes)
         var prepared = PreparedSave(
@@ -57,7 +58,9 @@ struct SavePreparation {
             store: core.store, revision: core.revision, deleted: core.state.pending.deleted,
             horizon: horizon, confirmed: confirmed)
         var violations = try pending.misuse + deniedDeletions()
-        violations += try check.violations(of: &prepared.changes, besides: violations)
+        violations += try tracer.span("stet.save.validate") {
+            try check.violations(of: &prepared.changes, besides: violations)
+        }
         // A read in a hook may have failed. Its edits and these violations are then based on nil.
         try core.checkUsable()
         let edited = pending.watch(true)

@@ -79,7 +79,7 @@ extension Change {
     /// The values of some properties of an object, read by the field of the model's snapshot:
     /// `change.old[\.title]`.
     public struct Values: Sendable, Equatable {
-        private let values: [String: Value]
+        fileprivate let values: [String: Value]
 
         /// All values of the object: after an insert, before a delete and, if the observer has
         /// requested them, before and after an update.
@@ -97,6 +97,27 @@ extension Change {
             guard let slot = M._$description.slot(of: keyPath) else { return nil }
             return values[M._$description.entity.properties[slot].name].flatMap(V.init(_value:))
         }
+    }
+}
+
+extension Change: Encodable {
+    /// Encodes the change as an `ObjectChange`: `{"title": {"old": "a", "new": "b"}}`, without the
+    /// values of hidden properties.
+    public func encode(to encoder: any Encoder) throws {
+        var change = ObjectChange(
+            entity: M._$name, id: id, kind: kind, properties: [], relationships: relationships)
+        let entity = M._$description.entity
+        change.properties = changedProperties.map { name in
+            var property = PropertyChange(
+                name: name, old: old.values[name] ?? .null, new: new.values[name] ?? .null)
+            property.isHidden = entity.properties.contains { $0.name == name && $0.isHidden }
+            if redactedProperties.contains(name) {
+                property.redacted.old = kind != .insert && old.values[name] == nil
+                property.redacted.new = kind != .delete && new.values[name] == nil
+            }
+            return property
+        }
+        try change.encode(to: encoder)
     }
 }
 

@@ -1,4 +1,5 @@
 import Glibc
+public import StetStore
 
 /// A confirmer that asks on the terminal.
 ///
@@ -8,22 +9,31 @@ public struct TerminalConfirmer: Confirmer {
     private let assumesYes: Bool
     /// The file descriptor from which the answer is read.
     private let input: Int32
+    /// The words for yes and no.
+    private let answers: (yes: String, no: String)
 
     /// Creates a confirmer that reads from standard input.
     ///
-    /// - Parameter assumesYes: true when the answer was given beforehand, for instance by an option
-    ///   `--yes`.
-    public init(assumesYes: Bool = false) {
-        self.init(assumesYes: assumesYes, input: STDIN_FILENO)
+    /// - Parameters:
+    ///   - assumesYes: true when the answer was given beforehand, for instance by an option
+    ///     `--yes`.
+    ///   - messages: the language of the words "yes" and "no"; the question itself is in that of
+    ///     the store's configuration.
+    public init(assumesYes: Bool = false, messages: MessageTable = .english) {
+        self.init(assumesYes: assumesYes, input: STDIN_FILENO, messages: messages)
     }
 
     /// Creates a confirmer that reads from another file descriptor than standard input.
-    package init(assumesYes: Bool = false, input: Int32) {
+    package init(assumesYes: Bool = false, input: Int32, messages: MessageTable = .english) {
         self.assumesYes = assumesYes
         self.input = input
+        answers = (
+            messages.text(Sentence("yes"), entity: ""), messages.text(Sentence("no"), entity: "")
+        )
     }
 
-    /// Writes title and message to standard error, reads a line, and returns true if it is "yes".
+    /// Writes title and message to standard error, reads a line, and returns true if it is the word
+    /// for yes.
     ///
     /// - Throws: `NotConfirmedError` when the input is not a terminal.
     public func confirms(_ plan: DestructiveAction.Plan) async throws -> Bool {
@@ -32,11 +42,12 @@ public struct TerminalConfirmer: Confirmer {
             throw NotConfirmedError(
                 plan: plan, reason: "There is no terminal to ask on; pass --yes.")
         }
-        let question = "\(plan.title)\n\(plan.message)\n\(plan.destructiveTitle)? [yes/no] "
+        let words = "[\(answers.yes)/\(answers.no)]"
+        let question = "\(plan.title)\n\(plan.message)\n\(plan.destructiveTitle)? \(words) "
         _ = question.utf8.withContiguousStorageIfAvailable {
             write(STDERR_FILENO, $0.baseAddress, $0.count)
         }
-        return readLine(strippingNewline: true)?.lowercased() == "yes"
+        return readLine(strippingNewline: true)?.lowercased() == answers.yes
     }
 }
 

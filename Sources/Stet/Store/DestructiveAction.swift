@@ -33,6 +33,8 @@ extension DestructiveAction {
         public let losses: [Loss]
         /// The part of the history that would be lost; nil when none would.
         public let history: DestructiveAction.HistoryLoss?
+        /// A sentence that lists what would be lost, in the language of the store's configuration.
+        public let message: String
 
         /// Creates the plan of an application's own action.
         ///
@@ -40,26 +42,48 @@ extension DestructiveAction {
         ///   - title: a question.
         ///   - destructiveTitle: the title of the button that confirms.
         ///   - losses: the objects that would be lost; models without any are left out.
-        public init(title: String, destructiveTitle: String, losses: [Loss] = []) {
+        ///   - messages: the language of the message.
+        public init(
+            title: String, destructiveTitle: String, losses: [Loss] = [],
+            messages: MessageTable = .english
+        ) {
             self.init(
-                title: title, destructiveTitle: destructiveTitle, losses: losses, history: nil)
+                title: title, destructiveTitle: destructiveTitle, losses: losses, history: nil,
+                messages)
         }
 
+        /// Creates the plan of an action of Stet, whose title is a sentence of the table.
         init(
-            title: String, destructiveTitle: String, losses: [Loss] = [],
-            history: DestructiveAction.HistoryLoss?
+            _ title: Sentence, entity: String = "", _ destructiveTitle: String,
+            losses: [Loss] = [], history: DestructiveAction.HistoryLoss? = nil,
+            _ messages: MessageTable
+        ) {
+            self.init(
+                title: messages.text(title, entity: entity),
+                destructiveTitle: messages.text(Sentence(destructiveTitle), entity: entity),
+                losses: losses, history: history, messages)
+        }
+
+        private init(
+            title: String, destructiveTitle: String, losses: [Loss],
+            history: DestructiveAction.HistoryLoss?, _ messages: MessageTable
         ) {
             self.title = title
             self.destructiveTitle = destructiveTitle
             self.history = history
             self.losses = losses.filter { $0.count > 0 }.sorted { $0.entity < $1.entity }
-        }
-
-        /// A sentence that lists what would be lost.
-        public var message: String {
-            let parts = losses.map { "\($0.count) \($0.entity)" } + (history?.parts ?? [])
-            return parts.isEmpty
-                ? "Nothing is lost." : "Lost for good: \(parts.joined(separator: ", "))."
+            let parts =
+                self.losses.map { loss in
+                    messages.text(
+                        Sentence("{count} {entity}", count: loss.count), entity: loss.entity)
+                } + (history?.parts(messages) ?? [])
+            let sentence =
+                parts.isEmpty
+                ? Sentence("Nothing is lost.")
+                : Sentence(
+                    "Lost for good: {limit}.",
+                    limit: parts.joined(separator: messages.separators.between))
+            message = messages.text(sentence, entity: "")
         }
     }
 }

@@ -2,6 +2,7 @@ public import FoundationEssentials
 public import Logging
 public import Metrics
 public import StetStore
+public import Tracing
 
 extension Store {
     /// The sizes of a store, the places that are allowed, its clock, rules, log and metrics.
@@ -89,6 +90,11 @@ extension Store {
         ///
         /// Their labels begin with `stet.`; <doc:Deployment> lists them.
         public var metricsFactory: any MetricsFactory = MetricsSystem.factory
+        /// The tracer of the store: spans of saves with their phases, queries, migrations and
+        /// checkpoints; defaults to the system that the process has set up.
+        ///
+        /// The names of spans begin with `stet.`; <doc:Deployment> lists them.
+        public var tracer: any Tracer = InstrumentationSystem.tracer
         /// The logger of the store, for failures of the disk, growth and reads that are stuck;
         /// defaults to a logger labelled `stet`.
         ///
@@ -105,6 +111,7 @@ extension Store {
             configuration.mapByteCount = mapByteCount
             configuration.readerCount = readerCount
             configuration.metricsFactory = metricsFactory
+            configuration.tracer = tracer
             configuration.logger = logger
             if let uptime { configuration.uptime = uptime }
             let clock = clock

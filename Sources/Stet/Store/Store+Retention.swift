@@ -55,24 +55,30 @@ extension DestructiveAction {
         }
 
         /// Returns the plan of an action that causes the loss.
-        fileprivate func destruction(_ destructiveTitle: String, _ title: String)
-            -> DestructiveAction.Plan
-        {
-            DestructiveAction.Plan(title: title, destructiveTitle: destructiveTitle, history: self)
+        fileprivate func destruction(
+            _ destructiveTitle: String, _ title: Sentence, entity: String = "",
+            _ messages: MessageTable
+        ) -> DestructiveAction.Plan {
+            DestructiveAction.Plan(
+                title, entity: entity, destructiveTitle, history: self, messages)
         }
 
-        /// The losses in words.
-        var parts: [String] {
+        /// Returns the losses in words.
+        func parts(_ messages: MessageTable) -> [String] {
+            func text(_ key: String, _ count: Int, _ limit: String) -> String {
+                messages.text(Sentence(key, limit: limit, count: count), entity: "")
+            }
             if floor == nil {
-                return valueCount == 0
-                    ? [] : ["\(valueCount) values in \(commitCount) commits, and the undo of these"]
+                let key = "{count} values in {limit} commits, and the undo of these"
+                return valueCount == 0 ? [] : [text(key, valueCount, "\(commitCount)")]
             }
             if commitCount == 0 { return [] }
             let steps = lostSteps.map { lost in
-                "\(lost.undoCount + lost.redoCount) undo steps of \(lost.author)"
-                    + (lost.scope.map { " in \($0)" } ?? "")
+                text(
+                    "{count} undo steps of {limit}", lost.undoCount + lost.redoCount,
+                    lost.author + (lost.scope.map { " in \($0)" } ?? ""))
             }
-            return ["\(commitCount) commits (\(byteCount) bytes)"] + steps
+            return [text("{count} commits ({limit} bytes)", commitCount, "\(byteCount)")] + steps
         }
     }
 }
@@ -103,7 +109,7 @@ extension Store {
         let last = revision.previous ?? .zero
         let plan = try file.read { try TrimPlan(through: last, $0) }
         let loss = DestructiveAction.HistoryLoss(plan).destruction(
-            "Trim", "Trim the journal of \(path)?")
+            "Trim", Sentence("Trim the journal of {limit}?", limit: path), configuration.messages)
         return DestructiveAction(plan: loss, logger: configuration.logger) { [file] in
             try file.trim(through: plan.floor)
         }
@@ -142,7 +148,8 @@ extension Store {
         let request = try RedactionRequest(file, type, id, properties)
         let plan = try file.redactionPlan(request)
         let loss = DestructiveAction.HistoryLoss(plan).destruction(
-            "Redact", "Redact the history of \(M._$name) \(id)?")
+            "Redact", Sentence("Redact the history of {entity} {limit}?", limit: "\(id)"),
+            entity: M._$name, configuration.messages)
         return DestructiveAction(plan: loss, logger: configuration.logger) { [file] in
             try file.redact(request)
         }

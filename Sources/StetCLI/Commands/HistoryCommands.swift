@@ -102,7 +102,7 @@ struct BlameCommand: StoreCommand {
     ) -> (HistoricChange, BlamedCell)? {
         for change in history {
             if let property = change.change[name] {
-                return (change, (property.newLine(.none), "value", property.new.json))
+                return (change, (property.newLine(.none), "value", property.newJSON))
             }
             if let members = change.change.relationships.first(where: { $0.name == name }) {
                 return (change, (members.line(.none), "members", members.json))

@@ -48,6 +48,8 @@ package final class Environment: Sendable {
         package var uptime: @Sendable () -> Duration = systemUptime
         /// Receives the number of transactions that a recovery has taken from a log.
         package var recovered: @Sendable (Int) -> Void = { _ in }
+        /// Called when a checkpoint begins; the result is called when it ends.
+        package var checkpointBegan: @Sendable () -> @Sendable ((any Error)?) -> Void = { { _ in } }
         /// Receives the process that has had the right to write for a long time while this one
         /// waits.
         package var longWait: @Sendable (_ holder: Int32?, Duration) -> Void = { _, _ in }

@@ -18,10 +18,16 @@
             var armed: [LMDBError.Operation: Failure] = [:]
             var calls: [LMDBError.Operation: Int] = [:]
             var moveCount = 0
+            var readCount = 0
         }
         private let state = Monitor(State())
 
         package init() {}
+
+        /// The number of reads of the environment so far.
+        package var readCount: Int { state.withLock { $0.readCount } }
+
+        func countRead() { state.withLock { $0.readCount += 1 } }
 
         /// Lets the `count`-th next call of `operation` fail with `code`, once or with every later
         /// call; one failure per operation can be armed.

@@ -78,6 +78,7 @@ final class TransactionLog: Sendable {
     private let delay: Duration?
     private let distance: CheckpointDistance
     private let uptime: @Sendable () -> Duration
+    private let checkpointBegan: @Sendable () -> @Sendable ((any Error)?) -> Void
     #if STET_FAULTS
         private let faults: FaultInjector
     #endif
@@ -102,6 +103,7 @@ final class TransactionLog: Sendable {
         path = environment.path
         distance = environment.configuration.checkpointDistance
         uptime = environment.configuration.uptime
+        checkpointBegan = environment.configuration.checkpointBegan
         #if STET_FAULTS
             faults = environment.faults
         #endif
@@ -300,6 +302,7 @@ final class TransactionLog: Sendable {
     private func makeDurable() {
         guard let (slot, log) = state.withLock({ state in state.slot.map { ($0, state.log) } })
         else { return }
+        let ended = checkpointBegan()
         var failure: Failure?
         do throws(LMDBError) {
             #if STET_FAULTS
@@ -311,6 +314,10 @@ final class TransactionLog: Sendable {
         }
         if failure == nil {
             do throws(LMDBError) { try log.writeSlot(slot) } catch { failure = .log(error) }
+        }
+        switch failure {
+        case nil: ended(nil)
+        case .pages(let error)?, .log(let error)?: ended(error)
         }
         let pin = endCheckpoint(failure)
         if let pin { mdb_txn_abort(pin) }

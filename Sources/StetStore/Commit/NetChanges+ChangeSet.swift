@@ -51,7 +51,7 @@ extension NetChanges {
             if Cell.areEqual(try before.cell(slot), try after.cell(slot)) { continue }
             changes.append(
                 PropertyChange(
-                    name: property.name, old: try before.value(slot), new: try after.value(slot)))
+                    property, old: try before.value(slot), new: try after.value(slot)))
         }
         return changes
     }

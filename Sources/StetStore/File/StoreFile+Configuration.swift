@@ -1,5 +1,6 @@
 package import Logging
 package import Metrics
+package import Tracing
 import FoundationEssentials
 import StetLMDB
 
@@ -40,6 +41,8 @@ extension StoreFile {
 
         /// The factory of the store's metrics.
         package var metricsFactory: any MetricsFactory = MetricsSystem.factory
+        /// The tracer of the store.
+        package var tracer: any Tracer = InstrumentationSystem.tracer
         /// The logger of the store.
         package var logger = Logger(label: "stet")
 
@@ -53,6 +56,11 @@ extension StoreFile {
             configuration.durability = durability.ofEnvironment
             configuration.waitsForLogOwner = waitsForOtherWriter
             configuration.ignoresMissingLog = recoversWithoutLog
+            let tracer = StoreTracer(tracer)
+            configuration.checkpointBegan = {
+                let span = tracer.begin("stet.checkpoint")
+                return { error in span?.end(error) }
+            }
             configuration.recovered = { [logger] count in
                 logger.notice(
                     "The store was not closed; its last commits were restored from its log.",

@@ -22,6 +22,8 @@ package final class StoreFile: Sendable {
     package let refusals = RefusalFeed()
     let writer: WriterThread
     let metrics: StoreMetrics
+    /// The spans of the store.
+    package let tracer: StoreTracer
     let logger: Logger
     /// The commits that stay in the journal.
     let retention: Retention
@@ -47,6 +49,7 @@ package final class StoreFile: Sendable {
     ) throws {
         self.environment = environment
         metrics = StoreMetrics(path: environment.path, factory: configuration.metricsFactory)
+        tracer = StoreTracer(configuration.tracer)
         logger = configuration.logger
         retention = configuration.retention
         time = configuration.time

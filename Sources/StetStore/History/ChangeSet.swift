@@ -19,7 +19,9 @@ public struct ChangeSet: Sendable, Hashable, Codable {
 }
 
 /// The effect of a save on one object.
-public struct ObjectChange: Sendable, Hashable, Codable {
+///
+/// Two changes are equal if they have equal parts, the properties and relationships in any order.
+public struct ObjectChange: Sendable {
     /// The name of the object's entity.
     public var entity: String
     /// The id of the object.
@@ -53,7 +55,7 @@ public struct ObjectChange: Sendable, Hashable, Codable {
 }
 
 /// The value of one property before and after a save.
-public struct PropertyChange: Sendable, Hashable, Codable {
+public struct PropertyChange: Sendable, Hashable {
     /// The name of the property.
     public var name: String
     /// The value before; `.null` for an inserted object.
@@ -62,6 +64,8 @@ public struct PropertyChange: Sendable, Hashable, Codable {
     public var new: Value
     /// The sides whose value was redacted and is therefore `.null`.
     public var redacted = PropertyChange.RedactedSides()
+    /// True for a property with the option `.hidden`, whose values stay out of texts and encodings.
+    public var isHidden = false
 
     /// Creates a change of one property.
     public init(name: String, old: Value, new: Value) {
@@ -70,8 +74,13 @@ public struct PropertyChange: Sendable, Hashable, Codable {
         self.new = new
     }
 
+    package init(_ property: Property, old: Value, new: Value) {
+        self.init(name: property.name, old: old, new: new)
+        isHidden = property.isHidden
+    }
+
     /// The sides of a property's change whose values are redacted.
-    public struct RedactedSides: Sendable, Hashable, Codable {
+    public struct RedactedSides: Sendable, Hashable {
         /// True when the value before is redacted.
         public var old = false
         /// True when the value after is redacted.
@@ -79,6 +88,26 @@ public struct PropertyChange: Sendable, Hashable, Codable {
 
         /// Creates a value with neither side redacted.
         public init() {}
+    }
+}
+
+extension ObjectChange: Hashable {
+    /// Returns whether both changes have equal parts.
+    public static func == (one: ObjectChange, other: ObjectChange) -> Bool {
+        one.entity == other.entity && one.id == other.id && one.kind == other.kind
+            && one.via == other.via
+            && (one.properties == other.properties
+                || one.properties.sorted { $0.name < $1.name }
+                    == other.properties.sorted { $0.name < $1.name })
+            && (one.relationships == other.relationships
+                || one.relationships.sorted { $0.name < $1.name }
+                    == other.relationships.sorted { $0.name < $1.name })
+    }
+
+    /// Hashes the object and the kind of the change.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        hasher.combine(kind)
     }
 }
 
@@ -157,7 +186,7 @@ extension ObjectChange {
         try zip(body.entity.properties, body.cells()).map { property, cell in
             let value = try Value(cell, type: property.type)
             return PropertyChange(
-                name: property.name, old: kind == .insert ? .null : value,
+                property, old: kind == .insert ? .null : value,
                 new: kind == .insert ? value : .null)
         }
     }

@@ -3,6 +3,7 @@ extension PropertyChange {
         self.init(
             name: property.name, old: try Value(cell.before, type: property.type),
             new: try Value(cell.after, type: property.type))
+        isHidden = property.isHidden
         redacted.old = cell.isBeforeRedacted
         redacted.new = cell.isAfterRedacted
     }
@@ -11,37 +12,22 @@ extension PropertyChange {
         if kind == .insert { redacted.new = true } else { redacted.old = true }
     }
 
-    /// The value before as text, or a word that says that it is redacted.
-    package var oldText: String { redacted.old ? Self.redactedText : "\(old)" }
-    /// The value after as text, or a word that says that it is redacted.
-    package var newText: String { redacted.new ? Self.redactedText : "\(new)" }
+    /// The value before as text, or a word that says why it is not shown.
+    package var oldText: String { coveredOldText ?? "\(old)" }
+    /// The value after as text, or a word that says why it is not shown.
+    package var newText: String { coveredNewText ?? "\(new)" }
 
-    private static let redactedText = "(redacted)"
+    /// A word instead of the value before; nil if it can be shown.
+    package var coveredOldText: String? { coveredText(redacted.old) }
+    /// A word instead of the value after; nil if it can be shown.
+    package var coveredNewText: String? { coveredText(redacted.new) }
+
+    private func coveredText(_ isRedacted: Bool) -> String? {
+        isRedacted ? "(redacted)" : isHidden ? Property.hiddenText : nil
+    }
 }
 
-extension PropertyChange {
-    private enum CodingKeys: String, CodingKey { case name, old, new, redacted }
-
-    /// Decodes a change, also one that an earlier version has encoded.
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        self.init(
-            name: try container.decode(String.self, forKey: .name),
-            old: try container.decode(Value.self, forKey: .old),
-            new: try container.decode(Value.self, forKey: .new))
-        redacted =
-            try container.decodeIfPresent(PropertyChange.RedactedSides.self, forKey: .redacted)
-            ?? redacted
-    }
-
-    /// Encodes the change, with the redacted sides only if there are any.
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(name, forKey: .name)
-        try container.encode(old, forKey: .old)
-        try container.encode(new, forKey: .new)
-        if redacted != PropertyChange.RedactedSides() {
-            try container.encode(redacted, forKey: .redacted)
-        }
-    }
+extension Property {
+    /// The text that is shown instead of a hidden value.
+    package static let hiddenText = "(hidden)"
 }

@@ -43,7 +43,7 @@ extension Membership: Codable {
 ///
 /// It appears for many-to-many relationships and relationships without an inverse. The members of a
 /// relationship with a to-one inverse change by their references instead.
-public struct RelationshipChange: Hashable, Sendable, Codable {
+public struct RelationshipChange: Hashable, Sendable {
     /// The name of the relationship.
     public var name: String
     /// The members whose membership changes, in ascending order of id.

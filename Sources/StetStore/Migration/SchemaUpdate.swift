@@ -29,8 +29,10 @@ struct SchemaUpdate {
         guard let declared else { return }
         let history = try environment.read { try journal.schemaHistory(in: $0) }
         guard let migration = try migration(to: declared, after: history) else { return }
-        try IndexBuild(migration, after: history, journal, configuration.progress)
-            .run(in: environment)
+        try StoreTracer(configuration.tracer).span("stet.migrate") {
+            try IndexBuild(migration, after: history, journal, configuration.progress)
+                .run(in: environment)
+        }
     }
 
     /// Returns the schemas of the store, the last of which is that of the declared models: if it is
@@ -43,7 +45,9 @@ struct SchemaUpdate {
                 let comparison = try declared.comparison(with: history.current)
                 return try renew(comparison.schema, history)
             }
-            try migrate(history, migration)
+            try StoreTracer(configuration.tracer).span("stet.migrate") {
+                try migrate(history, migration)
+            }
         }
     }
 

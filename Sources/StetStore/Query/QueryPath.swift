@@ -57,7 +57,8 @@ indirect enum QueryPath {
         case .counted(let relationship, let comparison, let number, _):
             guard let end = state.schema.membersEnd(of: relationship) else { return }
             try state.reader.forEachMemberCount(at: end) { owner, count in
-                try comparison.holds(count, number) ? give(owner) : true
+                try state.visit()
+                return try comparison.holds(count, number) ? give(owner) : true
             }
         case .union(let paths):
             for path in paths where goesOn { try path.forEachID(state, entity, give) }

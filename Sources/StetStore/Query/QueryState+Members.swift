@@ -29,6 +29,7 @@ extension QueryState {
     func forEachMember(
         of owner: ObjectID, at end: MemberEnd, _ body: (ObjectID) throws -> Bool
     ) throws {
+        try visit()
         if isOfLastCommit {
             return try reader.forEachMember(of: owner, at: end) { id, _ in try body(id) }
         }
@@ -65,6 +66,7 @@ extension QueryState {
         }
         var known: [ObjectID: Int] = [:]
         try reader.forEachMemberCount(at: end) { owner, count in
+            try visit()
             known[owner] = count
             return true
         }
@@ -77,6 +79,7 @@ extension QueryState {
     func leastOfMostMembers(at end: MemberEnd, limit: Int) throws -> Int? {
         var counts: [Int] = []
         try reader.forEachMemberCount(at: end) { _, count in
+            try visit()
             counts.append(count)
             return true
         }

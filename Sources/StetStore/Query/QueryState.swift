@@ -57,6 +57,7 @@ package final class QueryState {
     private var pendingOverlays: [EntityNumber: Overlay] = [:]
     private var overlays: [EntityNumber: Overlay] = [:]
     private var targets: [EntityNumber: [ObjectID: Row?]] = [:]
+    private var counter = ReadLimit.Counter()
     let memberFacts = MemberFacts()
 
     /// True when the query reads the last commit with nothing on top of it.
@@ -84,6 +85,11 @@ package final class QueryState {
     package var revision: Revision { view.revision }
 
     func entity(_ number: EntityNumber) -> Entity { schema.entities[number] }
+
+    /// Counts something that is read without its record.
+    ///
+    /// - Throws: the error of the limit of the read.
+    func visit() throws { try counter.visit() }
 
     // MARK: Objects
 
@@ -130,6 +136,7 @@ package final class QueryState {
 
     /// Returns the object as stored at the revision.
     func storedRow(_ entity: EntityNumber, _ id: ObjectID) throws -> Row? {
+        try counter.visit()
         guard let (header, stored) = try reader.stored(entity, id) else { return nil }
         return try row(entity, id, header, stored)
     }
@@ -211,6 +218,7 @@ package final class QueryState {
         let cursor = try reader.transaction.cursor(in: reader.file.projection.records[entity])
         var entry = try first.map { try seek($0, cursor) } ?? cursor.first()
         while let present = entry {
+            try counter.visit()
             guard present.key.count == 16 else {
                 throw DecodingFailure("a record key of \(present.key.count) bytes")
             }

@@ -83,7 +83,7 @@ struct RevisionDifference: ~Copyable {
         }
         let properties = entity.properties.slotted.compactMap { slot, property in
             let cell = PropertyChange(
-                name: property.name, old: before?[slot] ?? .null, new: after?[slot] ?? .null)
+                property, old: before?[slot] ?? .null, new: after?[slot] ?? .null)
             return kind == .update && cell.old == cell.new ? nil : cell
         }
         if properties.isEmpty, relationships.isEmpty, kind == .update { return nil }

@@ -12,6 +12,9 @@ package struct StoreReader: ~Copyable {
         self.file = file
     }
 
+    /// Returns another value for the same read, for use before the read ends.
+    package borrowing func shared() -> StoreReader { StoreReader(transaction, file) }
+
     /// Returns the last commit.
     package func head() throws -> Head {
         try Head.read(in: transaction)
@@ -146,8 +149,10 @@ package struct StoreReader: ~Copyable {
         var lower = [UInt8](repeating: 0, count: 16)
         lower.withUnsafeMutableBytes { first.store(to: $0.baseAddress!) }
         if first == .none { lower = [] }
+        var counter = ReadLimit.Counter()
         try transaction.scan(file.projection.records[entity], KeyRange(lower: lower)) {
             key, value in
+            try counter.visit()
             guard key.count == 16 else {
                 throw DecodingFailure("a record key of \(key.count) bytes")
             }

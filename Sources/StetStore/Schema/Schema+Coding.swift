@@ -94,13 +94,15 @@ extension Schema {
 extension Property {
     private static let isOptionalFlag: UInt8 = 1
     private static let hasPositionFlag: UInt8 = 2
+    private static let isHiddenFlag: UInt8 = 4
 
     fileprivate func encode(into buffer: inout ByteBuffer) {
         buffer.append(shortString: name)
         buffer.append(type.rawValue)
         for element in elements { buffer.append(element.rawValue) }
         buffer.append(
-            (isOptional ? Self.isOptionalFlag : 0) | (hasPosition ? Self.hasPositionFlag : 0))
+            (isOptional ? Self.isOptionalFlag : 0) | (hasPosition ? Self.hasPositionFlag : 0)
+                | (isHidden ? Self.isHiddenFlag : 0))
         buffer.append(shortString: target ?? "")
         buffer.append(stamp?.rawValue ?? 0)
         buffer.append(UInt8(normalizers.count))
@@ -121,7 +123,8 @@ extension Property {
         let type = try readType()
         let elements = try (0..<type.elementTypeCount).map { _ in try readType() }
         let flags: UInt8 = try reader.read()
-        guard flags & ~(Self.isOptionalFlag | Self.hasPositionFlag) == 0 else {
+        let known = Self.isOptionalFlag | Self.hasPositionFlag | Self.isHiddenFlag
+        guard flags & ~known == 0 else {
             throw DecodingFailure("a property of a later format")
         }
         let target = try reader.readShortString()
@@ -140,7 +143,8 @@ extension Property {
             name: name, type: type, elements: elements,
             isOptional: flags & Self.isOptionalFlag != 0, target: target.isEmpty ? nil : target,
             hasPosition: flags & Self.hasPositionFlag != 0, rules: rules, normalizers: normalizers,
-            stamp: Stamp(rawValue: stamp), deleteRule: deleteRule)
+            stamp: Stamp(rawValue: stamp), deleteRule: deleteRule,
+            isHidden: flags & Self.isHiddenFlag != 0)
     }
 }
 

@@ -349,14 +349,17 @@ public struct Property: Hashable, Sendable {
     /// For a reference, the effect on the object that it refers to when its owner is deleted;
     /// `.nullify` has none.
     public let deleteRule: DeleteRule
+    /// True for a value that stays out of encodings and texts.
+    public let isHidden: Bool
 
     /// Creates a property.
     public init(
         name: String, type: ValueType, elements: [ValueType] = [], isOptional: Bool = false,
         target: String? = nil, hasPosition: Bool = false,
         rules: [Rule] = [], normalizers: [Normalizer] = [], stamp: Stamp? = nil,
-        deleteRule: DeleteRule = .nullify
+        deleteRule: DeleteRule = .nullify, isHidden: Bool = false
     ) {
+        self.isHidden = isHidden
         self.name = name
         self.type = type
         self.elements = elements
@@ -389,7 +392,7 @@ public struct Property: Hashable, Sendable {
         Property(
             name: name, type: type, elements: elements, isOptional: isOptional, target: target,
             hasPosition: hasPosition, rules: rules, normalizers: normalizers, stamp: stamp,
-            deleteRule: deleteRule)
+            deleteRule: deleteRule, isHidden: isHidden)
     }
 }
 

@@ -81,6 +81,13 @@ extension MessageTable {
         table.plurals[Sentence.tooMany(1).key] = [
             .one: "{property} can't have more than {count} member"
         ]
+        table.plurals["{count} values in {limit} commits, and the undo of these"] = [
+            .one: "{count} value in {limit} commits, and the undo of these"
+        ]
+        table.plurals["{count} commits ({limit} bytes)"] = [
+            .one: "{count} commit ({limit} bytes)"
+        ]
+        table.plurals["{count} undo steps of {limit}"] = [.one: "{count} undo step of {limit}"]
         return table
     }()
 
@@ -107,6 +114,21 @@ extension MessageTable {
                 "{property} is already taken by another {entity}": "{property}已被另一个{entity}使用",
                 "{properties} together are already taken by another {entity}":
                     "{properties}的组合已被另一个{entity}使用",
+                "Delete {entity}?": "要删除{entity}吗？",
+                "Delete {count} of {entity}?": "要删除 {count} 个{entity}吗？",
+                "Delete all of {entity}?": "要删除所有{entity}吗？",
+                "Erase the store {limit}?": "要抹掉存储 {limit} 吗？",
+                "Trim the journal of {limit}?": "要截短 {limit} 的日志吗？",
+                "Redact the history of {entity} {limit}?": "要从历史中抹去{entity} {limit} 的值吗？",
+                "Delete": "删除", "Erase": "抹掉", "Trim": "截短", "Redact": "抹去",
+                "Nothing is lost.": "不会丢失任何内容。",
+                "Lost for good: {limit}.": "将永久丢失：{limit}。",
+                "{count} {entity}": "{count} 个{entity}",
+                "{count} values in {limit} commits, and the undo of these":
+                    "{limit} 次提交中的 {count} 个值，以及对它们的撤销",
+                "{count} commits ({limit} bytes)": "{count} 次提交（{limit} 字节）",
+                "{count} undo steps of {limit}": "{limit} 的 {count} 个撤销步骤",
+                "yes": "是", "no": "否",
             ])
         table.separators = ("、", "和")
         let units: [LengthUnit: String] = [

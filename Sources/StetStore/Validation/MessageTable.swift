@@ -43,7 +43,9 @@ public struct MessageTable: Sendable {
         self.plural = plural
     }
 
-    func text(_ sentence: Sentence, entity: String, property: String?) -> String {
+    package func text(
+        _ sentence: Sentence, entity: String, property: String? = nil
+    ) -> String {
         let key = sentence.key
         let form = sentence.count.flatMap { plurals[key]?[plural($0)] }
         let template = form ?? sentences[key] ?? key

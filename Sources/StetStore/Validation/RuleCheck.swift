@@ -144,7 +144,8 @@ struct PropertyRules: Sendable {
             violations.append(
                 Violation(
                     code: code, operation: operation, entity: entity, object: object,
-                    property: property.name, slot: slot, value: value,
+                    property: property.name, slot: slot,
+                    value: property.isHidden ? nil : value,
                     rule: property.rules[index].description, ruleIndex: index, sentence,
                     messages: messages))
         }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// One problem with a change set.
-public struct Violation: Sendable, Hashable, Codable {
+public struct Violation: Sendable, Hashable {
     /// The kind of a violation.
     ///
     /// The numbers of the built-in rules are those of Core Data.
@@ -160,12 +160,17 @@ public struct Violation: Sendable, Hashable, Codable {
     public var redacted: Violation { Violation(redacting: self) }
 
     private init(redacting other: Violation) {
+        self.init(other, value: nil)
+    }
+
+    /// Creates a violation that differs from another one by its value.
+    init(_ other: Violation, value: Value?) {
         code = other.code
         operation = other.operation
         entity = other.entity
         object = other.object
         property = other.property
-        value = nil
+        self.value = value
         rule = other.rule
         message = other.message
         failureReason = other.failureReason
@@ -193,6 +198,56 @@ public struct Violation: Sendable, Hashable, Codable {
         case .insert: 2
         case .update: 3
         }
+    }
+}
+
+extension Violation: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case code, operation, entity, object, property, value, rule, message, reason, others
+        case order, sentence
+    }
+
+    /// Decodes a violation.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        code = try container.decode(Code.self, forKey: .code)
+        operation = try container.decodeIfPresent(ChangeKind.self, forKey: .operation)
+        entity = try container.decode(String.self, forKey: .entity)
+        object = try container.decodeIfPresent(ObjectID.self, forKey: .object)
+        property = try container.decodeIfPresent(String.self, forKey: .property)
+        value = try container.decodeIfPresent(Value.self, forKey: .value)
+        rule = try container.decodeIfPresent(String.self, forKey: .rule)
+        let text = try container.decode(String.self, forKey: .message)
+        message = text
+        failureReason = try container.decodeIfPresent(String.self, forKey: .reason)
+        others = try container.decodeIfPresent([ObjectID].self, forKey: .others) ?? []
+        let order = try container.decodeIfPresent([Int].self, forKey: .order) ?? []
+        slot = order.element(at: 0) ?? Int.max
+        ruleIndex = order.element(at: 1) ?? Int.max
+        sentence =
+            try container.decodeIfPresent(Sentence.self, forKey: .sentence) ?? Sentence(text)
+    }
+
+    /// Encodes the violation; what it does not have is left out.
+    ///
+    /// The keys `order` and `sentence`, which are of no use to a client, bring back the same
+    /// violation, whose message can be translated.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(code, forKey: .code)
+        try container.encodeIfPresent(operation, forKey: .operation)
+        try container.encode(entity, forKey: .entity)
+        try container.encodeIfPresent(object, forKey: .object)
+        try container.encodeIfPresent(property, forKey: .property)
+        try container.encodeIfPresent(value, forKey: .value)
+        try container.encodeIfPresent(rule, forKey: .rule)
+        try container.encode(message, forKey: .message)
+        try container.encodeIfPresent(failureReason, forKey: .reason)
+        if !others.isEmpty { try container.encode(others, forKey: .others) }
+        if slot != Int.max || ruleIndex != Int.max {
+            try container.encode([slot, ruleIndex], forKey: .order)
+        }
+        if sentence != Sentence(message) { try container.encode(sentence, forKey: .sentence) }
     }
 }
 
@@ -234,7 +289,9 @@ extension Schema {
             return Violation(
                 code: .notUnique, operation: operation(object), entity: entity.name,
                 object: object.id, property: single.map { _ in names[0] }, slot: single,
-                value: try single.flatMap { try value(object, $0) },
+                value: try single.flatMap { slot in
+                    entity.properties[slot].isHidden ? nil : try value(object, slot)
+                },
                 rule: single == nil ? "#Unique(\(names.joined(separator: ", ")))" : ".unique",
                 ruleIndex: Violation.uniqueRuleIndex, .notUnique(names),
                 others: [conflict.other], messages: messages)

@@ -1,5 +1,5 @@
 /// The kind of a change of an object.
-public enum ChangeKind: UInt8, Sendable, Hashable, Codable {
+public enum ChangeKind: UInt8, Sendable, Hashable {
     /// The object is inserted.
     case insert = 1
     /// Properties of the object, or links, change.
@@ -96,7 +96,7 @@ extension Cause: CustomStringConvertible {
 ///
 /// Commits of a group that follow each other on the author's stack are one step, whatever others
 /// have committed between them.
-public struct UndoGroup: Hashable, Sendable, Codable {
+public struct UndoGroup: Hashable, Sendable {
     package let id: ObjectID
 
     /// Creates a group without commits.

@@ -81,7 +81,7 @@ extension Revision: CustomStringConvertible, ExpressibleByIntegerLiteral, Codabl
 
 /// The identity of a commit, known before it is written: with it, a commit whose outcome was not
 /// reported can be found, from its base revision onwards.
-public struct CommitID: Hashable, Sendable, Codable {
+public struct CommitID: Hashable, Sendable {
     /// The store that the commit was made for.
     public let store: ObjectID
     /// The revision that the change set is based on; the commit's own revision is greater.

@@ -97,18 +97,6 @@ struct ValueTests {
         #expect(try PropertyListDecoder().decode([Value].self, from: list) == values)
     }
 
-    @Test func valuesOfEarlierVersionsAreRead() throws {
-        let json = """
-            [{"null":{}},{"int":{"_0":3}},{"double":{"_0":1.5}},{"date":{"_0":0}},\
-            {"string":{"_0":"a"}}]
-            """
-        let expected: [Value] = [
-            .null, .int(3), .double(1.5), .date(Date(timeIntervalSinceReferenceDate: 0)),
-            .string("a"),
-        ]
-        #expect(try JSONDecoder().decode([Value].self, from: Data(json.utf8)) == expected)
-    }
-
     /// A change is a difference of stored bytes.
     @Test func valuesAreEqualWhenTheirStoredBytesAre() {
         let nan = Double(bitPattern: 0x7ff8_0000_dead_beef)

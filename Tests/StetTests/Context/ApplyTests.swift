@@ -181,8 +181,8 @@ import Testing
 
     @Test(arguments: [
         "", "null", "[]", "{}", #"{"changes":{}}"#, #"{"changes":[{"entity":"Article"}]}"#,
-        #"{"changes":[{"entity":"Article","id":"no id","kind":1,"properties":[]}]}"#,
-        #"{"changes":[{"entity":"Article","id":"0","kind":99,"properties":[{}]}]}"#,
+        #"{"changes":[{"entity":"Article","id":"no id","kind":"insert","properties":{}}]}"#,
+        #"{"changes":[{"entity":"Article","id":"0","kind":"other","properties":{}}]}"#,
     ]) func hostileJSONIsAnError(text: String) {
         #expect(throws: DecodingError.self) {
             try JSONDecoder().decode(ChangeSet.self, from: Data(text.utf8))

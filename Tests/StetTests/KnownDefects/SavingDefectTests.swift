@@ -157,16 +157,6 @@ import Testing
         #expect(early.violations.map(\.value) == [.string("k")])
     }
 
-    @Test("Low 5 a model with a superclass is refused, whose properties would not be saved")
-    func aModelWithASuperclassIsRefused() throws {
-        let directory = TemporaryDirectory()
-        let error = try #require(throws: StoreError.self) {
-            try Store.open(at: directory.file(), for: Derived.self)
-        }
-        #expect(error.code == .invalidSchema)
-        #expect(error.message.contains("Derived inherits from Base"))
-    }
-
     @Test("Low 6 an edit by willSave that never settles names the property")
     func anEditThatNeverSettlesIsNamed() throws {
         let directory = TemporaryDirectory()
@@ -250,16 +240,6 @@ import Testing
             text.contains(
                 "save(_:) inside Store.edit or Subscription.run, which save when the closure "))
     }
-}
-
-class Base {
-    var unsaved = 0
-}
-
-@Model final class Derived: Base {
-    var name: String = ""
-
-    override init() {}
 }
 
 @Model final class Restless {

@@ -7,10 +7,6 @@ import Testing
 ///
 /// Each case is a separate program, compiled against the modules of this build.
 @Suite struct CompilerMessageTests {
-    private static let package = URL(fileURLWithPath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().path
-
     /// The text of all errors, in order.
     private func errors(
         _ property: String, _ statement: String, flags: [String] = []
@@ -36,20 +32,7 @@ import Testing
                 \(statement)
             }
             """
-        let directory = TemporaryDirectory()
-        let file = directory.file("Program.swift")
-        try source.write(toFile: file, atomically: true, encoding: .utf8)
-        let build = ChildProcess.buildFolder
-        let outcome = try ChildProcess.run(
-            [
-                "-c", "exec swiftc \"$@\" 2>&1", "swiftc", "-typecheck", "-swift-version", "6",
-                "-diagnostic-style", "llvm", "-module-cache-path", "\(build)/MessageTests.cache",
-                "-I", "\(build)/Modules", "-I", "\(Self.package)/Sources/CLMDB",
-                "-load-plugin-executable", "\(build)/StetMacros-tool#StetMacros",
-            ] + flags + [file], program: "/bin/sh")
-        return outcome.lines.compactMap { line in
-            line.range(of: ": error: ").map { String(line[$0.upperBound...]) }
-        }
+        return try CompiledProgram(source, flags: flags).errors.map(\.text)
     }
 
     @Test(
@@ -84,22 +67,6 @@ import Testing
 
     @Test func whatFitsCompiles() throws {
         #expect(try errors("var count: Int = 0", "article.notebook = other.notebook") == [])
-    }
-
-    @Test(arguments: [
-        ("var point: Point = Point()", "type 'Point' does not conform to protocol '_Storable'"),
-        ("var color: Color?", "type 'Color' does not conform to protocol '_OptionalStorable'"),
-        (
-            "var points: [Point] = []",
-            "type 'Point' does not conform to protocol '_AttributeElement'"
-        ),
-        (
-            "var owner: Notebook = Notebook(name: \"\")",
-            "type 'Notebook' does not conform to protocol '_Storable'"
-        ),
-    ])
-    func aTypeThatNoModelCanStoreIsNamedFirst(property: String, message: String) throws {
-        #expect(try errors(property, "").first == message)
     }
 
     @Test(arguments: [

@@ -48,7 +48,7 @@ struct RetentionTests {
         #expect(
             plan.message
                 == "Lost for good: 5 commits (\(bytes) bytes), 4 undo steps of a, "
-                + "1 undo steps of b.")
+                + "1 undo step of b.")
         #expect(try store.floor() == 0)
         action.cancel()
         #expect(try store.floor() == 0)

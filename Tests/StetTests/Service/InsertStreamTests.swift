@@ -1,0 +1,99 @@
+import Stet
+import StetTestSupport
+import Testing
+
+@Model private final class Entry {
+    @Attribute(.trimmed, .lowercased) var path: String
+    var site: Int
+    @Attribute(.length(...20)) var text: String = ""
+    #Unique<Entry>(\.site, \.path)
+
+    init(site: Int, path: String) {
+        self.site = site
+        self.path = path
+    }
+}
+
+/// Insertion of streams, some of whose elements exist already.
+@Suite struct InsertStreamTests {
+    private let store: Store
+
+    init() throws {
+        store = try Store.inMemory(for: Entry.self)
+        try store.edit { context in
+            let entry = Entry(site: 1, path: "a")
+            entry.text = "first"
+            context.insert(entry)
+        }
+    }
+
+    private func stream(_ lines: [String]) -> AsyncStream<String> {
+        AsyncStream { continuation in
+            for line in lines { continuation.yield(line) }
+            continuation.finish()
+        }
+    }
+
+    private var texts: [String] {
+        get throws {
+            try store.fetch(Entry.self).sorted(by: \.path).all().map { "\($0.path) \($0.text)" }
+        }
+    }
+
+    @Test("Service 4 by default the first object with a value that another has ends the insertion")
+    func fail() async throws {
+        let error = await #expect(throws: InsertStreamError.self) {
+            try await store.insert(stream: stream(["b", "A "]), batch: 1) {
+                Entry(site: 1, path: $0)
+            }
+        }
+        #expect(error?.insertedCount == 1 && error?.cause is ValidationError)
+        #expect(try texts == ["a first", "b "])
+    }
+
+    @Test(
+        "Service 4 skip leaves the existing object, and of two new ones inserts the first",
+        arguments: [1, 2, 10])
+    func skip(batch: Int) async throws {
+        let lines = ["b 1", "A 2", "c 3", "B 4", "d 5"]
+        let count = try await store.insert(
+            stream: stream(lines), batch: batch, onConflict: .skip
+        ) { line in
+            let entry = Entry(site: 1, path: String(line.prefix(1)))
+            entry.text = String(line.suffix(1))
+            return entry
+        }
+        #expect(count == 3)
+        #expect(try texts == ["a first", "b 1", "c 3", "d 5"])
+        #expect(try store.verify().problems.isEmpty)
+    }
+
+    @Test(
+        "Service 4 update takes over what the closure takes, also within a batch",
+        arguments: [1, 2, 10])
+    func update(batch: Int) async throws {
+        let lines = ["b 1", " A 2", "b 3", "c 4"]
+        let count = try await store.insert(
+            stream: stream(lines), batch: batch,
+            onConflict: .update { existing, new in existing.text += new.text }
+        ) { line in
+            let entry = Entry(site: 1, path: String(line.dropLast(2)))
+            entry.text = String(line.suffix(1))
+            return entry
+        }
+        #expect(count == 2)
+        #expect(try texts == ["a first2", "b 13", "c 4"])
+    }
+
+    @Test("Service 4 other violations end the insertion, whatever the policy is")
+    func otherViolations() async throws {
+        await #expect(throws: InsertStreamError.self) {
+            try await store.insert(stream: stream(["a", "b"]), onConflict: .skip) { path in
+                let entry = Entry(site: 1, path: path)
+                entry.text = String(repeating: "x", count: 21)
+                return entry
+            }
+        }
+        #expect(try texts == ["a first"])
+    }
+}
