@@ -17,9 +17,7 @@ struct TextPattern {
     }
 
     func matches(_ text: String) -> Bool {
-        var text = text.folded(folding).inNormalFormC
-        return text.withUTF8 { matchesNormalized(UnsafeRawBufferPointer($0)) }
-            ?? matches(characters: text)
+        matches(characters: text.folded(folding))
     }
 
     /// Returns whether a text contains the pattern.
@@ -50,7 +48,10 @@ struct TextPattern {
             return .some(matchesNormalized(UnsafeRawBufferPointer(folded)))
         }
         if case .some(.some(let answer)) = answer { return answer }
-        return matches(String(decoding: text, as: UTF8.self))
+        // Most texts do not contain the pattern, which their bytes show sooner than their characters.
+        var text = String(decoding: text, as: UTF8.self).folded(folding).inNormalFormC
+        return text.withUTF8 { matchesNormalized(UnsafeRawBufferPointer($0)) }
+            ?? matches(characters: text)
     }
 
     /// Returns the first offset of the bytes; nil when there is none.
