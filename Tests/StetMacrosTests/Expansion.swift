@@ -1,3 +1,4 @@
+import SwiftDiagnostics
 import SwiftParser
 import SwiftSyntax
 import SwiftSyntaxMacroExpansion
@@ -16,5 +17,12 @@ enum Parser {
                 BasicMacroExpansionContext(sharingWith: context, lexicalContext: [])
             }
         ).description
+    }
+
+    /// The messages of all diagnostics of an expansion, in order.
+    static func messages(_ source: String, _ macros: [String: MacroSpec]) -> [String] {
+        let context = BasicMacroExpansionContext(sourceFiles: [:])
+        _ = expand(source, macros, context)
+        return context.diagnostics.map(\.message)
     }
 }

@@ -1,6 +1,7 @@
 import Testing
 
-/// What the compiler says about the mistakes of newcomers: once, at their line, and what to write.
+/// The errors of the compiler for the mistakes of newcomers: one for each, at its line, which says
+/// what to write.
 @Suite struct MistakeMessageTests {
     private typealias Error = CompiledProgram.Error
 
