@@ -21,7 +21,7 @@ demo: setup ## Builds and runs the example: a catalogue of installed packages
 	$(SWIFT) run --package-path Examples catalogue $(ARGS)
 
 # The service and the inspector are packages of their own; one folder serves both, so that what they
-# depend on is built once.
+# depend on is built once. Products are named: without one, SwiftPM builds those of the last package.
 SERVICE_BUILD := $(CURDIR)/.build-service
 BUILD_TRACKER := $(SWIFT) build --package-path Examples/Tracker --scratch-path $(SERVICE_BUILD)
 BUILD_BROWSE := $(SWIFT) build --package-path Examples/Browse --scratch-path $(SERVICE_BUILD)
@@ -32,24 +32,24 @@ setup-service: setup ## Installs the browser for the tests of the pages when it 
 	  { $(SUDO) apt-get update && $(SUDO) apt-get install -y chromium; }
 
 service: setup ## Starts the issue tracker at http://127.0.0.1:8080 with example data
-	$(BUILD_TRACKER)
+	$(BUILD_TRACKER) --product tracker
 	@[ -e $(SERVICE_STORE) ] || $(SERVICE_BUILD)/debug/tracker seed --store $(SERVICE_STORE)
 	$(SERVICE_BUILD)/debug/tracker --store $(SERVICE_STORE) --backups $(SERVICE_BUILD)/backups
 
 browse: setup ## Shows a store in the browser: STORE=notes.stet ARGS=--write
-	$(BUILD_BROWSE)
+	$(BUILD_BROWSE) --product stet-browse
 	$(SERVICE_BUILD)/debug/stet-browse $(or $(STORE),$(SERVICE_STORE)) $(ARGS)
 
 service-test: setup-service ## Tests the tracker and stet-browse over sockets and in a browser
-	$(BUILD_TRACKER)
-	$(BUILD_BROWSE)
+	$(BUILD_TRACKER) --product tracker
+	$(BUILD_BROWSE) --product stet-browse
 	$(BUILD_BROWSE) --product stet
 	cd Examples/Tracker/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/debug python3 -m unittest
 	cd Examples/Browse/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/debug python3 -m unittest
 	@echo "screenshots: $(SERVICE_BUILD)/screenshots"
 
 service-load: setup ## Watches and edits an optimised tracker that is killed meanwhile: SECONDS=120
-	$(BUILD_TRACKER) -c release
+	$(BUILD_TRACKER) -c release --product tracker
 	$(BUILD_TRACKER) -c release --product stet
 	cd Examples/Tracker/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/release python3 load.py \
 	  --seconds $(SECONDS)
