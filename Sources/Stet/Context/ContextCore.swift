@@ -94,9 +94,7 @@ final class ContextCore {
 
     func attach(_ context: ManagedContext) { facade = context }
 
-    func configure<Result>(_ change: (inout ContextSettings) -> Result) -> Result {
-        change(&settings)
-    }
+    func configure<Value>(_ change: (inout ContextSettings) -> Value) -> Value { change(&settings) }
 
     /// Begins to count changes to what is pending, for an observer.
     func observePending() -> ChangeSignal {

@@ -125,6 +125,55 @@ extension ObjectQuery {
         }
     }
 
+    /// Returns a value of each object, in the order of the query:
+    /// `try store.fetch(Article.self) { $0.rating >= 3 }.values(of: \.title)`.
+    ///
+    /// - Throws: `StoreError`, among them `.unreadableValue` for a value that its type cannot
+    ///   represent, such as the result of a calculation that overflows.
+    /// - Complexity: as `explain()` describes; no object or snapshot is made.
+    public func values<T: StoredValue>(
+        of value: (M.Fields) -> QueryExpression<T>
+    ) throws -> [T] {
+        try values([value(M.fields).node]) { try $0.next() }
+    }
+
+    /// Returns the value of an expression behind a `?` for each object, in the order of the query:
+    /// `.values(of: \.notebook?.name)`.
+    ///
+    /// - Throws: the errors of the other forms.
+    public func values<T: StoredValue>(
+        of value: (M.Fields) -> QueryExpression<T>?
+    ) throws -> [T?] {
+        try values([value(M.fields)?.node ?? .constant(.null)]) { found in
+            found.isNil ? nil : try found.next() as T
+        }
+    }
+
+    /// Returns several values of each object, in the order of the query:
+    /// `.values(of: \.title, \.rating)`.
+    ///
+    /// - Throws: `StoreError`, as the form for one value.
+    public func values<each T: StoredValue>(
+        of value: repeat (M.Fields) -> QueryExpression<each T>
+    ) throws -> [(repeat each T)] {
+        var nodes: [QueryNode] = []
+        for value in repeat each value { nodes.append(value(M.fields).node) }
+        return try values(nodes) { found in (repeat try found.next() as each T) }
+    }
+
+    private func values<Result>(
+        _ nodes: [QueryNode], _ result: (inout FoundValues<M>) throws -> Result
+    ) throws -> [Result] {
+        try read { run in
+            var results: [Result] = []
+            try run.forEachOfPage(nodes) { id, values in
+                var found = FoundValues<M>(id: id, rest: values[...])
+                results.append(try result(&found))
+            }
+            return results
+        }
+    }
+
     /// Returns the distinct values of the objects, in ascending order.
     ///
     /// Values that an index does not distinguish are equal: 0 and -0, NaN and NaN, canonically
@@ -266,5 +315,22 @@ public final class QueryGroup<M: Model>: QueryAggregates {
 
     private func checkOpen() {
         trap(unless: isOpen, "a group is of use only in the closure of 'grouped(by:)'")
+    }
+}
+
+/// The values of one object, which are taken one after another.
+private struct FoundValues<M: Model> {
+    let id: ObjectID
+    var rest: ArraySlice<Value>
+
+    var isNil: Bool { rest.first == .null }
+
+    mutating func next<T: StoredValue>() throws -> T {
+        if let value = rest.popFirst().flatMap({ T(_value: $0) }) { return value }
+        throw StoreError(
+            .unreadableValue,
+            message: "A value of the object \(id) of \(M._$name) does not fit \(T.self).",
+            advice: "Newer code has written it, or it is the result of a calculation that does not "
+                + "fit its type: '??' replaces it.")
     }
 }
