@@ -21,10 +21,12 @@ demo: setup ## Builds and runs the example: a catalogue of installed packages
 	$(SWIFT) run --package-path Examples catalogue $(ARGS)
 
 # The service and the inspector are packages of their own; one folder serves both, so that what they
-# depend on is built once. Products are named: without one, SwiftPM builds those of the last package.
+# depend on is built once. SwiftPM keeps its plan there, and would use that of the other package.
 SERVICE_BUILD := $(CURDIR)/.build-service
-BUILD_TRACKER := $(SWIFT) build --package-path Examples/Tracker --scratch-path $(SERVICE_BUILD)
-BUILD_BROWSE := $(SWIFT) build --package-path Examples/Browse --scratch-path $(SERVICE_BUILD)
+BUILD_SERVICE = rm -f $(SERVICE_BUILD)/*.yaml && \
+  $(SWIFT) build --scratch-path $(SERVICE_BUILD) --package-path
+BUILD_TRACKER = $(BUILD_SERVICE) Examples/Tracker
+BUILD_BROWSE = $(BUILD_SERVICE) Examples/Browse
 SERVICE_STORE := $(SERVICE_BUILD)/example.stet
 
 setup-service: setup ## Installs the browser for the tests of the pages when it is missing
