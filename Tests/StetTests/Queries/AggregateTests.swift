@@ -42,7 +42,7 @@ import Testing
         #expect(pairs.map { $0.1 } == [nil, "note 2", nil])
         #expect(try query.values(of: \.box?.name) == ["two", "one", "two"])
         #expect(try all.values { $0.number + 1 }.max() == 1_001)
-        let stored = try context.store.fetch(PlainSample.self).sorted(by: \.number)
+        let stored = context.store.fetch(PlainSample.self).sorted(by: \.number)
         #expect(try stored.values(of: \.number) == Array(0..<40))
     }
 
