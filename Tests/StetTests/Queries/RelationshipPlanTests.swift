@@ -130,7 +130,7 @@ import Testing
             .sorted(by: \.name, .descending).limit(2)
         #expect(
             try found.explain() == """
-                walk box, name of Part in order, until the limit is reached
+                walk index (box, name) of Part in order, until the limit is reached
                 test: box?.label == "crate 2"
                 at most 2
                 """)

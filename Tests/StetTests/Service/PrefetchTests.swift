@@ -44,8 +44,8 @@ import Testing
             }
         }
 
-        /// Returns the number of reads of a new context; the least of three, because the store's own
-        /// thread reads now and then, too.
+        /// Returns the number of reads of a new context: the least of three, because the store's
+        /// own thread reads now and then, too.
         private func reads(_ body: (ManagedContext) throws -> Void) rethrows -> Int? {
             let faults = store.file.environment.faults
             return try (0..<3).map { _ in
