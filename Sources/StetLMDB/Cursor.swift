@@ -1,4 +1,5 @@
 import CLMDB
+import Glibc
 
 /// A position in a table that can move in both directions.
 ///
@@ -141,6 +142,10 @@ extension UnsafeRawBufferPointer {
     /// Returns whether this key comes before another in LMDB's order: bytes are unsigned, and a
     /// prefix comes before longer keys.
     func precedes(_ other: [UInt8]) -> Bool {
-        lexicographicallyPrecedes(other)
+        other.withUnsafeBytes { other in
+            let common = Swift.min(count, other.count)
+            let order = common > 0 ? memcmp(baseAddress!, other.baseAddress!, common) : 0
+            return order != 0 ? order < 0 : count < other.count
+        }
     }
 }

@@ -162,15 +162,14 @@ extension ObjectQuery {
     }
 
     private func values<Result>(
-        _ nodes: [QueryNode], _ result: (inout FoundValues<M>) throws -> Result
+        _ nodes: [QueryNode], _ result: (inout FoundValues) throws -> Result
     ) throws -> [Result] {
         try read { run in
-            var results: [Result] = []
-            try run.forEachOfPage(nodes) { id, values in
-                var found = FoundValues<M>(id: id, rest: values[...])
-                results.append(try result(&found))
+            // `map` looks up the type of the result once, and not for each object.
+            try run.valuesOfPage(nodes).map { id, values in
+                var found = FoundValues(id: id, values: values, entity: M._$name)
+                return try result(&found)
             }
-            return results
         }
     }
 
@@ -319,17 +318,26 @@ public final class QueryGroup<M: Model>: QueryAggregates {
 }
 
 /// The values of one object, which are taken one after another.
-private struct FoundValues<M: Model> {
-    let id: ObjectID
-    var rest: ArraySlice<Value>
+private struct FoundValues {
+    private let id: ObjectID
+    private let values: [Value]
+    private let entity: String
+    private var taken = 0
 
-    var isNil: Bool { rest.first == .null }
+    init(id: ObjectID, values: [Value], entity: String) {
+        self.id = id
+        self.values = values
+        self.entity = entity
+    }
+
+    var isNil: Bool { values[taken] == .null }
 
     mutating func next<T: StoredValue>() throws -> T {
-        if let value = rest.popFirst().flatMap({ T(_value: $0) }) { return value }
+        defer { taken += 1 }
+        if let value = T(_value: values[taken]) { return value }
         throw StoreError(
             .unreadableValue,
-            message: "A value of the object \(id) of \(M._$name) does not fit \(T.self).",
+            message: "A value of the object \(id) of \(entity) does not fit \(T.self).",
             advice: "Newer code has written it, or it is the result of a calculation that does not "
                 + "fit its type: '??' replaces it.")
     }

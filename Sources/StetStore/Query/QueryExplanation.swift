@@ -10,11 +10,11 @@ extension QueryRun {
             lines.append("\(words(path)): \(ids.count) of \(entity.name)")
             lines += others.map { "also in: \(words($0))" }
         case .exactly(let path): lines.append("\(words(.index(path))), without reading records")
-        case .ordered(let index, _):
+        case .ordered(let range):
             isOrdered = true
             lines.append(
-                "walk \(index.index.description(in: entity)) of \(entity.name) in order, until the "
-                    + "limit is reached")
+                "walk \(range.index.index.description(in: entity)) of \(entity.name) in order"
+                    + (query.limit == nil ? "" : ", until the limit is reached"))
         case .scan:
             let count = try state.reader.recordCount(ofEntity: query.entity)
             lines.append("look at all \(count) records of \(entity.name)")

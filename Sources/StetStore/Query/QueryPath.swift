@@ -26,6 +26,16 @@ indirect enum QueryPath {
         var isExact: Bool
     }
 
+    /// A range of an index whose objects are in the order of a query.
+    struct OrderedRange {
+        let index: NumberedIndex
+        let range: IndexRange
+        /// True when the whole condition has set the range, so that no other path is shorter.
+        let isWhole: Bool
+        /// True when an object is in the range exactly if it satisfies the whole condition.
+        let isExact: Bool
+    }
+
     /// Calls `body` with each object, as of the last commit, until it returns false; an object may
     /// occur twice.
     func forEachID(

@@ -81,13 +81,11 @@ struct QueryPlanner {
             isExact: isExact && covered == conjuncts.count)
     }
 
-    /// Returns a range of an index whose objects are in an order, and are all that satisfy the
-    /// conditions of the range; nil when the index has another order.
-    ///
-    /// It is exact if these are all conditions of the query.
+    /// Returns the range of an index whose objects are in an order, and include all that satisfy
+    /// the condition; nil when the index has another order.
     func orderedRange(
         _ index: NumberedIndex, _ order: [QueryOrder]
-    ) throws -> (range: IndexRange, isExact: Bool)? {
+    ) throws -> QueryPath.OrderedRange? {
         guard index.entity == entity, Set(order.map(\.isDescending)).count == 1 else { return nil }
         let parts = index.index.parts
         let fixed = parts.count - order.count
@@ -98,6 +96,11 @@ struct QueryPlanner {
         func cover(_ bound: PropertyBounds, _ part: EntityIndex.Part) {
             covered += bound.conjunctCount
             isExact = isExact && bound.isExact && bound.folding == part.folding
+        }
+        func found(_ range: IndexRange) -> QueryPath.OrderedRange {
+            let isWhole = covered == conjuncts.count
+            return QueryPath.OrderedRange(
+                index: index, range: range, isWhole: isWhole, isExact: isExact && isWhole)
         }
         for part in parts.prefix(fixed) {
             guard let bound = bounds.first(where: { $0.fits(part) }),
@@ -113,11 +116,10 @@ struct QueryPlanner {
             }
         }
         guard let bound = bounds.first(where: { $0.fits(parts[fixed]) }), bound.values == nil else {
-            return (try IndexRange(index, prefix), isExact && covered == conjuncts.count)
+            return found(try IndexRange(index, prefix))
         }
         cover(bound, parts[fixed])
-        let range = try bound.range(of: index, behind: prefix)
-        return (range, isExact && covered == conjuncts.count)
+        return found(try bound.range(of: index, behind: prefix))
     }
 
     // MARK: Joins

@@ -61,7 +61,7 @@ package struct QueryRun {
         /// All objects are read.
         case scan
         /// The entries of an index are in the wanted order.
-        case ordered(NumberedIndex, IndexRange)
+        case ordered(QueryPath.OrderedRange)
     }
 
     /// Walks each path a few steps, then more, until one ends: that is the shortest, and finding it
@@ -78,8 +78,7 @@ package struct QueryRun {
         }
         if !isCount, let access = try mostMembers() { return access }
         let ordered = isFarBehind ? nil : try orderedIndex()
-        // No other path is shorter than the page.
-        if !isCount, let ordered, ordered.isExact { return .ordered(ordered.index, ordered.range) }
+        if !isCount, let ordered, ordered.isWhole { return .ordered(ordered) }
         // Above this count, scanning everything, or walking in order up to the limit, is cheaper;
         // but a test of members reads more than the object.
         let share = query.condition.readsMembers ? 1 : 4
@@ -98,7 +97,7 @@ package struct QueryRun {
             if limit >= most { break }
             limit = min(limit * 8, most)
         }
-        return ordered.map { .ordered($0.index, $0.range) } ?? .scan
+        return ordered.map(Access.ordered) ?? .scan
     }
 
     /// Removes objects that another path does not find, if reading that path costs less than the
@@ -117,16 +116,19 @@ package struct QueryRun {
         return .ids(ids, path, others: [])
     }
 
-    /// Returns an index with the wanted order, if the query needs only a part of the objects: one
-    /// that answers the whole condition, or else any.
-    func orderedIndex() throws -> (index: NumberedIndex, range: IndexRange, isExact: Bool)? {
-        guard !query.order.isEmpty, query.limit != nil else { return nil }
-        var found: (index: NumberedIndex, range: IndexRange, isExact: Bool)?
-        for index in state.schema.indexes where !(found?.isExact ?? false) {
-            guard let (range, isExact) = try planner.orderedRange(index, query.order) else {
-                continue
-            }
-            if isExact || found == nil { found = (index, range, isExact) }
+    /// Returns a range of an index in the wanted order: one that the whole condition has set or,
+    /// if the query needs only a part of the objects, any.
+    func orderedIndex() throws -> QueryPath.OrderedRange? {
+        if query.order.isEmpty { return nil }
+        // All objects are read faster in the order in which they are stored.
+        let isPart = query.limit != nil || query.condition != .everything
+        if !isPart { return nil }
+        var found: QueryPath.OrderedRange?
+        for index in state.schema.indexes {
+            guard let range = try planner.orderedRange(index, query.order) else { continue }
+            if range.isExact { return range }
+            guard range.isWhole || query.limit != nil else { continue }
+            if found == nil || range.isWhole && found?.isWhole == false { found = range }
         }
         return found
     }
@@ -214,7 +216,7 @@ package struct QueryRun {
                 try page.add(row)
                 return true
             }
-        case .ordered(let index, let range): try walk(index, range, &page)
+        case .ordered(let range): try walk(range, &page)
         case .scan where query.order.isEmpty:
             // Records are stored in ascending order of id.
             try forEachMatchOfAll(from: query.after?.id) { row in
@@ -245,19 +247,23 @@ package struct QueryRun {
         try state.row(query.entity, id)
     }
 
-    private func walk(
-        _ index: NumberedIndex, _ range: IndexRange, _ page: inout QueryPage
-    ) throws {
+    private func walk(_ ordered: QueryPath.OrderedRange, _ page: inout QueryPage) throws {
         let overlay = try state.overlay(query.entity)
+        page.isSorted = overlay.rows.isEmpty && query.after == nil
         for row in overlay.rows.values where try matches(row) { try page.add(row) }
         var missing = query.end
+        let entity = state.entity(query.entity)
+        let leavesOut = !overlay.ids.isEmpty
+        var frame = QueryFrame(state)
         try state.reader.forEachObject(
-            of: index, in: range, descending: query.isDescendingByID,
-            from: try page.position(in: index.index, of: state.entity(query.entity))
+            of: ordered.index, in: ordered.range, descending: query.isDescendingByID,
+            from: try page.position(in: ordered.index.index, of: entity)
         ) { id in
-            if overlay.ids.contains(id) { return true }
-            guard let row = try state.storedRow(query.entity, id), try matches(row) else {
-                return true
+            if leavesOut, overlay.ids.contains(id) { return true }
+            guard let row = try state.storedRow(query.entity, id) else { return true }
+            if !ordered.isExact {
+                frame.root = row
+                guard try condition.test(&frame) else { return true }
             }
             if try page.add(row) { missing -= 1 }
             return missing > 0
@@ -315,15 +321,14 @@ package struct QueryRun {
         for row in try rows() where try !give(row) { return }
     }
 
-    /// Calls `body` with the values of nodes for each object of the page, in order.
-    package func forEachOfPage(
-        _ nodes: [QueryNode], _ body: (ObjectID, [Value]) throws -> Void
-    ) throws {
+    /// Returns the values of nodes for each object of the page, in order.
+    package func valuesOfPage(_ nodes: [QueryNode]) throws -> [(id: ObjectID, values: [Value])] {
         let compiler = QueryCompiler(state.schema, root: query.entity)
         let operands = nodes.map(compiler.operand)
-        for row in try rows() {
-            var frame = QueryFrame(state, row)
-            try body(row.id, try operands.map { try $0.value(&frame) })
+        var frame = QueryFrame(state)
+        return try rows().map { row in
+            frame.root = row
+            return (row.id, try operands.map { try $0.value(&frame) })
         }
     }
 

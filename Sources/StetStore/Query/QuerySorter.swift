@@ -60,6 +60,8 @@ struct QueryPage {
     private var keys: [UInt8] = []
     /// The number of objects to keep: those before the page, and the page.
     private let most: Int
+    /// True when objects are added in order, and none comes before the page.
+    var isSorted = false
 
     init(_ sorter: QuerySorter, _ query: StoreQuery) throws {
         self.sorter = sorter
@@ -79,6 +81,10 @@ struct QueryPage {
     /// Adds an object unless it comes before the page; returns whether it was added.
     @discardableResult
     mutating func add(_ row: QueryState.Row) throws -> Bool {
+        if isSorted {
+            entries.append(Entry(row: row, start: 0, key: 0..<0))
+            return true
+        }
         let start = keys.count
         if !query.order.isEmpty { try sorter.append(row, to: &keys) }
         let range = start..<keys.count
@@ -136,7 +142,7 @@ struct QueryPage {
 
     /// Returns the objects in order.
     mutating func rows() -> [QueryState.Row] {
-        sort()
+        if !isSorted { sort() }
         return entries.dropFirst(query.offset).prefix(query.limit ?? .max).map(\.row)
     }
 

@@ -12,6 +12,15 @@ package struct IndexRange: Sendable {
     private struct Limit {
         let key: [UInt8]
         let isIncluded: Bool
+
+        /// Returns whether a key comes before (-1) or after (1) all that begin with that of the
+        /// limit, or is one of them (0).
+        func order(of key: UnsafeRawBufferPointer) -> Int {
+            self.key.withUnsafeBytes { own in
+                let start = UnsafeRawBufferPointer(rebasing: key.prefix(own.count))
+                return start.order(to: own)
+            }
+        }
     }
 
     private let index: NumberedIndex
@@ -57,14 +66,11 @@ package struct IndexRange: Sendable {
     }
 
     /// Returns whether an object with this key is in the range.
-    func contains(_ key: some Collection<UInt8>) -> Bool {
-        let isAbove =
-            lower.isIncluded
-            ? !key.lexicographicallyPrecedes(lower.key)
-            : lower.key.lexicographicallyPrecedes(key) && !key.starts(with: lower.key)
-        guard isAbove else { return false }
-        return key.lexicographicallyPrecedes(upper.key)
-            || (upper.isIncluded && key.starts(with: upper.key))
+    func contains(_ key: UnsafeRawBufferPointer) -> Bool {
+        let behindLower = lower.order(of: key)
+        guard lower.isIncluded ? behindLower >= 0 : behindLower > 0 else { return false }
+        let behindUpper = upper.order(of: key)
+        return upper.isIncluded ? behindUpper <= 0 : behindUpper < 0
     }
 
     /// Returns a range of keys that contains all entries of the range, and possibly others.
@@ -121,47 +127,67 @@ extension StoreReader {
         from position: IndexPosition?, _ body: (ObjectID) throws -> Bool
     ) throws {
         var alike = AlikeEntries()
-        var goesOn = true
-        /// Passes on the objects whose entries begin alike, after all of them are known.
-        func flush() throws {
-            for id in alike.take(descending) where goesOn { goesOn = try body(id) }
-        }
-        func visit(_ key: UnsafeRawBufferPointer) throws -> Bool {
-            let entry = try IndexKey(key)
-            if alike.key != nil, alike.key?.elementsEqual(entry.values) != true { try flush() }
-            guard goesOn else { return false }
-            if entry.isTruncated {
-                alike.key = alike.key ?? Array(entry.values)
-                if let values = try values(of: index, entry.id), range.contains(values) {
-                    alike.objects.append((values, entry.id))
-                }
-            } else if range.contains(entry.values) {
-                goesOn = try body(entry.id)
-            }
-            return goesOn
-        }
         let table = try file.projection.tableOfIndexes
         let entries = range.entries(from: position, descending: descending)
+        var goesOn = true
         if descending {
-            try transaction.scanBackwards(table, entries) { key, _ in try visit(key) }
+            try transaction.scanBackwards(table, entries) { key, _ in
+                goesOn = try visit(key, of: index, in: range, descending, &alike, body)
+                return goesOn
+            }
         } else {
-            try transaction.scan(table, entries) { key, _ in try visit(key) }
+            try transaction.scan(table, entries) { key, _ in
+                goesOn = try visit(key, of: index, in: range, descending, &alike, body)
+                return goesOn
+            }
         }
-        try flush()
+        if goesOn { _ = try alike.give(descending, body) }
+    }
+
+    /// Calls `body` with the object of an entry, unless it has to wait for those alike; returns
+    /// false when no more are wanted.
+    private func visit(
+        _ key: UnsafeRawBufferPointer, of index: NumberedIndex, in range: IndexRange,
+        _ descending: Bool, _ alike: inout AlikeEntries, _ body: (ObjectID) throws -> Bool
+    ) throws -> Bool {
+        let entry = try IndexKey(key)
+        if !alike.isEmpty, !alike.begin(with: entry.values) {
+            guard try alike.give(descending, body) else { return false }
+        }
+        if !entry.isTruncated { return range.contains(entry.values) ? try body(entry.id) : true }
+        if let values = try values(of: index, entry.id), values.withUnsafeBytes(range.contains) {
+            alike.add(entry, values)
+        }
+        return true
     }
 
     /// Objects whose truncated entries begin alike, to be ordered by their values.
     private struct AlikeEntries {
-        var key: [UInt8]?
-        var objects: [(values: [UInt8], id: ObjectID)] = []
+        private var key: [UInt8] = []
+        private var objects: [(values: [UInt8], id: ObjectID)] = []
 
-        mutating func take(_ descending: Bool) -> [ObjectID] {
-            defer { self = AlikeEntries() }
+        var isEmpty: Bool { objects.isEmpty }
+
+        func begin(with key: UnsafeRawBufferPointer) -> Bool { self.key.elementsEqual(key) }
+
+        mutating func add(_ entry: IndexKey, _ values: [UInt8]) {
+            if objects.isEmpty { key = Array(entry.values) }
+            objects.append((values, entry.id))
+        }
+
+        /// Removes the objects, which are all with such entries, and calls `body` with each, in
+        /// order, until it returns false; returns what it returned last.
+        mutating func give(
+            _ descending: Bool, _ body: (ObjectID) throws -> Bool
+        ) throws -> Bool {
+            defer { objects = [] }
             objects.sort { one, other in
                 one.values == other.values
                     ? one.id < other.id : one.values.lexicographicallyPrecedes(other.values)
             }
-            return descending ? objects.reversed().map(\.id) : objects.map(\.id)
+            let ids = descending ? objects.reversed().map(\.id) : objects.map(\.id)
+            for id in ids where try !body(id) { return false }
+            return true
         }
     }
 

@@ -34,6 +34,19 @@ public struct ObjectID: Hashable, Sendable {
         return UUID(uuid: value)
     }
 
+    /// A number that differs between processes, so that ids from outside cannot be chosen to have
+    /// equal hashes.
+    private static let secret = UInt64.random(in: .min ... .max)
+
+    /// Returns the hash for sets and dictionaries, which look up ids in most reads and saves.
+    ///
+    /// It takes a few instructions, where `Hasher` takes about 20 ns: ids have 62 random bits.
+    public func _rawHashValue(seed: Int) -> Int {
+        let mixed = (high ^ Self.secret).multipliedFullWidth(
+            by: low ^ 0x9E37_79B9_7F4A_7C15 ^ UInt64(truncatingIfNeeded: seed))
+        return Int(truncatingIfNeeded: mixed.high ^ mixed.low)
+    }
+
     /// The id for "no object" where a reference is stored inline; never the id of an object.
     @inlinable package static var none: ObjectID { ObjectID(high: 0, low: 0) }
 

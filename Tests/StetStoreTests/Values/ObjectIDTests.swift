@@ -109,4 +109,19 @@ struct ObjectIDTests {
         }
         #expect(!seen.contains(0))
     }
+
+    @Test func idsAreSpreadOverTheHashesOfASetHoweverTheyWereChosen() {
+        let kinds = [
+            (0..<4_096).map { _ in ObjectID() },
+            (1...4_096).map { ObjectID(high: 0, low: $0) },
+            (1...4_096).map { ObjectID(high: $0 << 52, low: 1 << 63) },
+        ]
+        for ids in kinds {
+            // As many buckets as ids: a third of them stay empty where hashes are random.
+            let buckets = Set(ids.map { $0._rawHashValue(seed: 5) & 4_095 })
+            #expect(buckets.count > 2_300, "\(ids[1])")
+            #expect(Set(ids).count == ids.count)
+            #expect(ids.allSatisfy(Set(ids.map { ObjectID(high: $0.high, low: $0.low) }).contains))
+        }
+    }
 }

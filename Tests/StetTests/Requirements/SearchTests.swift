@@ -58,7 +58,7 @@ import Testing
             try context.fetch(Entry.self, where: condition).sorted(by: \.title).all().map(\.title)
         }
         #expect(
-            try titles { $0.rating >= 3 && $0.title.hasPrefix("S") } == ["Sendable", "Silence"])
+            try titles { $0.rating >= 3 && $0.title.hasPrefix("Si") } == ["Sendable", "Silence"])
         #expect(
             try titles { $0.body.folded(.caseInsensitive).contains("ISOLATION") }
                 == ["Actors", "Sendable"])
@@ -112,5 +112,25 @@ import Testing
         #expect(
             try context.fetch(Entry.self).sorted(by: \.title).limit(2).explain()
                 == "walk index (title) of Entry in order, until the limit is reached\nat most 2")
+    }
+
+    @Test("C12 an index with the wanted order, and for the whole condition, is not sorted again")
+    func c12IndexesSort() throws {
+        let context = try context()
+        let entries = context.fetch(Entry.self) { $0.title.hasPrefix("Si") }
+            .sorted(by: \.title, .descending)
+        #expect(
+            try entries.explain()
+                == "walk index (title) of Entry in order\ntest: title begins with \"Si\"")
+        let titles = try entries.values(of: \.title)
+        #expect(titles == ["Silence"])
+        // Pending changes, which no index contains, find their places.
+        for title in ["Siberia", "Sirens", "Tar"] {
+            context.insert(Entry(title, "", rating: 1, nil))
+        }
+        #expect(try entries.values(of: \.title) == ["Sirens", "Silence", "Siberia"])
+        #expect(try entries.limit(2).values(of: \.title) == ["Sirens", "Silence"])
+        try context.save()
+        #expect(try entries.values(of: \.title) == ["Sirens", "Silence", "Siberia"])
     }
 }
