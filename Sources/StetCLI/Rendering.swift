@@ -192,12 +192,20 @@ extension Commit {
 
 extension HistoricChange {
     var line: String {
-        "\(revision) \(timeText(time.timeIntervalSinceReferenceDate)) \(change.kind)"
+        let name = label.map { " \"\($0.visible)\"" } ?? ""
+        let who = author.map { " by \($0.visible)" } ?? ""
+        let what = scope.map { " in \($0.visible)" } ?? ""
+        let when = timeText(time.timeIntervalSinceReferenceDate)
+        return "\(revision) \(when) \(change.kind)\(name)\(who)\(what)"
     }
 
     var json: JSON {
         guard case .object(var members) = change.json else { return .null }
+        members["author"] = JSON(author)
+        members["cause"] = .string(cause.name)
+        members["label"] = JSON(label)
         members["revision"] = .number(revision.number)
+        members["scope"] = JSON(scope)
         members["time"] = .string(timeText(time.timeIntervalSinceReferenceDate))
         members["entity"] = nil
         members["id"] = nil

@@ -5,17 +5,23 @@ import SwiftSyntaxMacros
 // A model has no superclass: the properties of one would not be saved.
 
 extension ModelMisuse {
-    /// Reports a superclass that is a model; returns false if there is one.
+    /// Returns the superclass of a class if it is a model.
     ///
     /// `protocols` contains the conformances that the class does not have yet: a class that inherits
-    /// from a model has all of them.
+    /// from a model conforms to `Model`.
+    static func superclass(of model: ClassDeclSyntax, _ protocols: [TypeSyntax]) -> TypeSyntax? {
+        func name(_ type: TypeSyntax) -> Substring {
+            type.trimmedDescription.split(separator: ".").last ?? ""
+        }
+        if (model.parents + protocols).contains(where: { name($0) == "Model" }) { return nil }
+        return model.parents.first
+    }
+
+    /// Reports a superclass that is a model; returns false if there is one.
     static func reportInheritance(
         of model: ClassDeclSyntax, _ protocols: [TypeSyntax], _ context: some MacroExpansionContext
     ) -> Bool {
-        let names = model.parents.map { $0.trimmedDescription.split(separator: ".").last ?? "" }
-        guard let parent = model.parents.first, !names.contains("Model"),
-            !protocols.contains(where: { $0.trimmedDescription.hasSuffix("Model") })
-        else { return true }
+        guard let parent = superclass(of: model, protocols) else { return true }
         context.report(
             Misuse(
                 "superclass",

@@ -59,11 +59,14 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         providingExtensionsOf type: some TypeSyntaxProtocol, conformingTo protocols: [TypeSyntax],
         in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
-        guard declaration.is(ClassDeclSyntax.self) else { return [] }
+        guard ModelMisuse.canBeModel(declaration), let model = declaration.as(ClassDeclSyntax.self)
+        else { return [] }
         // The conformances that the class does not declare itself.
         var names = protocols.map(\.trimmedDescription)
         let options = ModelOptions(node)
-        if !options.isObservable { names.removeAll { $0.hasSuffix("ObservableModel") } }
+        if !options.isObservable || ModelMisuse.superclass(of: model, protocols) != nil {
+            names.removeAll { $0.hasSuffix("ObservableModel") }
+        }
         if options.isProtected { names.removeAll { $0.hasSuffix("Deletable") } }
         return try names.map { name in
             let name = ["ObservableModel", "Deletable"].first(where: name.hasSuffix) ?? "Model"

@@ -4,10 +4,14 @@ import SwiftSyntaxMacros
 
 /// Finds the parts of a class that cannot be part of a model, and reports what to write instead.
 enum ModelMisuse {
-    /// True for a final class without parameters.
+    /// True for a class without parameters.
+    ///
+    /// One that is not final gets all of a model's code, though it cannot conform: its uses then
+    /// cause no further errors. It must get the conformances that the macro lists, or the compiler
+    /// crashes on a subclass.
     static func canBeModel(_ declaration: some DeclGroupSyntax) -> Bool {
         guard let model = declaration.as(ClassDeclSyntax.self) else { return false }
-        return model.isFinal && model.genericParameterClause == nil
+        return model.genericParameterClause == nil
     }
 
     /// Reports every problem of the class; returns false when no model can be made of it at all.
@@ -25,7 +29,6 @@ enum ModelMisuse {
                 Misuse(
                     "final", "@Model needs a final class: write 'final class \(model.name.text)'"),
                 at: model.classKeyword)
-            return false
         }
         if model.genericParameterClause != nil {
             context.report(

@@ -35,6 +35,7 @@ private struct Request {
     var title = "Actors "
     var notebook = ObjectID()
     var visibility = "nobody"
+    var base: Revision = 1
 }
 
 /// The code of InAServer.md.
@@ -134,6 +135,57 @@ private struct Request {
         #expect(status == 422)
         let problem = try JSONDecoder().decode(ProblemDetails.self, from: body)
         #expect(problem.errors.map(\.pointer) == ["#/visibility", "#/title", "#/notebook"])
+    }
+
+    private func rename(_ request: Request, _ id: ObjectID, in store: Store) async throws {
+        try await store.edit(author: user) { context in
+            guard let article = try context.object(Article.self, id: id) else { throw NotFound() }
+            context.label = "rename \(article.title)"
+            article.title = request.title
+            if let conflict = try context.conflict(of: article, since: request.base) {
+                throw ConflictError(conflict)
+            }
+        }
+    }
+
+    @Test func aHandlerRefusesAnEditOfWhatHasChanged() async throws {
+        let desk = try Desk()
+        let (store, id, request) = (desk.store, desk.article.id, Request())
+        try await rename(request, id, in: store)
+        #expect(try store.journal().last?.label == "rename Macros")
+        let error = await #expect(throws: ConflictError.self) {
+            try await rename(Request(title: "Tasks"), id, in: store)
+        }
+        #expect(error?.conflicts.first?.isContested == true)
+
+        let before = try store.read(asOf: request.base) { context in
+            try context.object(Article.self, id: id)?.title
+        }
+
+        #expect(before == "Macros")
+    }
+
+    private func send(
+        _ store: Store, from start: FeedStart, _ send: (String) async throws -> Void
+    ) async throws {
+        for try await commit in store.commits(after: start) {
+            let names = commit.changeSet.changes.map(\.entity).joined(separator: ",")
+            try await send("id: \(commit.revision)\ndata: \(names)\n\n")
+        }
+    }
+
+    @Test func aHandlerSendsEvents() async throws {
+        struct Gone: Error {}
+        let desk = try Desk()
+        _ = try await desk.store.edit { $0.insert(Notebook(name: "Data")) }
+        var events: [String] = []
+        await #expect(throws: Gone.self) {
+            try await send(desk.store, from: .revision(1)) { event in
+                events.append(event)
+                throw Gone()
+            }
+        }
+        #expect(events == ["id: 2\ndata: Notebook\n\n"])
     }
 
     @Test func aHandlerInsertsOrUpdates() async throws {

@@ -144,6 +144,22 @@ struct RefusalTests {
         #expect(outcome.status == 64 && outcome.output == "")
     }
 
+    @Test(
+        arguments: [
+            ["show", "x", "--json", "neither"], ["log", "--json", "x", "--limit", "-1"],
+            ["bogus", "--json"], ["blame", "x", "y", "--json"],
+        ])
+    func aMistakeInACommandLineForJSONIsJSON(words: [String]) throws {
+        let fixture = try Fixture()
+        let words = words.map { $0 == "x" ? fixture.path : $0 }
+        let outcome = try Tool.Running(words).outcome()
+        #expect(outcome.status == 64 && outcome.output == "")
+        let lines = outcome.errors.split(separator: "\n")
+        #expect(lines.count == 1)
+        let error = try JSONDecoder().decode([String: String?].self, from: Data(lines[0].utf8))
+        #expect(error["code"] == "usage" && error["message"]??.isEmpty == false)
+    }
+
     @Test func helpTellsTheExitCodesAndTheShellsGetTheirCompletions() throws {
         let help = try Tool.run("--help")
         #expect(help.status == 0 && help.output.contains("EXIT CODES:"))

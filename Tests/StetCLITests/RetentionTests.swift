@@ -68,7 +68,7 @@ struct RetentionTests {
                 Notebook \(notebook), last changed in revision 3
                   name: "public"
                 history after revision 2
-                3 2001-01-01T00:00:02.000Z update
+                3 2001-01-01T00:00:02.000Z update by a
                   name: "hidden" → "public"
 
                 """)

@@ -94,7 +94,7 @@ struct ShowingTests {
             Notebook \(notebook), last changed in revision 1
               name: "Swift"
             history
-            1 2001-01-01T00:00:01.000Z insert
+            1 2001-01-01T00:00:01.000Z insert "first" by lala
               name: "Swift"
 
             """
@@ -102,8 +102,9 @@ struct ShowingTests {
             try Tool.run("show", fixture.path, notebook)
                 == Tool.Outcome(status: 0, output: present))
         let json = """
-            {"entity":"Notebook","history":[{"kind":"insert","properties":{"name":{"new":"Swift"}},\
-            "revision":1,"time":"2001-01-01T00:00:01.000Z"}],"id":"\(notebook)","revision":1,\
+            {"entity":"Notebook","history":[{"author":"lala","cause":"edit","kind":"insert",\
+            "label":"first","properties":{"name":{"new":"Swift"}},"revision":1,"scope":null,\
+            "time":"2001-01-01T00:00:01.000Z"}],"id":"\(notebook)","revision":1,\
             "values":{"name":"Swift"}}
 
             """
@@ -115,8 +116,9 @@ struct ShowingTests {
         #expect(lines.first == "Article \(article), deleted in revision 3")
         #expect(
             lines.filter { !$0.hasPrefix(" ") }.dropFirst() == [
-                "history", "3 2001-01-02T00:00:00.000Z delete",
-                "2 2001-01-01T00:00:02.500Z update", "1 2001-01-01T00:00:01.000Z insert",
+                "history", "3 2001-01-02T00:00:00.000Z delete by lala",
+                "2 2001-01-01T00:00:02.500Z update \"rate\" by po",
+                "1 2001-01-01T00:00:01.000Z insert \"first\" by lala",
             ])
         #expect(lines.contains("  rating: 9223372036854775807 → -1"))
     }

@@ -61,7 +61,21 @@ struct UndoingTests {
         #expect(refused.status == 64 && refused.errors.contains("--without-validators"))
         #expect(try names() == ["\"two\"", "\"three\""])
         let preview = try Tool.run("undo", fixture.path, "--author", "b", "--dry-run")
-        #expect(preview.status == 0 && preview.output.contains("\"two\" → \"one\""))
+        let lines = """
+            would undo 2 "rename"
+            update Notebook \(notebook)
+              name: "two" → "one"
+
+            """
+        #expect(preview == Tool.Outcome(status: 0, output: lines))
+        let json = try Tool.run("undo", fixture.path, "--author", "b", "--dry-run", "--json")
+        let object =
+            #"{"changes":[{"entity":"Notebook","id":"\#(notebook)","kind":"update","#
+            + #""properties":{"name":{"new":"one","old":"two"}}}],"commits":[2],"#
+            + #""label":"rename"}"# + "\n"
+        #expect(json == Tool.Outcome(status: 0, output: object))
+        let revert = try Tool.run("revert", fixture.path, "2", "--dry-run")
+        #expect(revert.output.hasPrefix("would revert 2 \"rename\"\n"))
         #expect(try names() == ["\"two\"", "\"three\""])
     }
 

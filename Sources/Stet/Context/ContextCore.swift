@@ -58,12 +58,12 @@ final class ContextCore {
     /// A reference to itself, while nothing retains the context and objects are alive.
     @exclusivity(unchecked) private var ownself: ContextCore?
 
-    init(store: Store, author: String?, scope: String?, revision: Revision) {
+    init(store: Store, author: String?, scope: String?, revision: Revision, lag: Int? = nil) {
         self.store = store
         self.author = author ?? Commit.Defaults.author
         self.scope = scope
         state = WorkingState(
-            store.file.schema, at: revision, limit: store.configuration.maximumLag)
+            store.file.schema, at: revision, limit: lag ?? store.configuration.maximumLag)
         tables = .allocate(capacity: store.modelTypes.count)
         tables.initialize(repeating: nil)
         pending = PendingChanges(self)
@@ -355,6 +355,7 @@ final class ContextCore {
 
 /// The attributes of a context's commits, its merge policy and its observers.
 struct ContextSettings {
+    var label: String?
     var undoGroup: UndoGroup?
     /// The change of a subscription that the next save commits.
     var subscription: SubscriptionUpdate?

@@ -31,6 +31,15 @@ public final class ManagedContext {
     /// The part of the author's work that its commits belong to; nil when none was named.
     public var scope: String? { core.scope }
 
+    /// The label of its commits for which a save names none; nil by default.
+    ///
+    /// In the closure of `Store.edit` it is the argument of `edit`. Set it there to a label that
+    /// depends on what the closure has read.
+    public var label: String? {
+        get { core.settings.label }
+        set { core.configure { $0.label = newValue } }
+    }
+
     /// The group of its commits, which are undone in one step; nil by default.
     ///
     /// A group without commits is not a step.

@@ -25,8 +25,7 @@ extension StetError {
     fileprivate func problem(_ status: Int, _ title: String, _ detail: String? = nil)
         -> ProblemDetails
     {
-        ProblemDetails(
-            title: title, status: status, code: errorCode, detail: detail ?? title, errors: [])
+        ProblemDetails(status: status, title: title, code: errorCode, detail: detail)
     }
 }
 

@@ -26,6 +26,14 @@ public struct ConflictError: Error, Sendable {
     /// The changes that would have been saved.
     public let rejected: ChangeSet
 
+    /// Creates the error of an edit that is refused because of a conflict, such as one that
+    /// `conflict(of:since:)` has found.
+    ///
+    /// `Store.edit` does not repeat an edit whose closure throws it.
+    public init(_ conflict: Conflict) {
+        self.init(reason: .changed, conflicts: [conflict], rejected: ChangeSet())
+    }
+
     package init(reason: Reason, conflicts: [Conflict], rejected: ChangeSet) {
         self.reason = reason
         self.conflicts = conflicts
@@ -60,6 +68,9 @@ public struct Conflict: Sendable, Hashable, Codable {
     /// side has deleted the object.
     public let properties: [Conflict.Property]
 
+    /// True when both sides have changed a property, to different values.
+    public var isContested: Bool { properties.contains(where: \.isContested) }
+
     package init(
         entity: String, object: ObjectID, base: Revision, current: Revision?,
         properties: [Conflict.Property] = []
@@ -74,7 +85,7 @@ public struct Conflict: Sendable, Hashable, Codable {
 
 extension Conflict {
     /// The three values of one property of an object that was changed on both sides.
-    public struct Property: Sendable, Hashable, Codable {
+    public struct Property: Sendable, Hashable {
         /// The entity of the object.
         public let entity: String
         /// The id of the object.
@@ -87,13 +98,16 @@ extension Conflict {
         public let mine: Value
         /// The stored value.
         public let theirs: Value
+        /// True for a property with the option `.hidden`, whose values stay out of texts and
+        /// encodings.
+        public let isHidden: Bool
 
         /// True when both sides have changed the property, to different values.
         public var isContested: Bool { mine != base && theirs != base && mine != theirs }
 
         package init(
             entity: String, object: ObjectID, property: String, base: Value, mine: Value,
-            theirs: Value
+            theirs: Value, isHidden: Bool = false
         ) {
             self.entity = entity
             self.object = object
@@ -101,6 +115,16 @@ extension Conflict {
             self.base = base
             self.mine = mine
             self.theirs = theirs
+            self.isHidden = isHidden
+        }
+
+        init(
+            _ property: StetStore.Property, of entity: String, _ object: ObjectID, base: Value,
+            mine: Value, theirs: Value
+        ) {
+            self.init(
+                entity: entity, object: object, property: property.name, base: base, mine: mine,
+                theirs: theirs, isHidden: property.isHidden)
         }
     }
 }
@@ -127,8 +151,42 @@ extension Conflict.Property: CustomStringConvertible, CustomDebugStringConvertib
         "\(property) was changed here and in the store"
     }
 
-    /// A sentence with the three values.
+    /// A sentence with the three values, unless they are hidden.
     public var debugDescription: String {
-        "\(property) was \(base): here \(mine), in the store \(theirs)"
+        isHidden ? description : "\(property) was \(base): here \(mine), in the store \(theirs)"
+    }
+}
+
+extension Conflict.Property: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case entity, object, property, base, mine, theirs, hidden
+    }
+
+    /// Decodes a conflict; values that were hidden are `.null`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        func value(_ key: CodingKeys) throws -> Value {
+            try container.decodeIfPresent(Value.self, forKey: key) ?? .null
+        }
+        self.init(
+            entity: try container.decode(String.self, forKey: .entity),
+            object: try container.decode(ObjectID.self, forKey: .object),
+            property: try container.decode(String.self, forKey: .property),
+            base: try value(.base), mine: try value(.mine), theirs: try value(.theirs),
+            isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false)
+    }
+
+    /// Encodes the conflict; without its values if they are hidden, unless the encoder has
+    /// `CodingUserInfoKey.encodesHiddenValues`.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(entity, forKey: .entity)
+        try container.encode(object, forKey: .object)
+        try container.encode(property, forKey: .property)
+        if isHidden { try container.encode(true, forKey: .hidden) }
+        guard !isHidden || encoder.showsHiddenValues else { return }
+        try container.encode(base, forKey: .base)
+        try container.encode(mine, forKey: .mine)
+        try container.encode(theirs, forKey: .theirs)
     }
 }

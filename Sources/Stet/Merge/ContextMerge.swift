@@ -255,8 +255,8 @@ struct MergeSides {
             let before = base?[slot] ?? .null
             if base != nil, mine[slot] == before, theirs[slot] == before { return nil }
             return Conflict.Property(
-                entity: entity.name, object: id, property: entity.properties[slot].name,
-                base: before, mine: mine[slot], theirs: theirs[slot])
+                entity.properties[slot], of: entity.name, id, base: before, mine: mine[slot],
+                theirs: theirs[slot])
         }
     }
 
@@ -276,9 +276,8 @@ struct MergeSides {
             case .mine: merged[slot] = mineValues[slot]
             case .contested:
                 let conflict = Conflict.Property(
-                    entity: entity.name, object: id, property: property.name,
-                    base: baseValues?[slot] ?? .null, mine: mineValues[slot],
-                    theirs: theirValues[slot])
+                    property, of: entity.name, id, base: baseValues?[slot] ?? .null,
+                    mine: mineValues[slot], theirs: theirValues[slot])
                 guard let value = try policy.value(of: conflict) else { return nil }
                 let placed = try core.placed(value, in: slot, of: table, like: conflict)
                 trap(

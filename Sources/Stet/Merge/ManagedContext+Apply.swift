@@ -193,9 +193,8 @@ private struct ChangeSetApplication {
         for slot in change.new.keys.sorted() {
             let property = entity.properties[slot]
             let conflict = Conflict.Property(
-                entity: entity.name, object: change.key.id, property: property.name,
-                base: change.old[slot] ?? .null, mine: change.new[slot] ?? .null,
-                theirs: now[slot])
+                property, of: entity.name, change.key.id, base: change.old[slot] ?? .null,
+                mine: change.new[slot] ?? .null, theirs: now[slot])
             switch decide(conflict, property, change.kind) {
             case .theirs: break
             case .mine:
@@ -306,8 +305,8 @@ private struct ChangeSetApplication {
         return try core.placed(
             value, in: slot, of: table,
             like: Conflict.Property(
-                entity: table.description.name, object: change.key.id, property: property.name,
-                base: .null, mine: value, theirs: .null))
+                property, of: table.description.name, change.key.id, base: .null, mine: value,
+                theirs: .null))
     }
 
     /// Returns the capture of an object with some values; nil when the type of one of them cannot

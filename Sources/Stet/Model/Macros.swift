@@ -38,14 +38,13 @@ public import StetStore
 public macro Model(originalName: String? = nil) =
     #externalMacro(module: "StetMacros", type: "ModelMacro")
 
-// A macro of its own, because the compiler crashes on a class whose superclass does not get all the
-// conformances that its macro lists.
-/// Makes a final class a model, with options: `@Model(.observable)`, `@Model(.protected)`.
+// A macro for each set of conformances, because the compiler crashes on a class whose superclass
+// does not get all the conformances that its macro lists.
+
+/// Makes a final class a model with an option: `@Model(.observable)`.
 ///
 /// - Parameters:
-///   - option: `.observable` or `.protected`; written as a literal, because the macro reads the
-///     text.
-///   - options: further options.
+///   - option: `.observable`; written as a literal, because the macro reads the text.
 ///   - originalName: the name of the class in the previous version of the models.
 @attached(
     member, conformances: Model,
@@ -58,8 +57,49 @@ public macro Model(originalName: String? = nil) =
 )
 @attached(memberAttribute)
 @attached(extension, conformances: Model, ObservableModel, Deletable)
+public macro Model(_ option: ModelOption, originalName: String? = nil) =
+    #externalMacro(module: "StetMacros", type: "ModelMacro")
+
+/// Makes a final class a model whose objects are protected from unconfirmed deletion:
+/// `@Model(.protected)`.
+///
+/// - Parameters:
+///   - option: `.protected`; written as a literal, because the macro reads the text.
+///   - originalName: the name of the class in the previous version of the models.
+@attached(
+    member, conformances: Model,
+    names: named(_$state), named(_$registrar), named(_$Types), named(_$superclass(_:)),
+    named(Snapshot), named(Fields), named(_$snapshot),
+    named(_$assign(_:)), named(init(_$snapshot:state:)),
+    named(_$description), named(_$name), named(_$propertyCount),
+    named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
+    named(_$normalize(since:)), named(_$stamp(_:isInsert:))
+)
+@attached(memberAttribute)
+@attached(extension, conformances: Model)
+public macro Model(_ option: ModelOption.Protection, originalName: String? = nil) =
+    #externalMacro(module: "StetMacros", type: "ModelMacro")
+
+/// Makes a final class a model whose objects can be observed and are protected from unconfirmed
+/// deletion: `@Model(.observable, .protected)`.
+///
+/// - Parameters:
+///   - option: `.observable`; written as a literal, because the macro reads the text.
+///   - protection: `.protected`.
+///   - originalName: the name of the class in the previous version of the models.
+@attached(
+    member, conformances: Model,
+    names: named(_$state), named(_$registrar), named(_$Types), named(_$superclass(_:)),
+    named(Snapshot), named(Fields), named(_$snapshot),
+    named(_$assign(_:)), named(init(_$snapshot:state:)),
+    named(_$description), named(_$name), named(_$propertyCount),
+    named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
+    named(_$normalize(since:)), named(_$stamp(_:isInsert:))
+)
+@attached(memberAttribute)
+@attached(extension, conformances: Model, ObservableModel)
 public macro Model(
-    _ option: ModelOption, _ options: ModelOption..., originalName: String? = nil
+    _ option: ModelOption, _ protection: ModelOption.Protection, originalName: String? = nil
 ) = #externalMacro(module: "StetMacros", type: "ModelMacro")
 
 /// Adds rules, normalisation or stamps to an attribute of a model.
@@ -107,7 +147,8 @@ public macro Index<M: Model>(
 /// ```swift
 /// @Relationship(deleteRule: .cascade, inverse: \Article.notebook) var articles: ToMany<Article>
 /// @Relationship(.count(...5), inverse: \Tag.articles) var tags: ToMany<Tag>
-/// @Relationship(.required, deleteRule: .deny) var owner: Person?
+/// @Relationship(.required) var owner: Person?
+/// @Relationship(deleteRule: .deny, inverse: \Car.owner) var cars: ToMany<Car>
 /// ```
 ///
 /// A to-many relationship needs the macro only for one of these. Two of them are each other's

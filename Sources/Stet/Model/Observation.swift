@@ -16,11 +16,14 @@ public struct ModelOption: Sendable {
     /// are not affected.
     public static let observable = ModelOption()
 
-    /// Protects the objects from unconfirmed deletion: a context's `delete` does not compile for
-    /// them, and a save that deletes one in another way is refused.
-    ///
-    /// See `ManagedContext.requestDelete(_:)`.
-    public static let protected = ModelOption()
+    /// The option of `@Model` that protects the objects of a class.
+    public struct Protection: Sendable {
+        /// Protects the objects from unconfirmed deletion: a context's `delete` does not compile
+        /// for them, and a save that deletes one in another way is refused.
+        ///
+        /// See `ManagedContext.requestDelete(_:)`.
+        public static let protected = ModelOption.Protection()
+    }
 }
 
 /// A model whose objects can be observed; `@Model(.observable)` adds the conformance.

@@ -93,7 +93,17 @@ public struct Fetch<M: Model>: ObjectQuery {
     public func all() throws -> [M] {
         let isWholeModel = seesPendingChanges && _request.isWholeModel
         let objects =
-            isWholeModel ? try limited { try context.objects(of: M.self) } : try made()
+            isWholeModel
+            ? try limited { try context.objects(of: M.self) } : try made { try $0.rows() }
+        return try prefetched(objects)
+    }
+
+    /// Returns the objects of the rows that a closure takes from the result.
+    func objects(_ rows: (QueryRun) throws -> [QueryRun.Row]) throws -> [M] {
+        try prefetched(try made(rows))
+    }
+
+    private func prefetched(_ objects: [M]) throws -> [M] {
         if !prefetches.isEmpty {
             context.core.hold(try prefetches.flatMap { try $0(context, objects) })
         }
@@ -114,12 +124,12 @@ public struct Fetch<M: Model>: ObjectQuery {
     /// - Complexity: as `explain()` describes.
     public func snapshots() throws -> [M.Snapshot] { try decoded() }
 
-    private func made() throws -> [M] {
+    private func made(_ rows: (QueryRun) throws -> [QueryRun.Row]) throws -> [M] {
         let table = context.core.table(for: M.self)
         // Uses `AnyObject`, as `objects(of:)` does.
         var found: [AnyObject] = []
         try read { run in
-            let rows = try run.rows()
+            let rows = try rows(run)
             found.reserveCapacity(rows.count)
             for row in rows {
                 if let pointer = table.pointer(row.id) {

@@ -94,28 +94,73 @@ extension ObjectQuery {
     ///   - cursor: the `next` of the page before; nil for the first page.
     /// - Returns: the page, and the cursor of the next one; nil on the last page.
     /// - Precondition: `count` is at least 1.
-    /// - Throws: `QueryError` (`.invalidCursor`) for a cursor of another order or model;
+    /// - Throws: `QueryError`: `.invalidCursor` for a cursor of another order or model,
+    ///   `.hiddenOrder` when the query sorts by a `.hidden` property, which the cursor would show;
     ///   `StoreError`, and what the read throws.
     /// - Complexity: that of the query (`explain()`); O(`count`) if an index has the order.
     public func page(
         _ count: Int, after cursor: QueryCursor? = nil
     ) throws -> QueryResultPage<M> {
-        trap(unless: (1..<Int.max).contains(count), "a page needs at least one object")
-        var query = limit(count + 1)
-        if let cursor {
-            guard let position = try query.read({ try $0.position(cursor.bookmark) }) else {
-                throw QueryError(
-                    .invalidCursor,
-                    "The cursor belongs to another query: begin with the first page.")
-            }
-            query._request.position = position
-            query._request.offset = 0
-        }
-        return try query.read { run in
-            let rows = try run.rows()
-            let items = try rows.prefix(count).map { try M._$decode($0.id, $0.body) }
-            let next = try rows.count > count ? QueryCursor(run.bookmark(of: rows[count - 1])) : nil
+        try beginning(after: cursor, count).read { run in
+            let (rows, next) = try run.page(count, of: M._$name)
+            let items = try rows.map { try M._$decode($0.id, $0.body) }
             return QueryResultPage(items: items, next: next)
         }
+    }
+
+    /// Returns the query for the objects after a cursor, and for one more than a page has.
+    fileprivate func beginning(after cursor: QueryCursor?, _ count: Int) throws -> Self {
+        trap(unless: (1..<Int.max).contains(count), "a page needs at least one object")
+        var query = limit(count + 1)
+        guard let cursor else { return query }
+        guard let position = try query.read({ try $0.position(cursor.bookmark) }) else {
+            throw QueryError(
+                .invalidCursor, "The cursor belongs to another query: begin with the first page.")
+        }
+        query._request.position = position
+        query._request.offset = 0
+        return query
+    }
+}
+
+extension Fetch {
+    /// Returns a page of the result as objects, with what the query prefetches: the first page, or
+    /// the one after a cursor.
+    ///
+    /// ```swift
+    /// let query = context.fetch(Article.self).sorted(by: \.title).prefetch(\.notebook)
+    /// let (articles, next) = try query.objects(20, after: cursor)
+    /// ```
+    ///
+    /// It behaves like `page(_:after:)`, and throws the same errors.
+    ///
+    /// - Returns: the objects, and the cursor of the next page; nil on the last page.
+    public func objects(
+        _ count: Int, after cursor: QueryCursor? = nil
+    ) throws -> (objects: [M], next: QueryCursor?) {
+        var next: QueryCursor?
+        let objects = try beginning(after: cursor, count).objects { run in
+            let page = try run.page(count, of: M._$name)
+            next = page.next
+            return page.rows
+        }
+        return (objects, next)
+    }
+}
+
+extension QueryRun {
+    /// Returns the rows of a page, and the cursor of the next page if there is one more.
+    fileprivate func page(
+        _ count: Int, of name: String
+    ) throws -> (rows: [Row], next: QueryCursor?) {
+        if let property = hiddenOrder {
+            throw QueryError(
+                .hiddenOrder,
+                "\(name) can't be paged in the order of \(property), which is hidden: the "
+                    + "cursor would contain its value. Sort by another property.")
+        }
+        let rows = try self.rows()
+        guard rows.count > count else { return (rows, nil) }
+        return (Array(rows.prefix(count)), QueryCursor(try bookmark(of: rows[count - 1])))
     }
 }

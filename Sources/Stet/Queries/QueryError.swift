@@ -17,6 +17,8 @@ public struct QueryError: Error, Hashable, Sendable {
         public static let tooMany = Code(rawValue: "tooMany")
         /// The cursor of a page belongs to another query.
         public static let invalidCursor = Code(rawValue: "invalidCursor")
+        /// A page is in the order of a hidden property, whose value a cursor would contain.
+        public static let hiddenOrder = Code(rawValue: "hiddenOrder")
     }
 
     /// The code of the error.

@@ -43,6 +43,28 @@ extension ToManyField {
     }
 }
 
+extension ObjectQuery {
+    /// Unavailable: write `\.title` without the name of the model.
+    @available(
+        *, unavailable,
+        message: "write '\\.title' without the model: queries name the fields of 'Article.Fields'"
+    )
+    @_disfavoredOverload
+    public func sorted<Value>(
+        by property: KeyPath<M, Value>, _ direction: SortDirection = .ascending
+    ) -> Self { self }
+
+    /// Unavailable: write `\.title` without the name of the model.
+    @available(
+        *, unavailable,
+        message: "write '\\.title' without the model: queries name the fields of 'Article.Fields'"
+    )
+    @_disfavoredOverload
+    public func then<Value>(
+        by property: KeyPath<M, Value>, _ direction: SortDirection = .ascending
+    ) -> Self { self }
+}
+
 // MARK: - Enums without an order
 
 extension QueryExpression where Value: RawAttribute {

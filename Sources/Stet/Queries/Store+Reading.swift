@@ -11,24 +11,26 @@ extension Store {
     /// }
     /// ```
     ///
-    /// The closure reads the last commit at the time of the call, even if others save while it
-    /// runs. It cannot edit: an edit traps, because it would not be saved, and so do `save()` and
-    /// `refresh()`.
+    /// The closure reads one state, even if others save while it runs: that of the last commit at
+    /// the time of the call, or of an earlier one. It cannot edit: an edit traps, because it would
+    /// not be saved, and so do `save()` and `refresh()`.
     /// The closure blocks the thread while it reads.
     ///
     /// - Parameters:
+    ///   - revision: the revision to read; nil for the last one.
     ///   - deadline: the time at which fetches in the closure end. They also end when the task is
     ///     cancelled; both at the next 256 objects that they look at.
     ///   - body: reads objects, and returns a value.
     /// - Returns: the result of the closure, a value.
     /// - Throws: errors of `body`; `QueryError` (`.deadlineExceeded`); `CancellationError`;
-    ///   `StoreError` when a reference could not be read, so that no result is based on it.
+    ///   `StoreError` when a reference could not be read, so that no result is based on it, and
+    ///   `.noSuchRevision` or `.historyTrimmed` for a revision that cannot be read.
     /// - Complexity: that of `body`; the context itself costs no read.
     public func read<Result: Sendable>(
-        deadline: ContinuousClock.Instant? = nil,
+        asOf revision: Revision? = nil, deadline: ContinuousClock.Instant? = nil,
         _ body: (_ context: ManagedContext) throws -> Result
     ) throws -> Result {
-        let context = context()
+        let context = try revision.map { try ManagedContext(of: self, asOf: $0) } ?? context()
         try context.core.checkUsable()
         let result = try ReadLimit.$current.withValue(.until(deadline)) {
             try context.core.inStoreRead { try body(context) }
@@ -64,6 +66,15 @@ extension Store {
         of id: ObjectID, in type: M.Type, _ relationship: (M.Fields) -> ToManyField<Member>
     ) throws -> [Member.Snapshot] {
         try QuerySource(store: self).members(of: id, in: type, relationship)
+    }
+}
+
+extension ManagedContext {
+    /// Creates a context for the closure of a read.
+    fileprivate convenience init(of store: Store, asOf revision: Revision) throws {
+        try store.file.read { try $0.checkState(at: revision) }
+        self.init(
+            ContextCore(store: store, author: nil, scope: nil, revision: revision, lag: .max))
     }
 }
 

@@ -77,14 +77,7 @@ extension Store {
     ///   `.historyTrimmed` for one below the floor; a view whose revision is trimmed later throws
     ///   the latter when it is read.
     public func view(asOf revision: Revision) throws -> Store.View {
-        let head = try self.revision()
-        guard revision <= head else {
-            throw StoreError.noSuchRevision(revision, head: head, path: path)
-        }
-        let floor = try floor()
-        if revision < floor {
-            throw StoreError.historyTrimmed(revision, floor: floor, path: path)
-        }
+        try file.read { try $0.checkState(at: revision) }
         return Store.View(self, revision)
     }
 
@@ -99,5 +92,18 @@ extension Store {
             try file.read { reader in
                 try reader.lastRevision(until: time.timeIntervalSinceReferenceDate)
             })
+    }
+}
+
+extension StoreReader {
+    /// Throws unless the state at a revision can be read.
+    func checkState(at revision: Revision) throws {
+        let (head, floor) = (try head().revision, try floor())
+        if revision > head {
+            throw StoreError.noSuchRevision(revision, head: head, path: file.path)
+        }
+        if revision < floor {
+            throw StoreError.historyTrimmed(revision, floor: floor, path: file.path)
+        }
     }
 }

@@ -29,7 +29,7 @@ extension ManagedContext {
     /// throws that error until it is rolled back or refreshed.
     ///
     /// - Parameters:
-    ///   - label: the name of the commit, at most 1,024 bytes.
+    ///   - label: the name of the commit, at most 1,024 bytes; defaults to the context's.
     ///   - id: the identity of the commit, from `makeCommitID()`, when the save may be a retry: if
     ///     the journal already contains the commit, it is returned, the pending changes are
     ///     discarded, and the context shows the last commit.
@@ -50,7 +50,7 @@ extension ManagedContext {
         defer { core.store.file.savesUnderWay.end(id) }
         try core.saves.finishInFlight()
         let start = onFailure.rollsBack ? nil : core.pending.capture()
-        return try core.saves.save(label, id, start: start)
+        return try core.saves.save(label ?? self.label, id, start: start)
     }
 
     /// Saves all pending changes as one commit without blocking the thread: the task suspends only
@@ -78,7 +78,7 @@ extension ManagedContext {
         core.checkNotEditing()
         core.store.file.savesUnderWay.begin(id)
         defer { core.store.file.savesUnderWay.end(id) }
-        return try await core.saves.save(label, id, onFailure)
+        return try await core.saves.save(label ?? self.label, id, onFailure)
     }
 
     /// Runs a closure, then saves all pending changes; blocks the thread until they are on the
@@ -89,7 +89,7 @@ extension ManagedContext {
     /// throws, it restores the changes that were pending at its own beginning.
     ///
     /// - Parameters:
-    ///   - label: the name of the commit, at most 1,024 bytes.
+    ///   - label: the name of the commit, at most 1,024 bytes; defaults to the context's.
     ///   - body: edits objects of this context.
     /// - Returns: the commit; nil for an inner edit, or when there was no net change.
     /// - Throws: the error of `body`, and the errors of `save(_:)`.
@@ -112,7 +112,7 @@ extension ManagedContext {
         }
         // Only the outermost edit saves; `Store.edit` saves after its closure.
         guard core.editDepth == 0, !core.isOfStoreEdit else { return nil }
-        return try core.saves.save(label, nil, start: beginning)
+        return try core.saves.save(label ?? self.label, nil, start: beginning)
     }
 
     /// Checks the pending changes as a save would, and changes nothing.

@@ -62,18 +62,34 @@ extension Store {
     public func blame<M: Model, V>(
         _ type: M.Type, id: ObjectID, _ property: KeyPath<M.Snapshot, V>
     ) throws -> HistoricChange? {
-        guard let entity = file.schema.number(ofEntity: M._$name),
-            let slot = M._$description.slot(of: property)
-        else { return nil }
+        guard let slot = M._$description.slot(of: property) else { return nil }
         let name = M._$description.entity.properties[slot].name
-        var found: HistoricChange?
-        try file.read { reader in
-            try reader.forEachChange(ofEntity: entity, id) { change in
-                if change.change[name] != nil { found = change }
-                return found == nil
-            }
+        return try file.read { try $0.lastChange(of: type, id) { $0[name] != nil } }
+    }
+
+    /// Returns the last change of the members of a relationship, as in
+    /// `blame(Article.self, id: id) { $0.tags }`; nil when there was none.
+    ///
+    /// Members that refer to the object by a reference are changed by changes of the members.
+    ///
+    /// - Throws: `StoreError`.
+    /// - Complexity: a few reads for each later change of the object.
+    public func blame<M: Model, Member: Model>(
+        _ type: M.Type, id: ObjectID, _ relationship: (M.Fields) -> ToManyField<Member>
+    ) throws -> HistoricChange? {
+        let name = M._$description.relationships[relationship(M.fields).relationship].name
+        return try file.read { reader in
+            try reader.lastChange(of: type, id) { $0.relationships.contains { $0.name == name } }
         }
-        return found
+    }
+
+    /// Returns the last change of each property and relationship of an object, by name, as far back
+    /// as the journal goes; empty when there never was such an object.
+    ///
+    /// - Throws: `StoreError`.
+    /// - Complexity: a few reads for each change of the object.
+    public func blame<M: Model>(_ type: M.Type, id: ObjectID) throws -> [String: HistoricChange] {
+        try history(of: type, id: id, from: .earliest).lastByName
     }
 
     /// Returns the last change of one property of an object, which shows who has set its value.
@@ -97,6 +113,33 @@ extension Store {
         try file.read { reader in
             try reader.difference(from: reader.state(at: first), to: reader.state(at: last))
         }
+    }
+}
+
+extension StoreReader {
+    /// Returns the last change of an object that a closure wants.
+    fileprivate func lastChange<M: Model>(
+        of type: M.Type, _ id: ObjectID, where isWanted: (ObjectChange) -> Bool
+    ) throws -> HistoricChange? {
+        guard let entity = file.schema.number(ofEntity: M._$name) else { return nil }
+        var found: HistoricChange?
+        try forEachChange(ofEntity: entity, id) { change in
+            if isWanted(change.change) { found = change }
+            return found == nil
+        }
+        return found
+    }
+}
+
+extension [HistoricChange] {
+    /// The first change of each property and relationship, by name.
+    fileprivate var lastByName: [String: HistoricChange] {
+        var last: [String: HistoricChange] = [:]
+        for entry in self {
+            let names = entry.change.properties.map(\.name) + entry.change.relationships.map(\.name)
+            for name in names where last[name] == nil { last[name] = entry }
+        }
+        return last
     }
 }
 

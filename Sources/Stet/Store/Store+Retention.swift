@@ -133,6 +133,8 @@ extension Store {
     /// snapshots throw `StoreError` (`.unreadableValue`), and the value satisfies no condition.
     /// Declare such a property as optional if its values may have to be redacted.
     ///
+    /// Drafts (`store.drafts`) lose their changes of these attributes, too.
+    ///
     /// - Parameters:
     ///   - type: the model of the object.
     ///   - id: the id of the object, which may be deleted.
@@ -145,14 +147,28 @@ extension Store {
     public func requestRedaction<M: Model>(
         of type: M.Type, id: ObjectID, _ properties: PartialKeyPath<M.Snapshot>...
     ) throws -> DestructiveAction {
-        let request = try RedactionRequest(file, type, id, properties)
-        let plan = try file.redactionPlan(request)
-        let loss = DestructiveAction.HistoryLoss(plan).destruction(
-            "Redact", Sentence("Redact the history of {entity} {limit}?", limit: "\(id)"),
-            entity: M._$name, configuration.messages)
-        return DestructiveAction(plan: loss, logger: configuration.logger) { [file] in
-            try file.redact(request)
-        }
+        try DestructiveAction(
+            redacting: [id], type, properties, in: self,
+            Sentence("Redact the history of {entity} {limit}?", limit: "\(id)"))
+    }
+
+    /// Returns an action that lists the past values of some attributes of several objects, and
+    /// redacts them in the journal once confirmed, all in one transaction or none.
+    ///
+    /// - Parameters:
+    ///   - type: the model of the objects.
+    ///   - ids: the ids of the objects, which may be deleted.
+    ///   - properties: the attributes; a reference cannot be redacted.
+    /// - Returns: the action, with its plan.
+    /// - Throws: the errors of the redaction of one object, for the first object that has one.
+    /// - Complexity: O(bytes of the commits that change the objects).
+    public func requestRedaction<M: Model>(
+        of type: M.Type, ids: [ObjectID], _ properties: PartialKeyPath<M.Snapshot>...
+    ) throws -> DestructiveAction {
+        let ids = Set(ids).sorted()
+        return try DestructiveAction(
+            redacting: ids, type, properties, in: self,
+            Sentence("Redact the history of {count} of {entity}?", count: ids.count))
     }
 
     /// Makes a copy of the store that contains only data in use: no free pages, and no bytes of
@@ -189,6 +205,19 @@ extension Store {
     /// - Complexity: as `compact(to:)`.
     public func compactInPlace() throws {
         _ = try file.compactInPlace()
+    }
+}
+
+extension DestructiveAction {
+    fileprivate init<M: Model>(
+        redacting ids: [ObjectID], _ type: M.Type, _ properties: [PartialKeyPath<M.Snapshot>],
+        in store: Store, _ title: Sentence
+    ) throws {
+        let file = store.file
+        let requests = try ids.map { try RedactionRequest(file, type, $0, properties) }
+        let loss = DestructiveAction.HistoryLoss(try file.redactionPlan(requests)).destruction(
+            "Redact", title, entity: M._$name, store.configuration.messages)
+        self.init(plan: loss, logger: store.configuration.logger) { try file.redact(requests) }
     }
 }
 

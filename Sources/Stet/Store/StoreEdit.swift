@@ -12,7 +12,8 @@ extension Store {
     /// completes even when many compete for the same object.
     ///
     /// - Parameters:
-    ///   - label: the name of the commit, at most 1,024 bytes.
+    ///   - label: the name of the commit, at most 1,024 bytes; the closure can set another one
+    ///     (`context.label`).
     ///   - author: the author of the commit, at most 255 bytes.
     ///   - scope: the part of the author's work that it belongs to, at most 255 bytes.
     ///   - retries: the number of retries after a conflict. Defaults to 8.
@@ -97,7 +98,7 @@ struct StoreEdit {
             try Task.checkCancellation()
             let attempt = try attempt(body)
             do {
-                let commit = try await attempt.context.save(label)
+                let commit = try await attempt.context.save()
                 return withExtendedLifetime(attempt.edited) {
                     result(attempt.value, attempt.context, commit)
                 }
@@ -116,7 +117,7 @@ struct StoreEdit {
         while true {
             let attempt = try attempt(body)
             do {
-                let commit = try attempt.context.save(label)
+                let commit = try attempt.context.save()
                 return withExtendedLifetime(attempt.edited) {
                     result(attempt.value, attempt.context, commit)
                 }
@@ -131,6 +132,7 @@ struct StoreEdit {
         _ body: (ManagedContext) throws -> Value
     ) throws -> Attempt<Value> {
         let context = store.context(author: author, scope: scope)
+        context.label = label
         let beginning = context.revision
         let value = try context.core.inStoreEdit { try body(context) }
         return Attempt(

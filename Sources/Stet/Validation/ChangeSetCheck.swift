@@ -186,9 +186,11 @@ extension Report {
         _ entity: Entity, _ operation: ChangeKind?, _ object: ObjectID?, _ slot: Slot?,
         _ value: Value?, _ messages: MessageTable
     ) -> Violation {
-        Violation(
+        let property = slot.map { entity.properties[$0] }
+        return Violation(
             code: code, operation: operation, entity: entity.name, object: object,
-            property: slot.map { entity.properties[$0].name }, slot: slot, value: value,
+            property: property?.name, slot: slot,
+            value: property?.isHidden ?? false ? nil : value,
             ruleIndex: Violation.validatorRuleIndex, sentence, reason: reason, messages: messages)
     }
 }

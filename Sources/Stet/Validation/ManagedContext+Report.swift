@@ -37,6 +37,31 @@ extension ManagedContext {
             value)
     }
 
+    /// Reports that a to-many relationship of an object is not valid, so that the next save is
+    /// refused: `context.report(article, \.tags, "there is no such tag")`.
+    ///
+    /// - Parameters:
+    ///   - object: the object, saved or not.
+    ///   - relationship: the relationship, as a field of queries.
+    ///   - message: what is wrong, as a sentence for people, in which "{property}" stands for the
+    ///     relationship's name.
+    ///   - code: a code of your own.
+    ///   - reason: why that is wrong.
+    public func report<M: Model, Member: Model>(
+        _ object: M, _ relationship: (M.Fields) -> ToManyField<Member>, _ message: String,
+        code: Violation.Code = .custom, reason: String? = nil
+    ) {
+        let index = relationship(M.fields).relationship
+        // Behind the properties, as in the order of violations of counts.
+        let slot = Slot(M._$description.entity.properties.count + index)
+        report(
+            Violation(
+                code: code, operation: object.operation, entity: M._$name, object: object.id,
+                property: M._$description.relationships[index].name, slot: slot,
+                ruleIndex: Violation.validatorRuleIndex, Sentence(message), reason: reason,
+                messages: core.messages))
+    }
+
     /// Reports that an object is not valid as a whole, so that the next save is refused.
     ///
     /// - Parameters:
@@ -59,10 +84,16 @@ extension ManagedContext {
     }
 
     private func report<M: Model>(_ report: Report, _ object: M, _ value: Value?) {
-        let operation: ChangeKind =
-            object.isDeleted ? .delete : object._$isNew ? .insert : .update
         self.report(
             report.violation(
-                M._$description.entity, operation, object.id, report.slot, value, core.messages))
+                M._$description.entity, object.operation, object.id, report.slot, value,
+                core.messages))
+    }
+}
+
+extension Model {
+    /// The operation of the next save on the object.
+    fileprivate var operation: ChangeKind {
+        isDeleted ? .delete : _$isNew ? .insert : .update
     }
 }

@@ -57,6 +57,42 @@ public struct ProblemDetails: Sendable, Hashable, Codable {
     public var instance: String?
     /// All problems, in the order of the violations; empty for an error without violations.
     public var errors: [Problem]
+
+    /// Creates a problem of the application.
+    ///
+    /// RFC 9457 allows further members. A type that encodes itself and then its own members into
+    /// the same encoder has them beside those of the problem:
+    ///
+    /// ```swift
+    /// struct StaleEdit: Encodable {
+    ///     var problem: ProblemDetails
+    ///     var conflict: Conflict
+    ///
+    ///     func encode(to encoder: any Encoder) throws {
+    ///         try problem.encode(to: encoder)
+    ///         var container = encoder.container(keyedBy: CodingKeys.self)
+    ///         try container.encode(conflict, forKey: .conflict)
+    ///     }
+    ///
+    ///     private enum CodingKeys: String, CodingKey { case conflict }
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - status: the status code of HTTP.
+    ///   - title: the kind of problem, the same for each request.
+    ///   - code: a code of the application.
+    ///   - detail: the problem of this request; defaults to the title.
+    ///   - errors: the single problems.
+    public init(
+        status: Int, title: String, code: String, detail: String? = nil, errors: [Problem] = []
+    ) {
+        self.title = title
+        self.status = status
+        self.code = code
+        self.detail = detail ?? title
+        self.errors = errors
+    }
 }
 
 extension ValidationError {
@@ -80,7 +116,7 @@ extension ValidationError {
         _ detail: String, _ message: (Violation) -> String
     ) -> ProblemDetails {
         ProblemDetails(
-            title: "The changes are not valid.", status: 422, code: errorCode, detail: detail,
+            status: 422, title: "The changes are not valid.", code: errorCode, detail: detail,
             errors: violations.map { violation in
                 ProblemDetails.Problem(
                     pointer: violation.property.map { "#/\(Self.escaped($0))" },

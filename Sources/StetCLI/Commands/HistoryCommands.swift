@@ -114,10 +114,8 @@ struct BlameCommand: StoreCommand {
     private func say(
         _ change: HistoricChange, _ name: String, _ cell: BlamedCell, _ output: Output
     ) throws {
-        let who = change.author.map { " by \($0.visible)" } ?? ""
-        let label = change.label.map { " \"\($0.visible)\"" } ?? ""
         try output.say(
-            text: "\(change.line)\(label)\(who)  \(name.visible): \(cell.line)",
+            text: "\(change.line)  \(name.visible): \(cell.line)",
             json: .object([
                 "author": JSON(change.author), "label": JSON(change.label),
                 "property": .string(name), "revision": .number(change.revision.number),

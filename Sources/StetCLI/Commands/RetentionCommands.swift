@@ -83,8 +83,9 @@ struct RedactCommand: StoreCommand {
         discussion: """
             Shows how many values of which commits would be removed, old and new ones. With --yes \
             they are removed, and the commits can no longer be undone. The present values stay: \
-            change them first, or delete the object. The bytes stay in free parts of the file \
-            until compact makes a copy without them, and in earlier backups.
+            change them first, or delete the object. Drafts of unsaved changes lose the values, \
+            too. The bytes stay in free parts of the file until compact makes a copy without them, \
+            and in earlier backups.
             """)
 
     @OptionGroup var options: StoreOptions

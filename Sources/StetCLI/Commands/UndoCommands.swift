@@ -133,9 +133,16 @@ extension StoreCommand {
         if !prepared.inverse.conflicts.isEmpty {
             return try report(prepared.inverse.conflicts, output)
         }
-        for change in try net.changeSet().changes {
-            try output.say(text: change.lines(.none).joined(separator: "\n"), json: change.json)
-        }
+        let (commits, label) = (prepared.inverse.subjects, prepared.inverse.label)
+        let name = label.map { " \"\($0.visible)\"" } ?? ""
+        let changes = try net.changeSet().changes
+        try output.say(
+            text: (["\(request.preview(of: commits))\(name)"] + changes.flatMap { $0.lines(.none) })
+                .joined(separator: "\n"),
+            json: .object([
+                "changes": .array(changes.map(\.json)),
+                "commits": .array(commits.map { .number($0.number) }), "label": JSON(label),
+            ]))
         return .success
     }
 
@@ -173,6 +180,16 @@ extension StoreCommand {
 }
 
 extension UndoRequest {
+    /// Returns the beginning of a preview.
+    fileprivate func preview(of commits: [Revision]) -> String {
+        let numbers = commits.map(\.description).joined(separator: ", ")
+        return switch self {
+        case .undo: "would undo \(numbers)"
+        case .redo: "would redo what \(numbers) has undone"
+        case .revert: "would revert \(numbers)"
+        }
+    }
+
     /// The output when the request finds no commit.
     fileprivate var emptyText: String {
         if case .redo = self { "nothing to redo" } else { "nothing to undo" }

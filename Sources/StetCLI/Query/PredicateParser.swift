@@ -135,9 +135,12 @@ struct PredicateParser {
         let left = try operand()
         if take(word: "in") { return try membership(left, start) }
         guard let sign = PredicateOperator(token.kind) else {
-            guard case .path(let path) = left else { throw expected("a comparison") }
-            guard path.type == .bool else { throw expected("a comparison") }
-            return path.node
+            switch left {
+            case .path(let path) where path.type == .bool: return path.node
+            case .literal(.bool(let isTrue)):
+                return isTrue ? .everything : .not(.everything)
+            default: throw expected("a comparison")
+            }
         }
         let place = token.offset
         self.place += 1

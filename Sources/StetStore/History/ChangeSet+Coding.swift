@@ -8,6 +8,11 @@ extension CodingUserInfoKey {
         CodingUserInfoKey(rawValue: "Stet.hidden").unsafelyUnwrapped
 }
 
+extension Encoder {
+    /// Whether the values of hidden properties are encoded, too.
+    package var showsHiddenValues: Bool { userInfo[.encodesHiddenValues] as? Bool == true }
+}
+
 /// A key of an object whose keys are names of properties.
 struct NameKey: CodingKey {
     let stringValue: String
@@ -98,7 +103,7 @@ extension PropertyChange: Codable {
     fileprivate func encodeValues(to encoder: any Encoder, omitsNull: Bool) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         if isHidden { try container.encode(true, forKey: .hidden) }
-        if !isHidden || encoder.userInfo[.encodesHiddenValues] as? Bool == true {
+        if !isHidden || encoder.showsHiddenValues {
             if !omitsNull || old != .null { try container.encode(old, forKey: .old) }
             if !omitsNull || new != .null { try container.encode(new, forKey: .new) }
         }

@@ -18,12 +18,20 @@ extension QueryRun {
         return QueryReads(order, in: state.schema).slots
     }
 
-    /// The place of an object, with what the condition fixes where an index of both is walked.
+    /// The name of a hidden property that the place of an object in the order would show.
+    package var hiddenOrder: String? {
+        let properties = state.entity(query.entity).properties
+        return orderSlots.sorted().first { properties[$0].isHidden }.map { properties[$0].name }
+    }
+
+    /// The place of an object, with what the condition fixes where an index of both is walked,
+    /// unless that is hidden.
     package func bookmark(of row: Row) throws -> QueryBookmark {
         let entity = state.entity(query.entity)
         var slots = orderSlots
         if let ordered = try orderedIndex() {
-            slots.formUnion(ordered.index.index.parts.map(\.slot))
+            slots.formUnion(
+                ordered.index.index.parts.map(\.slot).filter { !entity.properties[$0].isHidden })
         }
         let body = try RecordBody(row.body, of: entity)
         let values = try slots.map { (entity.properties[$0].name, try body.value($0)) }

@@ -18,33 +18,36 @@ package struct RedactionRequest: Hashable, Sendable {
 /// The effect of a redaction.
 package struct RedactionPlan: Hashable, Sendable {
     /// The commits whose values would be redacted, the last one first; they could not be undone.
-    package let revisions: [Revision]
-    package let valueCount: Int
+    package private(set) var revisions: [Revision] = []
+    package private(set) var valueCount = 0
+
+    fileprivate mutating func add(_ other: RedactionPlan) {
+        revisions = Set(revisions).union(other.revisions).sorted(by: >)
+        valueCount += other.valueCount
+    }
 }
 
 extension StoreFile {
-    /// Returns the effect that a redaction would have.
+    /// Returns the effect that redactions would have.
     ///
     /// - Throws: as `redact`.
-    package func redactionPlan(_ request: RedactionRequest) throws -> RedactionPlan {
-        try read { reader in
-            var work = try RedactionWork(request, self, reader.transaction)
-            try work.run { _, _ in }
-            return work.plan
-        }
+    package func redactionPlan(_ requests: [RedactionRequest]) throws -> RedactionPlan {
+        try read { try RedactionWork.perform(requests, self, $0.transaction) { _, _ in }.plan }
     }
 
-    /// Redacts all values of some properties of an object in the journal, before- and after-images,
-    /// except the current ones, in one transaction.
+    /// Redacts all values of some properties of objects in the journal, before- and after-images,
+    /// except the current ones, in one transaction, and then in drafts.
+    ///
+    /// When drafts cannot be written, the journal is redacted; redacting again completes it.
     ///
     /// - Throws: `StoreError`: `.notFound` when there never was such an object; `.valueInUse` when
     ///   a current value is one of those to redact, or the only one. Nothing was changed.
-    /// - Complexity: O(bytes of the entries that change the object), in time and on the disk.
+    /// - Complexity: O(bytes of the entries that change the objects), in time and on the disk.
     @discardableResult
-    package func redact(_ request: RedactionRequest) throws -> RedactionPlan {
+    package func redact(_ requests: [RedactionRequest]) throws -> RedactionPlan {
         // Clears the ring even after a failure, so that observers read the journal.
         defer { feed.forgetRing() }
-        return try StoreError.wrapping(path: path) {
+        let plan = try StoreError.wrapping(path: path) {
             // The log has the values, too.
             defer { eraseLog() }
             return try environment.writeGrowing { transaction in
@@ -52,18 +55,31 @@ extension StoreFile {
                 guard head.schemaRevision == UInt32(schema.revision) else {
                     throw StoreError.migratedElsewhere(path: path)
                 }
-                var work = try RedactionWork(request, self, transaction.reading)
-                try work.run { envelope, content in
-                    try journal.replace(envelope, content, in: transaction)
+                let done = try RedactionWork.perform(requests, self, transaction.reading) {
+                    try journal.replace($0, $1, in: transaction)
                 }
-                guard !work.plan.revisions.isEmpty else { return work.plan }
-                if var floor = try JournalFloor.read(in: transaction.reading) {
-                    floor.digest += work.lostEffect
+                if !done.plan.revisions.isEmpty,
+                    var floor = try JournalFloor.read(in: transaction.reading)
+                {
+                    floor.digest += done.lostEffect
                     try floor.write(in: transaction)
                 }
-                return work.plan
+                return done.plan
             }
         }
+        try DraftFiles(of: path).redact(requests, schema)
+        return plan
+    }
+
+    /// Returns the effect that a redaction would have.
+    package func redactionPlan(_ request: RedactionRequest) throws -> RedactionPlan {
+        try redactionPlan([request])
+    }
+
+    /// Redacts values of one object.
+    @discardableResult
+    package func redact(_ request: RedactionRequest) throws -> RedactionPlan {
+        try redact([request])
     }
 
     /// Overwrites the log; if that fails, its files are removed when the store is closed.
@@ -92,6 +108,24 @@ private struct RedactionWork: ~Copyable {
     private(set) var lostEffect = StateDigest()
 
     var plan: RedactionPlan { RedactionPlan(revisions: revisions, valueCount: valueCount) }
+
+    /// Redacts the values of all requests, one after another.
+    ///
+    /// - Returns: The effect, and what changes lose in the digest of the state.
+    static func perform(
+        _ requests: [RedactionRequest], _ file: StoreFile,
+        _ transaction: borrowing ReadTransaction,
+        _ replace: (Envelope, Journal.Content) throws -> Void
+    ) throws -> (plan: RedactionPlan, lostEffect: StateDigest) {
+        var done = (plan: RedactionPlan(), lostEffect: StateDigest())
+        for request in requests {
+            var work = try RedactionWork(request, file, transaction)
+            try work.run(replace)
+            done.plan.add(work.plan)
+            done.lostEffect += work.lostEffect
+        }
+        return done
+    }
 
     init(
         _ request: RedactionRequest, _ file: StoreFile, _ transaction: borrowing ReadTransaction

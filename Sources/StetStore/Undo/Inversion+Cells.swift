@@ -37,10 +37,11 @@ extension Inversion {
         for property in try ObjectChange(change, commit.schema).properties {
             let slot = upcast.from.slot(of: property.name)
             if upcast.slots.contains(slot) || property.old == .null { continue }
-            conflicts.skip(
-                UndoConflict(
-                    kind: .schema, entity: upcast.to.name, object: change.id,
-                    property: property.name, before: property.old, after: property.new))
+            var conflict = UndoConflict(
+                kind: .schema, entity: upcast.to.name, object: change.id, property: property.name,
+                before: property.old, after: property.new)
+            conflict.isHidden = property.isHidden
+            conflicts.skip(conflict)
         }
     }
 

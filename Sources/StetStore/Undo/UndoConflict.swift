@@ -1,5 +1,5 @@
 /// A later change that prevents a change from being undone.
-public struct UndoConflict: Sendable, Hashable, Codable {
+public struct UndoConflict: Sendable, Hashable {
     /// The kind of a conflict.
     public struct Kind: RawRepresentable, Hashable, Sendable, Codable {
         /// The name of the kind.
@@ -61,6 +61,8 @@ public struct UndoConflict: Sendable, Hashable, Codable {
     /// The other objects involved: those that refer to this one, at most 100, the one that has the
     /// value, or the one that is missing.
     public let others: [ObjectID]
+    /// True for a property with the option `.hidden`, whose values stay out of texts and encodings.
+    public internal(set) var isHidden = false
 
     package init(
         kind: Kind, entity: String, object: ObjectID, property: String?, before: Value = .null,
@@ -97,8 +99,8 @@ extension UndoConflict: CustomStringConvertible, CustomDebugStringConvertible {
     /// A sentence without a full stop, and without values.
     public var description: String { text(showsValues: false) }
 
-    /// A sentence without a full stop, with values.
-    public var debugDescription: String { text(showsValues: true) }
+    /// A sentence without a full stop, with values that are not hidden.
+    public var debugDescription: String { text(showsValues: !isHidden) }
 
     private func text(showsValues: Bool) -> String {
         let subject = property.map { "\($0) of \(entity) \(object)" } ?? "\(entity) \(object)"
@@ -134,6 +136,47 @@ extension UndoConflict: CustomStringConvertible, CustomDebugStringConvertible {
                 + "do not have any more"
         default: return "\(subject): \(kind.rawValue)"
         }
+    }
+}
+
+extension UndoConflict: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case kind, entity, object, property, before, after, current, later, others, hidden
+    }
+
+    /// Decodes a conflict; values that were hidden are `.null`.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        func value(_ key: CodingKeys) throws -> Value {
+            try container.decodeIfPresent(Value.self, forKey: key) ?? .null
+        }
+        self.init(
+            kind: try container.decode(Kind.self, forKey: .kind),
+            entity: try container.decode(String.self, forKey: .entity),
+            object: try container.decode(ObjectID.self, forKey: .object),
+            property: try container.decodeIfPresent(String.self, forKey: .property),
+            before: try value(.before), after: try value(.after), current: try value(.current),
+            later: try container.decodeIfPresent(Later.self, forKey: .later),
+            others: try container.decode([ObjectID].self, forKey: .others))
+        isHidden = try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false
+    }
+
+    /// Encodes the conflict; without its values if they are hidden, unless the encoder has
+    /// `CodingUserInfoKey.encodesHiddenValues`.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(kind, forKey: .kind)
+        try container.encode(entity, forKey: .entity)
+        try container.encode(object, forKey: .object)
+        try container.encodeIfPresent(property, forKey: .property)
+        if isHidden { try container.encode(true, forKey: .hidden) }
+        if !isHidden || encoder.showsHiddenValues {
+            try container.encode(before, forKey: .before)
+            try container.encode(after, forKey: .after)
+            try container.encode(current, forKey: .current)
+        }
+        try container.encodeIfPresent(later, forKey: .later)
+        try container.encode(others, forKey: .others)
     }
 }
 

@@ -33,6 +33,7 @@ struct UndoConflicts {
     mutating func decide(
         _ conflict: UndoConflict, allows allowed: Set<Answer>, subject: Revision
     ) -> Decision {
+        let conflict = covered(conflict)
         let question = Question(
             kind: conflict.kind, object: conflict.object, property: conflict.property,
             before: conflict.before, subject: subject)
@@ -56,11 +57,23 @@ struct UndoConflicts {
 
     /// Records that an answer has not resolved a conflict.
     mutating func fail(_ conflict: UndoConflict) {
+        let conflict = covered(conflict)
         if !failed.contains(conflict) { failed.append(conflict) }
     }
 
     /// Reports a value for which the current schema has no property.
     mutating func skip(_ conflict: UndoConflict) { skipped.append(conflict) }
+
+    /// Returns a conflict that knows whether its values are hidden.
+    private func covered(_ conflict: UndoConflict) -> UndoConflict {
+        guard let names = conflict.property?.split(separator: ", ") else { return conflict }
+        var conflict = conflict
+        conflict.isHidden =
+            schema.entity(named: conflict.entity)?.properties.contains {
+                $0.isHidden && names.contains($0.name[...])
+            } ?? false
+        return conflict
+    }
 
     /// Returns values by slot; nil when one does not suit its property.
     private func slots(_ values: [String: Value], _ name: String) -> [Slot: Value]? {

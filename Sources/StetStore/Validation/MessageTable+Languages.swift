@@ -120,6 +120,7 @@ extension MessageTable {
                 "Erase the store {limit}?": "要抹掉存储 {limit} 吗？",
                 "Trim the journal of {limit}?": "要截短 {limit} 的日志吗？",
                 "Redact the history of {entity} {limit}?": "要从历史中抹去{entity} {limit} 的值吗？",
+                "Redact the history of {count} of {entity}?": "要从历史中抹去 {count} 个{entity}的值吗？",
                 "Delete": "删除", "Erase": "抹掉", "Trim": "截短", "Redact": "抹去",
                 "Nothing is lost.": "不会丢失任何内容。",
                 "Lost for good: {limit}.": "将永久丢失：{limit}。",

@@ -11,6 +11,8 @@ import Testing
         "a relationship to many is a 'ToMany<Tag>' or 'OrderedToMany<Tag>', not an array"
     private static let unordered =
         "is unavailable: conform the enum to 'OrderedValue', and write its operator '<'"
+    private static let fields =
+        "write '\\.title' without the model: queries name the fields of 'Article.Fields'"
     private static let noCount =
         "'count' is unavailable: conditions don't count characters or elements: store the count in "
         + "a property"
@@ -126,10 +128,9 @@ import Testing
                     "no type for 'Model' can satisfy both 'Model : Base' and 'Model : "
                         + "_ModelWithoutSuperclass'")
             ])
-        for (base, child) in [
-            ("@Model final class", "@Model"), ("@Model class", "@Model"),
-            ("@Model(.observable) class", "@Model"), ("@Model class", "@Model(.observable)"),
-        ] {
+        let options = ["", "(.observable)", "(.protected)", "(.observable, .protected)"]
+        let bases = options.map { "@Model\($0) final class" } + ["@Model class"]
+        for (base, child) in bases.flatMap({ base in options.map { (base, "@Model\($0)") } }) {
             let errors = try CompiledProgram(
                 """
                 import Stet
@@ -150,7 +151,46 @@ import Testing
                         "A model can't inherit from a model: refer to one, as in "
                             + "'var base: Base?', or share a protocol")), "\(errors)")
             #expect(!errors.contains { $0.text.contains("Assertion failed") }, "\(errors)")
+            let further = errors.filter { $0.line > 2 && !$0.text.hasPrefix("A model can't") }
+            let known = [Error(6, "inheritance from a final class 'Base'")]
+            #expect(further == (base.contains("final") ? known : []), "\(base) \(child)")
         }
+    }
+
+    @Test("Service 12 a class that is not final, or generic, causes no errors where it is used")
+    func classesThatAreNoModels() throws {
+        let program = try CompiledProgram(
+            """
+            import Stet
+            @Model class Article {
+                @Attribute(.unique) var title: String = ""
+                var next: Article?
+                var related: ToMany<Article>
+                init() {}
+            }
+            func use(_ context: ManagedContext, _ article: Article) throws {
+                _ = try context.fetch(Article.self) { $0.title == "x" }.sorted(by: \\.title).all()
+                article.related = [article]
+                context.delete(article)
+                _ = article.snapshot.next
+            }
+            """)
+        #expect(
+            program.errors.filter { $0.line > 0 } == [
+                Error(2, "@Model needs a final class: write 'final class Article'")
+            ])
+        let generic = try CompiledProgram(
+            """
+            import Stet
+            @Model final class Box<T> {
+                var title: String = ""
+                init() {}
+            }
+            """)
+        #expect(
+            generic.errors == [
+                Error(2, "@Model can't be generic: an entity has one set of properties")
+            ])
     }
 
     @Test("Service 12 conditions offer what newcomers write, or say what to write")
@@ -180,6 +220,8 @@ import Testing
                 _ = try context.fetch(Item.self) { $0.name.lowercased() == "x" }.all()
                 _ = try context.fetch(Item.self) { $0.tags.contains { $0.name == "x" } }.all()
                 context.delete(id)
+                _ = try context.fetch(Item.self).sorted(by: \\Item.name).all()
+                _ = try context.fetch(Item.self).sorted(by: \\.name).then(by: \\Item.note).all()
             }
             """)
         #expect(
@@ -195,6 +237,8 @@ import Testing
                     23,
                     "'delete' is unavailable: delete the object, which "
                         + "'try context.object(Article.self, id: id)' returns"),
+                Error(24, "'sorted(by:_:)' is unavailable: \(Self.fields)"),
+                Error(25, "'then(by:_:)' is unavailable: \(Self.fields)"),
             ])
     }
 

@@ -89,6 +89,43 @@ struct RetentionTests {
         #expect(try store.verify().problems == [])
     }
 
+    @Test func severalObjectsAreRedactedTogetherOrNotAtAll() throws {
+        let other = try store.edit { context in
+            let other = Article(title: "other one")
+            context.insert(other)
+            return other.id
+        }
+        try title("two")
+        let refused = code {
+            _ = try store.requestRedaction(of: Article.self, ids: [article, other], \.title)
+        }
+        #expect(refused == .valueInUse)
+        let id = article
+        try store.edit { context in
+            try context.object(Article.self, id: id)?.title = "three"
+            try context.object(Article.self, id: other)?.title = "other two"
+        }
+        let action = try store.requestRedaction(
+            of: Article.self, ids: [other, article, other], \.title)
+        #expect(action.plan.title == "Redact the history of 2 of Article?")
+        #expect(
+            action.plan.message
+                == "Lost for good: 6 values in 4 commits, and the undo of these.")
+        try store.edit { try $0.object(Article.self, id: other)?.title = "other one" }
+        var refusal: StoreError?
+        do { try action.confirm() } catch { refusal = error as? StoreError }
+        #expect(refusal?.code == .valueInUse)
+        #expect(try store.journal().allSatisfy { !$0.isRedacted })
+        try store.edit { try $0.object(Article.self, id: other)?.title = "other three" }
+        try store.requestRedaction(of: Article.self, ids: [article, other], \.title).confirm()
+        for object in [article, other] {
+            let changes = try store.history(of: Article.self, id: object)
+            #expect(changes.first?.change["title"]?.redacted.new == false)
+            #expect(changes.dropFirst().allSatisfy { $0.change["title"]?.redacted.new == true })
+        }
+        #expect(try store.verify().problems == [])
+    }
+
     @Test func aRedactionThatTheStoreHasOvertakenIsRefused() throws {
         try title("two")
         let action = try store.requestRedaction(of: Article.self, id: article, \.title)

@@ -77,6 +77,72 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder))
     }
 
+    @Test("Service 8 a redaction removes the changes of its properties from drafts, and no others")
+    func redaction() throws {
+        let store = try open()
+        let article = Article(title: "secret 1")
+        let other = Article(title: "other")
+        let context = store.context()
+        context.insert(article)
+        context.insert(other)
+        try context.save()
+        article.title = "secret 2"
+        article.rating = 3
+        other.title = "secret of another"
+        try store.drafts.save(context, as: "both")
+        context.rollback(other)
+        article.rating = 0
+        try store.drafts.save(context, as: "title")
+        context.rollback()
+        context.delete(article)
+        try store.drafts.save(context, as: "deletion")
+        context.rollback()
+        article.title = "public"
+        try context.save()
+        try store.requestRedaction(of: Article.self, id: article.id, \.title).confirm()
+        let both = try store.drafts.changes("both").changes
+        #expect(both.map(\.id) == [article.id, other.id])
+        #expect(both[0].properties.map(\.name) == ["rating"])
+        #expect(both[1]["title"]?.new == .string("secret of another"))
+        #expect(try store.drafts.changes("title").isEmpty)
+        let deletion = try store.drafts.changes("deletion").changes
+        #expect(deletion.map(\.kind) == [.delete] && deletion[0]["title"] == nil)
+        #expect(try store.drafts.list().map(\.changeCount) == [2, 1, 0])
+        let folder = directory.file() + "-drafts"
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+            #expect(!text.contains("secret 1") && !text.contains("secret 2"))
+        }
+        let fresh = store.context()
+        try fresh.apply(try store.drafts.changes("both"))
+        #expect(try fresh.object(Article.self, id: article.id)?.rating == 3)
+        try store.context().apply(try store.drafts.changes("deletion"))
+    }
+
+    @Test("Service 8 a redaction beside a damaged draft redacts the journal, and names the file")
+    func redactionBesideADamagedDraft() throws {
+        let store = try open()
+        let article = Article(title: "secret")
+        let context = store.context()
+        context.insert(article)
+        try context.save()
+        try store.drafts.save(context, as: "empty")
+        article.title = "public"
+        try context.save()
+        let folder = directory.file() + "-drafts"
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first)
+        let whole = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))
+        try whole.prefix(10).write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+        let action = try store.requestRedaction(of: Article.self, id: article.id, \.title)
+        var error: StoreError?
+        do { try action.confirm() } catch let failure as StoreError { error = failure }
+        #expect(error?.code == .damaged && error?.path == "\(folder)/\(name)")
+        #expect(try store.journal().map(\.isRedacted) == [true, true])
+        try whole.write(to: URL(fileURLWithPath: "\(folder)/\(name)"))
+        try store.requestRedaction(of: Article.self, id: article.id, \.title).confirm()
+        #expect(try store.verify().problems == [])
+    }
+
     @Test("Service 8 a draft that is missing, damaged or of another store is an error")
     func errors() throws {
         let store = try open()

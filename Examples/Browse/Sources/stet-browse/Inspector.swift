@@ -188,10 +188,11 @@ struct Inspector {
         var steps: [UndoPage.Step] = []
         for action in author.isEmpty ? [] : ["undo", "redo"] {
             let result = try await tool.run(action, options: ["--dry-run", "--author=\(author)"])
-            let changes = result.lines.filter { $0["kind"] != .null && $0["entity"] != .null }
+            let plan = result.isClean ? result.lines.first : nil
             steps.append(
                 UndoPage.Step(
-                    action: action, changes: result.isClean ? changes : [],
+                    action: action, label: plan?["label"].text,
+                    changes: plan?["changes"].list ?? [],
                     problems: result.isClean ? [] : result.lines.map(UndoPage.sentence)))
         }
         let shown = try await changeNames(description, steps.flatMap(\.changes))

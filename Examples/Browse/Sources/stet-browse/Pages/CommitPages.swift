@@ -127,6 +127,8 @@ struct DiffPage {
 struct UndoPage {
     struct Step {
         let action: String
+        /// The label of the commit that would be undone.
+        let label: String?
         let changes: [JSONValue]
         let problems: [String]
     }
@@ -157,7 +159,7 @@ struct UndoPage {
 
     private func section(_ step: Step) -> HTML {
         let action = step.action
-        let title: HTML = "What \(action) would change"
+        let title: HTML = "What \(action) would change\(step.label.map { ": \($0)" as HTML })"
         let content: HTML =
             if !step.problems.isEmpty {
                 "<p>It would be refused:</p><ul>\(step.problems.map { "<li>\($0)</li>" as HTML })</ul>"

@@ -70,7 +70,8 @@ struct ObjectPage {
             let revision = entry["revision"].description
             return """
                 <li><p class="meta"><a href="/revisions/\(revision)">Revision \(revision)</a>,
-                \(entry["kind"].text ?? "update"), \(time(entry["time"]))</p>
+                \(entry["kind"].text ?? "update"), \(time(entry["time"]))\
+                \(entry["label"].text.map { ", “\($0)”" as HTML })</p>
                 \(values.changes(entry, of: entity))</li>
                 """
         }

@@ -55,24 +55,19 @@ enum FieldValue: Codable, Hashable {
 /// The fields of an issue, or those that an edit sets.
 typealias FieldValues = [Field: FieldValue]
 
-extension Issue.Snapshot {
-    /// Returns the fields of the issue, whose labels a snapshot does not contain.
-    func fields(labels: some Sequence<String>) -> FieldValues {
+extension Issue {
+    /// The fields in the revision that the issue's context shows, with what is pending.
+    var fields: FieldValues {
         [
             .title: .text(title),
             .body: .text(body),
             .state: .text(state.rawValue),
             .priority: .text(priority.name),
             .estimate: estimate.map(FieldValue.number) ?? .null,
-            .assignee: assignee.map { .text($0.description) } ?? .null,
-            .labels: .list(labels.sorted()),
+            .assignee: assignee.map { .text($0.id.description) } ?? .null,
+            .labels: .list(labels.map(\.name).sorted()),
         ]
     }
-}
-
-extension Issue {
-    /// The fields as they are now, in the revision that the issue's context shows.
-    var fields: FieldValues { snapshot.fields(labels: labels.map(\.name)) }
 
     /// Sets fields.
     ///

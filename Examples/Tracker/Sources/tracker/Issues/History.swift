@@ -42,13 +42,13 @@ extension ManagedContext {
     }
 
     fileprivate func fieldChanges(_ change: ObjectChange) throws -> [HistoryEntry.Change] {
-        var changes = change.properties.compactMap { property -> HistoryEntry.Change? in
+        var changes = try change.properties.compactMap { property -> HistoryEntry.Change? in
             guard let field = Field(rawValue: property.name), property.old != property.new else {
                 return nil
             }
             return HistoryEntry.Change(
-                field: field, old: FieldValue(property.old, of: field),
-                new: FieldValue(property.new, of: field),
+                field: field, old: try value(property.old, of: field),
+                new: try value(property.new, of: field),
                 isRedacted: property.redacted.old || property.redacted.new)
         }
         if let labels = change.relationships.first(where: { $0.name == Field.labels.rawValue }) {
@@ -60,21 +60,23 @@ extension ManagedContext {
         return changes.sorted { $0.field < $1.field }
     }
 
-    private func labelNames(_ ids: [ObjectID]) throws -> [String] {
-        try ids.map { try object(Label.self, id: $0)?.name ?? "a deleted label" }.sorted()
-    }
-}
-
-extension FieldValue {
-    /// Creates the form for clients of a value in the journal.
-    init(_ value: Value, of field: Field) {
+    /// Returns the form for clients of a value in the journal, or in a conflict.
+    func value(_ value: Value, of field: Field) throws -> FieldValue {
         switch value {
         case .int(let number) where field == .priority:
-            self = .text(Priority(rawValue: number)?.name ?? "\(number)")
-        case .int(let number): self = .number(number)
-        case .string(let text): self = .text(text)
-        case .reference(let id): self = .text(id.description)
-        default: self = .null
+            .text(Priority(rawValue: number)?.name ?? "\(number)")
+        case .int(let number): .number(number)
+        case .string(let text): .text(text)
+        case .reference(let id): .text(id.description)
+        case .list(let labels):
+            .list(
+                try labelNames(
+                    labels.compactMap { if case .reference(let id) = $0 { id } else { nil } }))
+        default: .null
         }
+    }
+
+    private func labelNames(_ ids: [ObjectID]) throws -> [String] {
+        try ids.map { try object(Label.self, id: $0)?.name ?? "a deleted label" }.sorted()
     }
 }

@@ -70,26 +70,20 @@ extension Store {
         _ precondition: Precondition = .mergeable, by author: ObjectID?
     ) async throws {
         let words = fields.keys.sorted().map { $0.caption.lowercased() }
-        let key = try read(issue: name) { $0.key }.0
-        try await edit("change \(words.formatted()) of \(key)", author: author?.description) {
-            context in
+        try await edit(author: author?.description) { context in
             let issue = try context.issue(named: name)
-            if let base, let stale = try staleness(of: fields, on: issue, since: base, precondition)
-            {
-                throw stale
-            }
+            context.label = "change \(words.formatted()) of \(issue.key)"
             try issue.set(fields, in: context)
+            try context.check(issue, since: base, precondition)
         }
     }
 
     /// Deletes an issue with its comments.
     func deleteIssue(_ name: String, since base: Revision?, by author: ObjectID?) async throws {
-        let key = try read(issue: name) { $0.key }.0
-        try await edit("delete \(key)", author: author?.description) { context in
+        try await edit(author: author?.description) { context in
             let issue = try context.issue(named: name)
-            if let base, let stale = try staleness(of: [:], on: issue, since: base, .unchanged) {
-                throw stale
-            }
+            context.label = "delete \(issue.key)"
+            try context.check(issue, since: base, .unchanged)
             context.delete(issue)
         }
     }
@@ -98,10 +92,11 @@ extension Store {
     func comment(on name: String, _ text: String, by author: ObjectID?) async throws
         -> Comment.Snapshot
     {
-        let key = try read(issue: name) { $0.key }.0
-        return try await edit("comment on \(key)", author: author?.description) { context in
+        try await edit(author: author?.description) { context in
+            let issue = try context.issue(named: name)
+            context.label = "comment on \(issue.key)"
             let comment = Comment(
-                issue: try context.issue(named: name),
+                issue: issue,
                 author: try author.flatMap { try context.object(User.self, id: $0) }, text: text)
             context.insert(comment)
             return comment

@@ -15,9 +15,7 @@ struct StaleEdit: Error {
 
     let base: Revision
     let current: Revision
-    let conflicts: [Conflict]
-
-    var isContested: Bool { conflicts.contains(where: \.isContested) }
+    var conflicts: [Conflict] = []
 }
 
 /// The treatment of changes that others have made since the base of an edit.
@@ -28,42 +26,31 @@ enum Precondition {
     case mergeable
 }
 
-extension Store {
-    /// Returns the edit as a conflict if it does not fit what has happened since its base.
+extension ManagedContext {
+    /// Refuses the pending edit of an issue if it does not fit what has happened since its base.
     ///
-    /// The history of one issue is read, and nothing of the commits that do not concern it. A change
-    /// that is committed after this look makes the save fail, and `edit` calls this again.
-    func staleness(
-        of edit: FieldValues, on issue: Issue, since base: Revision, _ precondition: Precondition
-    ) throws -> StaleEdit? {
-        guard let context = issue.context, base != context.revision else { return nil }
-        guard base < context.revision else {
-            return StaleEdit(base: base, current: context.revision, conflicts: [])
-        }
-        guard try !history(of: Issue.self, id: issue.id, from: .revision(base.next)).isEmpty
-        else { return nil }
-        let before = try fields(of: issue.id, at: base)
-        let theirs = issue.fields
-        let conflicts = Field.allCases.compactMap { field -> StaleEdit.Conflict? in
-            let old = before[field] ?? .null
-            let now = theirs[field] ?? .null
-            let mine = edit[field] ?? old
-            guard old != now || old != mine else { return nil }
-            return StaleEdit.Conflict(field: field, base: old, theirs: now, mine: mine)
-        }
-        let stale = StaleEdit(base: base, current: context.revision, conflicts: conflicts)
-        return precondition == .unchanged || stale.isContested ? stale : nil
-    }
-
-    /// Returns the fields that an issue had at a revision; none if it did not exist.
-    func fields(of id: ObjectID, at revision: Revision) throws -> FieldValues {
-        let view = try view(asOf: revision)
-        guard let issue = try view.object(Issue.self, id: id) else { return [:] }
-        let labels = try view.members(of: id, in: Issue.self) { $0.labels }
-        return issue.fields(labels: labels.map(\.name))
+    /// A change that is committed after this look makes the save fail, and `edit` calls this again.
+    func check(_ issue: Issue, since base: Revision?, _ precondition: Precondition) throws {
+        guard let base else { return }
+        guard base <= revision else { throw StaleEdit(base: base, current: revision) }
+        guard let conflict = try conflict(of: issue, since: base),
+            precondition == .unchanged || conflict.isContested
+        else { return }
+        throw StaleEdit(
+            base: base, current: revision,
+            conflicts: try conflict.properties.compactMap { property in
+                guard let field = Field(rawValue: property.property) else { return nil }
+                return StaleEdit.Conflict(
+                    field: field, base: try value(property.base, of: field),
+                    theirs: try value(property.theirs, of: field),
+                    mine: try value(property.mine, of: field))
+            })
     }
 }
 
-extension Revision {
-    var next: Revision { Revision(number + 1) }
+extension Store {
+    /// Returns the fields that an issue had at a revision; none if it did not exist.
+    func fields(of id: ObjectID, at revision: Revision) throws -> FieldValues {
+        try read(asOf: revision) { try $0.object(Issue.self, id: id)?.fields ?? [:] }
+    }
 }

@@ -64,9 +64,7 @@ struct Operations {
             context.delete(user)
         }
         try store.requestRedaction(of: User.self, id: id, \.name, \.email).confirm()
-        for comment in try comments(by: id) {
-            try store.requestRedaction(of: Comment.self, id: comment, \.text).confirm()
-        }
+        try store.requestRedaction(of: Comment.self, ids: Array(comments(by: id)), \.text).confirm()
         return .noContent
     }
 

@@ -101,11 +101,11 @@ extension Problem {
     /// The page for an error that no form can show.
     func page() -> Response {
         let body: HTML = """
-            <h1>\(title)</h1>
-            \(detail == title ? nil : "<p>\(detail)</p>" as HTML)
+            <h1>\(details.title)</h1>
+            \(details.detail == details.title ? nil : "<p>\(details.detail)</p>" as HTML)
             <p><a href="/">Back to the projects</a></p>
             """
-        return Shell(title: title).page(body).response(status: .init(code: status))
+        return Shell(title: details.title).page(body).response(status: .init(code: details.status))
     }
 }
 

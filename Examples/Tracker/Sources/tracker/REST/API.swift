@@ -104,15 +104,11 @@ struct API {
         guard let sorted = query.sorted(byKeys: order) else {
             throw HTTPError(.badRequest, message: "Issues can't be sorted by \(order).")
         }
-        let page = try sorted.page(count, after: cursor)
-        let issues = try page.items.compactMap { try context.object(Issue.self, id: $0.id) }
-        // Read once for all issues, and held while the bodies are made.
-        let people =
-            try context.load(\.assignee, of: issues) + context.load(\.reporter, of: issues)
-        let labels = try context.load(\.labels, of: issues)
-        let items = withExtendedLifetime((people, labels)) { issues.map(IssueBody.init) }
+        let (issues, next) = try sorted.prefetch(\.assignee).prefetch(\.reporter)
+            .prefetch(\.labels).objects(count, after: cursor)
         let total = parameters["total"] == "true" ? try query.count() : nil
-        return (Page(items: items, next: page.next, total: total), context.revision)
+        let page = Page(items: issues.map(IssueBody.init), next: next, total: total)
+        return (page, context.revision)
     }
 
     @Sendable private func createIssue(_ request: Request, _ context: TrackerContext) async throws
@@ -132,8 +128,8 @@ struct API {
         let (body, revision) = try store.read(issue: try context.parameters.require("issue")) {
             issue in
             // Not modified if no commit since the known revision concerns the issue.
-            if let known,
-                try store.staleness(of: [:], on: issue, since: known, .unchanged) == nil
+            if let known, let context = issue.context, known <= context.revision,
+                try context.conflict(of: issue, since: known) == nil
             {
                 return IssueBody?.none
             }

@@ -8,45 +8,45 @@ import Stet
 /// An error as `application/problem+json` (RFC 9457): the form that Stet gives its own errors, and
 /// the conflicts of an edit that came too late.
 struct Problem: Encodable {
-    var status: Int
-    var title: String
-    var code: String
-    var detail: String
-    var errors: [ProblemDetails.Problem] = []
+    let details: ProblemDetails
     /// The present revision of the object that was to be edited.
-    var revision: Revision?
+    private var revision: Revision?
     /// The three values of each field that the edit or others have changed.
-    var conflicts: [StaleEdit.Conflict]?
+    private var conflicts: [StaleEdit.Conflict]?
 
     init(_ error: any Error) {
         switch error {
-        case let error as any StetError:
-            let problem = error.problem
-            self.init(problem.status, problem.title, problem.code, problem.detail)
-            errors = problem.errors
+        case let error as any StetError: details = error.problem
         case let error as StaleEdit:
-            self.init(
-                412, "Others have changed the issue.", "stale",
-                "The issue has been changed since revision \(error.base). Merge, and send the edit"
-                    + " again with revision \(error.current).")
+            details = ProblemDetails(
+                status: 412, title: "Others have changed the issue.", code: "stale",
+                detail: "The issue has been changed since revision \(error.base). Merge, and send "
+                    + "the edit again with revision \(error.current).")
             revision = error.current
             conflicts = error.conflicts
         case let error as NotFound:
-            self.init(404, "There is no such \(error.what).", "notFound")
+            details = ProblemDetails(
+                status: 404, title: "There is no such \(error.what).", code: "notFound")
         case is DecodingError:
-            self.init(400, "The body of the request cannot be read.", "unreadable")
+            details = ProblemDetails(
+                status: 400, title: "The body of the request cannot be read.", code: "unreadable")
         case let error as HTTPError:
-            self.init(error.status.code, error.body ?? error.status.reasonPhrase, "http")
+            details = ProblemDetails(
+                status: error.status.code, title: error.body ?? error.status.reasonPhrase,
+                code: "http")
         default:
-            self.init(500, "Something went wrong.", "internal")
+            details = ProblemDetails(status: 500, title: "Something went wrong.", code: "internal")
         }
     }
 
-    private init(_ status: Int, _ title: String, _ code: String, _ detail: String? = nil) {
-        self.status = status
-        self.title = title
-        self.code = code
-        self.detail = detail ?? title
+    private enum CodingKeys: String, CodingKey { case revision, conflicts }
+
+    /// Encodes the service's own members beside those of the problem.
+    func encode(to encoder: any Encoder) throws {
+        try details.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(revision, forKey: .revision)
+        try container.encodeIfPresent(conflicts, forKey: .conflicts)
     }
 
     func response() throws -> Response {
@@ -54,7 +54,7 @@ struct Problem: Encodable {
         headers[.eTag] = revision.map(entityTag)
         let body = ByteBuffer(data: try JSONEncoder().encode(self))
         return Response(
-            status: .init(code: status), headers: headers, body: .init(byteBuffer: body))
+            status: .init(code: details.status), headers: headers, body: .init(byteBuffer: body))
     }
 }
 
@@ -72,8 +72,8 @@ struct ProblemMiddleware: RouterMiddleware {
             throw CancellationError()
         } catch {
             let problem = Problem(error)
-            if problem.status >= 500 {
-                context.logger.error("\(error)", metadata: ["code": "\(problem.code)"])
+            if problem.details.status >= 500 {
+                context.logger.error("\(error)", metadata: ["code": "\(problem.details.code)"])
             }
             let wantsPage = request.headers[.accept]?.contains("text/html") ?? false
             return wantsPage ? problem.page() : try problem.response()
