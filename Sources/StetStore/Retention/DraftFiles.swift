@@ -24,6 +24,8 @@ package struct DraftContents: Codable {
 
 /// The files with unsaved changes in the directory `PATH-drafts` beside a store.
 package struct DraftFiles {
+    private static let ending = ".json"
+
     private let directory: String
 
     /// The drafts of the store at a path.
@@ -32,7 +34,7 @@ package struct DraftFiles {
     /// The path of the file of a draft: a digest, because a name can contain anything.
     package func path(_ name: String) -> String {
         let digest = Array(name.utf8).withUnsafeBytes { Digest(of: $0) }
-        return "\(directory)/\(digest.hexadecimal.prefix(32)).json"
+        return "\(directory)/\(digest.hexadecimal.prefix(32))\(Self.ending)"
     }
 
     /// Returns the drafts, in no order.
@@ -49,12 +51,12 @@ package struct DraftFiles {
 
     /// Removes a draft; does nothing when there is none of that name.
     package func remove(_ name: String) throws {
-        try check(unlink(path(name)) == 0 || errno == ENOENT, path(name), "removed")
+        try delete(path(name))
     }
 
     /// Removes all drafts.
     package func removeAll() throws {
-        for file in try files() { try check(unlink(file) == 0 || errno == ENOENT, file, "removed") }
+        for file in try files() + leftovers() { try delete(file) }
         try check(rmdir(directory) == 0 || errno == ENOENT, directory, "removed")
     }
 
@@ -63,8 +65,9 @@ package struct DraftFiles {
     /// So does it with properties that the models do not have any more: they cannot be applied, and
     /// may be earlier names of the redacted ones.
     func redact(_ requests: [RedactionRequest], _ schema: Schema) throws {
-        if try files().isEmpty { return }
+        if try files().isEmpty && leftovers().isEmpty { return }
         try exclusively {
+            for file in try leftovers() { try delete(file) }
             for file in try files() {
                 var draft = try read(file)
                 let changes = draft.changes.compactMap { change in
@@ -81,7 +84,21 @@ package struct DraftFiles {
 
     // MARK: Files
 
+    /// The files of drafts.
     private func files() throws -> [String] {
+        try entries().filter { $0.hasSuffix(Self.ending) }
+    }
+
+    /// The files that processes were killed over while they wrote them.
+    private func leftovers() throws -> [String] {
+        try entries().filter { !$0.hasSuffix(Self.ending) }
+    }
+
+    private func delete(_ file: String) throws {
+        try check(unlink(file) == 0 || errno == ENOENT, file, "removed")
+    }
+
+    private func entries() throws -> [String] {
         guard let stream = opendir(directory) else {
             try check([ENOENT, ENOTDIR].contains(errno), directory, "read")
             return []
@@ -92,7 +109,7 @@ package struct DraftFiles {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            if name.hasSuffix(".json") { names.append("\(directory)/\(name)") }
+            if name != ".", name != ".." { names.append("\(directory)/\(name)") }
         }
         return names
     }

@@ -73,6 +73,7 @@ import Testing
             let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")
             #expect(attributes[.posixPermissions] as? Int == 0o600)
         }
+        try "half".write(toFile: "\(folder)/half.json.1", atomically: true, encoding: .utf8)
         try store.requestErase().confirm()
         #expect(!FileManager.default.fileExists(atPath: folder))
     }
@@ -99,7 +100,11 @@ import Testing
         context.rollback()
         article.title = "public"
         try context.save()
+        let folder = directory.file() + "-drafts"
+        let leftover = "\(folder)/half.json.of-a-killed-process"
+        try "secret 1".write(toFile: leftover, atomically: true, encoding: .utf8)
         try store.requestRedaction(of: Article.self, id: article.id, \.title).confirm()
+        #expect(!FileManager.default.fileExists(atPath: leftover))
         let both = try store.drafts.changes("both").changes
         #expect(both.map(\.id) == [article.id, other.id])
         #expect(both[0].properties.map(\.name) == ["rating"])
@@ -108,7 +113,6 @@ import Testing
         let deletion = try store.drafts.changes("deletion").changes
         #expect(deletion.map(\.kind) == [.delete] && deletion[0]["title"] == nil)
         #expect(try store.drafts.list().map(\.changeCount) == [2, 1, 0])
-        let folder = directory.file() + "-drafts"
         for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
             let text = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
             #expect(!text.contains("secret 1") && !text.contains("secret 2"))
