@@ -58,7 +58,7 @@ import Testing
             try context.fetch(Entry.self, where: condition).sorted(by: \.title).all().map(\.title)
         }
         #expect(
-            try titles { $0.rating >= 3 && $0.title.hasPrefix("Si") } == ["Sendable", "Silence"])
+            try titles { $0.rating >= 3 && $0.title.hasPrefix("S") } == ["Sendable", "Silence"])
         #expect(
             try titles { $0.body.folded(.caseInsensitive).contains("ISOLATION") }
                 == ["Actors", "Sendable"])
