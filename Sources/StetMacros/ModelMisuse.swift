@@ -189,6 +189,7 @@ enum ModelMisuse {
             return Misuse("pattern", "'\(pattern)' is no regular expression")
         }
         switch option.name {
+        case "counter": return misuse(ofCounter: property)
         case "required":
             guard !property.isOptional else { return nil }
             return Misuse(
@@ -214,6 +215,22 @@ enum ModelMisuse {
             return Misuse(
                 "fit", "'.\(name)' needs \(words); '\(property.name)' is \(property.typeName)")
         }
+    }
+}
+
+extension ModelMisuse {
+    private static func misuse(ofCounter property: PropertyDeclaration) -> Misuse? {
+        if property.isOptional {
+            return Misuse(
+                "counter",
+                "A '.counter' can't be optional: nil has no increments; write "
+                    + "'var \(property.name): \(WrittenType(property.type).base.trimmedDescription) = 0'"
+            )
+        }
+        let written = WrittenType(property.type)
+        guard let kind = written.kind, kind != .number || !written.isInteger else { return nil }
+        return Misuse(
+            "fit", "'.counter' needs an integer; '\(property.name)' is \(property.typeName)")
     }
 }
 

@@ -40,6 +40,11 @@ struct WrittenType {
         "Date": .date, "Bool": .other, "UUID": .other, "URL": .other,
     ]
 
+    /// True for a number without a fraction.
+    var isInteger: Bool {
+        kind == .number && !["Float", "Double", "Decimal"].contains(base.lastName)
+    }
+
     /// The model of the members: `Article` for `ToMany<Article>` and `OrderedToMany<Article>`.
     var memberName: String? {
         guard ["ToMany", "OrderedToMany"].contains(base.lastName) else { return nil }

@@ -73,6 +73,21 @@ import Testing
         #expect(try desk.stored().title == "Mine, Theirs" && desk.stored().rating == 5)
     }
 
+    @Test func incrementsAreAddedUp() throws {
+        let desk = try PageDesk()
+        let (context, page) = (desk.context, desk.page)
+        let id = page.id
+        try desk.store.edit("import", author: "other") { context in
+            try context.object(Page.self, id: id)?.views += 5
+        }
+
+        page.views += 1  // another context has added 5 since
+        try context.save("view")
+        let views = page.views  // 6
+
+        #expect(try views == 6 && desk.views() == 6)
+    }
+
     @Test func aClosureDecides() throws {
         let desk = try Desk()
         let (context, article) = (desk.context, desk.article)

@@ -43,6 +43,25 @@ import Testing
         #expect(try desk.stored().title == "Macros" && desk.stored().rating == 0)
     }
 
+    @Test func anIncrementIsTakenBack() throws {
+        let desk = try PageDesk()
+        let (store, context, page) = (desk.store, desk.context, desk.page)
+        let id = page.id
+        var seen: [Int?] = []
+
+        page.views += 1
+        try context.save("view")
+        try store.edit("import", author: "other") { context in
+            try context.object(Page.self, id: id)?.views += 5
+        }
+        try store.undo(author: "lala")  // 5 views
+        seen.append(try desk.views())
+        try store.redo(author: "lala")  // 6 views
+
+        seen.append(try desk.views())
+        #expect(seen == [5, 6])
+    }
+
     @Test func whatOthersHaveWrittenIsAConflict() throws {
         let desk = try Desk()
         let (store, context, article) = (desk.store, desk.context, desk.article)

@@ -215,6 +215,23 @@ struct ShowingTests {
         #expect(info.contains("names: [string]\n") && info.contains("counts: [int8: float]\n"))
     }
 
+    @Test func infoSaysWhatIsACounter() throws {
+        let properties = [
+            Property(
+                name: "views", type: .int, rules: [.range(minimum: .int(0), maximum: nil)],
+                isCounter: true),
+            Property(name: "rating", type: .int),
+        ]
+        let fixture = try Fixture(
+            schema: try Schema(entities: [Entity(name: "Page", properties: properties)]))
+        let text = try Tool.run("info", fixture.path).output
+        #expect(text.contains("    views: int counter .range(0...)\n    rating: int\n"), "\(text)")
+        let json = try Tool.run("info", fixture.path, "--json").output
+        #expect(
+            json.contains(
+                "{\"isCounter\":true,\"isOptional\":false,\"name\":\"views\","), "\(json)")
+    }
+
     @Test func infoShowsSizesSchemaAndWhoReads() throws {
         let (fixture, hashes) = try makeStore()
         let overview = try fixture.file.overview()

@@ -3,6 +3,8 @@ indirect enum Step: Sendable {
     case insert(Label, Kind, name: String, references: [Relation: Label])
     case name(Label, String)
     case number(Label, Int)
+    /// Increments a counter.
+    case count(Label, by: Int)
     case key(Label, String?)
     case refer(Relation, Label, Label?)
     case append(List, Label, Label)
@@ -71,7 +73,8 @@ extension Step {
         case .insert(let label, let kind, _, let references):
             return !run.known.contains(label)
                 && references.allSatisfy { $0.source == kind && hasKind($1, $0.target) }
-        case .name(let label, _), .number(let label, _), .key(let label, _), .delete(let label):
+        case .name(let label, _), .number(let label, _), .count(let label, _),
+            .key(let label, _), .delete(let label):
             return now.isAlive(label)
         case .refer(let relation, let source, let target):
             return hasKind(source, relation.source)
@@ -103,8 +106,9 @@ extension Step {
     var labels: [Label] {
         switch self {
         case .insert(let label, _, _, let references): [label] + references.values
-        case .name(let label, _), .number(let label, _), .key(let label, _), .delete(let label),
-            .reinsert(let label), .rollBackObject(let label):
+        case .name(let label, _), .number(let label, _), .count(let label, _),
+            .key(let label, _), .delete(let label), .reinsert(let label),
+            .rollBackObject(let label):
             [label]
         case .refer(_, let source, let target): [source] + (target.map { [$0] } ?? [])
         case .append(_, let owner, let member), .remove(_, let owner, let member),
@@ -125,6 +129,7 @@ extension Step: CustomStringConvertible {
             return "insert \(kind.rawValue) \(label) \"\(name)\" \(values)"
         case .name(let label, let name): return "\(label).name = \"\(name)\""
         case .number(let label, let number): return "\(label).number = \(number)"
+        case .count(let label, let increment): return "\(label).count += \(increment)"
         case .key(let label, let key): return "\(label).key = \(key ?? "nil")"
         case .refer(let relation, let source, let target):
             return "\(source).\(relation.property) = \(target.map(String.init) ?? "nil")"

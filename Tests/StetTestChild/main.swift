@@ -14,6 +14,7 @@ import StetTestModels
 //   stet-test-child insist PATH COUNT      saves articles, reports each outcome, and waits
 //   stet-test-child redact PATH ID         redacts the earlier titles of an article
 //   stet-test-child random PATH COUNT SEED  makes random commits on objects that others change, too
+//   stet-test-child count PATH COUNT       increments a counter by 1 in each of so many saves
 //   stet-test-child read PATH              begins a read, writes "reading", and waits
 //   stet-test-child lock PATH              begins a write, writes "writing", and waits
 //   stet-test-child fork PATH              uses a store in a child that was forked from it
@@ -150,6 +151,15 @@ func check(_ arguments: [String]) {
     }
 }
 
+func count(_ path: String, _ count: Int) throws {
+    let context = try Store.open(at: path, for: Tally.self).context(author: "child")
+    guard let tally = try context.fetch(Tally.self).first() else { exit(70) }
+    for _ in 0..<count {
+        tally.count += 1
+        try context.saveIncrements()
+    }
+}
+
 /// Stays until it is killed.
 func stay() -> Never {
     while true { pause() }
@@ -169,6 +179,8 @@ do {
     case "random" where arguments.count == 5:
         var saver = RandomSaver(try openStore(arguments[2]), seed: UInt64(arguments[4]) ?? 0)
         try saver.save(Int(arguments[3]) ?? 0)
+    case "count" where arguments.count == 4:
+        try count(arguments[2], Int(arguments[3]) ?? 0)
     case "read" where arguments.count == 3:
         try openStore(arguments[2]).file.read { _ in
             say("reading")

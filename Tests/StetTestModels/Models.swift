@@ -11,6 +11,26 @@ package import Stet
     package init(name: String) { self.name = name }
 }
 
+@Model package final class Tally {
+    package var title: String = ""
+    @Attribute(.counter, .range(-1_000_000...1_000_000), .indexed) package var count: Int = 0
+    @Attribute(.counter) package var level: Int8 = 0
+    @Attribute(.stamped(.update)) package var updated: Date?
+
+    package init() {}
+}
+
+extension ManagedContext {
+    /// Saves the pending increments of counters, however often the store moves.
+    package func saveIncrements() throws {
+        while hasChanges {
+            do {
+                try save(onFailure: .keepPending)
+            } catch let error as ConflictError where error.reason == .contention {}
+        }
+    }
+}
+
 @Model package final class Article {
     @Attribute(.trimmed, .length(1...25)) package var title: String
     package var body: String?

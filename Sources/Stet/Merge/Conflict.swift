@@ -15,6 +15,8 @@ public struct ConflictError: Error, Sendable {
 
         /// An object of the change set was changed, or something that it refers to was deleted.
         public static let changed = Reason(rawValue: "changed")
+        /// The increments of a counter add up to more than its type can represent, or to less.
+        public static let overflow = Reason(rawValue: "overflow")
         /// The save was prepared 8 times and the store had moved each time.
         public static let contention = Reason(rawValue: "contention")
     }
@@ -49,8 +51,13 @@ extension ConflictError: CustomStringConvertible, CustomDebugStringConvertible {
     public var debugDescription: String { text(conflicts.map(\.debugDescription)) }
 
     private func text(_ lines: [String]) -> String {
-        ([reason == .contention ? "The store kept moving while this was saved." : ""] + lines)
-            .filter { !$0.isEmpty }.joined(separator: "\n")
+        let beginning: [String] =
+            switch reason {
+            case .contention: ["The store kept moving while this was saved."]
+            case .overflow: ["The increments of a counter exceed its type."]
+            default: []
+            }
+        return (beginning + lines).joined(separator: "\n")
     }
 }
 

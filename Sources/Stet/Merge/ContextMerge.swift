@@ -8,6 +8,8 @@ struct ContextMerge {
     private var applications: [() -> Void] = []
     /// The conflicts that the merge policy does not resolve.
     private(set) var conflicts: [Conflict] = []
+    /// True when a conflict is that of a counter whose increments exceed its type.
+    private var overflows = false
     /// The objects that others have deleted and that are inserted again.
     private var revived: Set<ObjectKey> = []
     /// The objects that others have deleted and that pending changes still refer to.
@@ -19,6 +21,9 @@ struct ContextMerge {
 
     /// True when there is nothing to merge.
     var isEmpty: Bool { applications.isEmpty && conflicts.isEmpty }
+
+    /// The reason of the conflicts.
+    var reason: ConflictError.Reason { overflows ? .overflow : .changed }
 
     /// Applies the prepared merges.
     ///
@@ -66,6 +71,8 @@ struct ContextMerge {
         case (.contextWins, _, nil):
             revived.insert(change.key)
             applications.append { core.pending.revive(object, change.revision) }
+        case (.fail, _?, let theirs?) where try sides.isCounted():
+            try rebase(object, change, sides, theirs, staysDeleted: false)
         case (.fail, _, _), (.custom, nil, _), (.custom, _, nil):
             conflicts.append(
                 conflict(object, change, isThere: theirs != nil, try sides.propertyConflicts()))
@@ -85,6 +92,7 @@ struct ContextMerge {
         var merged: EncodedBody? = theirs
         if !staysDeleted { merged = try sides.merged(by: policy, core) }
         guard let merged else {
+            overflows = try overflows || sides.overflows()
             return conflicts.append(
                 conflict(object, change, isThere: true, try sides.propertyConflicts()))
         }
@@ -216,102 +224,6 @@ extension PendingChanges {
         }
     }
 }
-
-/// The three bodies of an object: the common base, the pending one, and the stored one.
-struct MergeSides {
-    let table: _ObjectTable
-    private let id: ObjectID
-    /// The common base; nil for an object that both sides have inserted.
-    private let base: EncodedBody?
-    /// The pending body; nil when the object is deleted here.
-    let mine: EncodedBody?
-    /// The stored body; nil when others have deleted the object.
-    private let theirs: EncodedBody?
-
-    init(
-        _ table: _ObjectTable, _ id: ObjectID, base: EncodedBody?, mine: EncodedBody?,
-        theirs: EncodedBody?
-    ) {
-        self.table = table
-        self.id = id
-        self.base = base
-        self.mine = mine
-        self.theirs = theirs
-    }
-
-    /// True when the pending changes have no net effect.
-    var hasNoChangeOfMine: Bool { mine != nil && mine == base }
-
-    private func values(_ body: EncodedBody?) throws -> [Value]? {
-        try body?.values(of: table.description)
-    }
-
-    /// Returns every property that either side has changed; none for a deleted object.
-    func propertyConflicts() throws -> [Conflict.Property] {
-        guard let mine = try values(mine), let theirs = try values(theirs) else { return [] }
-        let base = try values(base)
-        let entity = table.description
-        return entity.properties.indices.compactMap { slot in
-            let before = base?[slot] ?? .null
-            if base != nil, mine[slot] == before, theirs[slot] == before { return nil }
-            return Conflict.Property(
-                entity.properties[slot], of: entity.name, id, base: before, mine: mine[slot],
-                theirs: theirs[slot])
-        }
-    }
-
-    /// Returns the merged body; nil when the policy does not decide.
-    func merged(by policy: MergePolicy, _ core: ContextCore) throws -> EncodedBody? {
-        guard let mine, let theirs else { return nil }
-        let entity = table.description
-        let (mineValues, theirValues) = (
-            try mine.values(of: entity), try theirs.values(of: entity)
-        )
-        let baseValues = try values(base)
-        var merged = theirValues
-        for (slot, property) in entity.properties.slotted where property.stamp != .update {
-            let decision = try decide(slot, property, favorsMine: policy.favorsMine)
-            switch decision {
-            case .theirs: break
-            case .mine: merged[slot] = mineValues[slot]
-            case .contested:
-                let conflict = Conflict.Property(
-                    property, of: entity.name, id, base: baseValues?[slot] ?? .null,
-                    mine: mineValues[slot], theirs: theirValues[slot])
-                guard let value = try policy.value(of: conflict) else { return nil }
-                let placed = try core.placed(value, in: slot, of: table, like: conflict)
-                trap(
-                    unless: property.accepts(placed),
-                    "a merge policy gave a value that does not fit \(entity.name).\(property.name)")
-                merged[slot] = placed
-            }
-        }
-        return try EncodedBody(merged)
-    }
-
-    private func decide(
-        _ slot: Slot, _ property: Property, favorsMine: Bool
-    ) throws -> ThreeWay {
-        guard let mine, let theirs else { return .theirs }
-        let entity = table.description
-        return try mine.read(as: entity) { mine in
-            try theirs.read(as: entity) { theirs in
-                guard let base else {
-                    return ThreeWay.decide(
-                        base: nil, mine: try mine.cell(slot), theirs: try theirs.cell(slot),
-                        hasPosition: property.hasPosition, favorsMine: favorsMine)
-                }
-                return try base.read(as: entity) { base in
-                    ThreeWay.decide(
-                        base: try base.cell(slot), mine: try mine.cell(slot),
-                        theirs: try theirs.cell(slot), hasPosition: property.hasPosition,
-                        favorsMine: favorsMine)
-                }
-            }
-        }
-    }
-}
-
 extension ContextCore {
     /// Returns a resolved value with a position, if it is a reference that has one: the position of
     /// a side that refers to the same object, otherwise the last position.

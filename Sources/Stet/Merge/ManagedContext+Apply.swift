@@ -34,7 +34,8 @@ extension ManagedContext {
             }
             guard application.conflicts.isEmpty else {
                 throw ConflictError(
-                    reason: .changed, conflicts: application.conflicts, rejected: changeSet)
+                    reason: application.overflows ? .overflow : .changed,
+                    conflicts: application.conflicts, rejected: changeSet)
             }
             try core.checkUsable()
         } catch {
@@ -140,6 +141,8 @@ extension Property {
 private struct ChangeSetApplication {
     private let core: ContextCore
     private(set) var conflicts: [Conflict] = []
+    /// True when a conflict is that of a counter whose increments exceed its type.
+    private(set) var overflows = false
     /// The values that their types cannot represent.
     private(set) var problems: [ChangeSetError.Problem] = []
 
@@ -199,6 +202,11 @@ private struct ChangeSetApplication {
             case .theirs: break
             case .mine:
                 values[slot] = try core.placed(conflict.mine, in: slot, of: table, like: conflict)
+            case .counted(let sum):
+                values[slot] = try Value(inlineWord: sum, type: property.type)
+            case .overflowing:
+                overflows = true
+                contested.append(conflict)
             case .contested:
                 guard let value = try policy.value(of: conflict) else {
                     contested.append(conflict)
@@ -218,6 +226,14 @@ private struct ChangeSetApplication {
         let (base, mine, theirs) = (conflict.base, conflict.mine, conflict.theirs)
         if kind == .insert { return mine == theirs ? .theirs : .contested }
         guard property.hasPosition else {
+            let type = property.type
+            if property.isCounter,
+                let decision = ThreeWay.count(
+                    base: base.word(of: type), mine: mine.word(of: type),
+                    theirs: theirs.word(of: type), as: type)
+            {
+                return decision
+            }
             return ThreeWay.decide(base: base, mine: mine, theirs: theirs, ==)
         }
         let targets = ThreeWay.decide(
@@ -337,6 +353,11 @@ private struct ChangeSetApplication {
 }
 
 extension Value {
+    /// Returns the bytes of a number of a type; nil for other values.
+    fileprivate func word(of type: ValueType) -> UInt64? {
+        self.type == type.widest ? inlineWord : nil
+    }
+
     /// The id that a reference refers to; nil for other values.
     fileprivate var target: ObjectID? {
         switch self {

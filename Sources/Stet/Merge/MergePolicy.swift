@@ -6,7 +6,8 @@ public import StetStore
 /// All policies but `.fail` merge property by property, from three values: the common base, the
 /// pending value and the stored value. A property that one side has changed keeps that change; the
 /// policy decides only where both have changed it to different values. The result is validated like
-/// every save. Properties that are stamped with each update are never in conflict.
+/// every save. Properties that are stamped with each update are never in conflict, and counters get
+/// the increments of both sides.
 public struct MergePolicy: Sendable {
     enum Rule: Sendable {
         case fail
@@ -22,7 +23,8 @@ public struct MergePolicy: Sendable {
         self.rule = rule
     }
 
-    /// Makes any change of others to an object with pending changes a `ConflictError`.
+    /// Makes any change of others to an object with pending changes a `ConflictError`, unless one
+    /// side has changed only counters.
     public static let fail = MergePolicy(.fail)
 
     /// Keeps the stored value of a contested property.

@@ -26,7 +26,7 @@ struct StoreFollower {
         }
         guard merge.conflicts.isEmpty else {
             throw ConflictError(
-                reason: .changed, conflicts: merge.conflicts,
+                reason: merge.reason, conflicts: merge.conflicts,
                 rejected: rejected() ?? core.changes())
         }
         let readings = try read(changed, asOf: head)

@@ -115,7 +115,8 @@ public struct _ModelProperty<M: Model>: Sendable {
                 + relationship.compactMap(\.rule),
             normalizers: options.compactMap(\.normalizer?.kind),
             stamp: options.compactMap(\.stamp).last, deleteRule: deleteRule,
-            isHidden: options.contains(where: \.isHidden))
+            isHidden: options.contains(where: \.isHidden),
+            isCounter: options.contains(where: \.isCounter))
     }
 }
 
@@ -169,6 +170,7 @@ public struct AttributeOption: Sendable {
     var stamp: Stamp?
     var index: (isUnique: Bool, folding: TextFolding)?
     var isHidden = false
+    var isCounter = false
 
     /// Keeps the value out of encoded snapshots and change sets, of debug text, of violations and
     /// of what `stet` prints: for password hashes, tokens and the like.
@@ -179,6 +181,27 @@ public struct AttributeOption: Sendable {
     public static let hidden: AttributeOption = {
         var option = AttributeOption()
         option.isHidden = true
+        return option
+    }()
+
+    /// Adds up the changes of an integer: what counts is by how much it was changed, not to what.
+    ///
+    /// ```swift
+    /// @Attribute(.counter, .range(0...)) var views: Int = 0
+    /// ```
+    ///
+    /// `article.views += 1` is an increment by 1, and an assignment one by the difference to the
+    /// value that the context showed. Contexts and processes that increment a counter at the same
+    /// time do not conflict, under any merge policy: the store gets the sum. An undo subtracts the
+    /// increment, and leaves those of others. Two contexts that reset a counter to 0 both subtract
+    /// its value: a `.range(0...)` refuses the second one.
+    ///
+    /// The sum must satisfy the rules, like every value that is saved. A sum that the type cannot
+    /// represent is a `ConflictError` (`.overflow`), or an `UndoConflict` (`.overflow`), and
+    /// nothing is written. The attribute can't be optional.
+    public static let counter: AttributeOption = {
+        var option = AttributeOption()
+        option.isCounter = true
         return option
     }()
 

@@ -38,20 +38,21 @@ struct LaterEdits {
         // The merge of the save's changes removed the object.
         if object._$flags.contains(.deleted) || object._$core !== core { return }
         let base = object._$capture()
-        core.pending.resume(entry, showing: merged(entry, object), onto: base)
+        core.pending.resume(entry, showing: merged(entry, object, core), onto: base)
     }
 
     /// Returns the values that were edited since the save, merged into those that the object shows
     /// now.
     private func merged<M: Model>(
-        _ entry: PendingChanges.Capture.Entry, _ object: M
+        _ entry: PendingChanges.Capture.Entry, _ object: M, _ core: ContextCore
     ) -> AnyObject {
         do {
             guard let table = object._$state.table else { return entry.current }
             let base = try M._$body(of: entry.pending.base)
-            let mine = try M._$body(of: entry.current)
-            let merged = try base.merged(
-                mine: mine, theirs: try object._$body(), as: table.description)
+            let sides = MergeSides(
+                table, object.id, base: base, mine: try M._$body(of: entry.current),
+                theirs: try object._$body())
+            let merged = try sides.later(than: object, core, rejected: changes)
             return try table.capture(object.id, merged, as: M.self)
         } catch {
             // The next save reports a value without a stored form.
@@ -82,8 +83,8 @@ extension ContextCore {
             }
             if object.isInserted { return }
             let base = try M._$body(of: present.base)
-            let rest = try then.merged(mine: now, theirs: base, as: table.description)
-            let capture = try table.capture(object.id, rest, as: M.self)
+            let sides = MergeSides(table, object.id, base: then, mine: now, theirs: base)
+            let capture = try table.capture(object.id, sides.later(than: object, self), as: M.self)
             pending.change(object) { _ in object._$restore(capture) }
         }
     }

@@ -143,12 +143,13 @@ extension Relationship {
 extension Property {
     fileprivate var line: String {
         let rules = rules.map { " \($0.description.visible)" }.joined()
-        return "\(name.visible): \(typeDescription.visible)\(rules)"
+        let counter = isCounter ? " counter" : ""
+        return "\(name.visible): \(typeDescription.visible)\(counter)\(rules)"
     }
 
     fileprivate var json: JSON {
         .object([
-            "isOptional": .bool(isOptional), "name": .string(name),
+            "isCounter": .bool(isCounter), "isOptional": .bool(isOptional), "name": .string(name),
             "rules": .array(rules.map { .string($0.description) }), "target": JSON(target),
             "type": .string("\(type)"),
         ])

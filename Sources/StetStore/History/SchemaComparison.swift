@@ -166,6 +166,11 @@ extension SchemaComparison {
                     ? "orders the objects that share a \(label)"
                     : "drops the order of the objects that share a \(label)")
         }
+        if old.isCounter != new.isCounter {
+            steps.append(
+                new.isCounter
+                    ? "adds up changes of \(label)" : "no longer adds up changes of \(label)")
+        }
         if old.type != new.type { steps.append("widens \(label) from \(old.type) to \(new.type)") }
         if old.isOptional == new.isOptional { return .null }
         if new.isOptional {

@@ -166,8 +166,6 @@ extension ValueType {
         }
     }
 
-    fileprivate var isInteger: Bool { magnitudeBits != nil }
-
     /// Returns whether each number of this type is also one of a larger type.
     package func widens(to other: ValueType) -> Bool {
         switch other {

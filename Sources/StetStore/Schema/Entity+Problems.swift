@@ -35,6 +35,11 @@ extension Entity {
                 return "\(name).\(property.name) has a delete rule or a position, but refers to "
                     + "nothing"
             }
+            if property.isCounter, !property.type.isInteger || property.isOptional {
+                return
+                    "\(name).\(property.name) is a counter, which must be an integer that is not "
+                    + "optional"
+            }
             if property.elements.count != property.type.elementTypeCount
                 || !property.elements.allSatisfy(\.isElement)
             {

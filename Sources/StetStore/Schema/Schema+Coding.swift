@@ -95,6 +95,9 @@ extension Property {
     private static let isOptionalFlag: UInt8 = 1
     private static let hasPositionFlag: UInt8 = 2
     private static let isHiddenFlag: UInt8 = 4
+    private static let isCounterFlag: UInt8 = 8
+    private static let knownFlags =
+        isOptionalFlag | hasPositionFlag | isHiddenFlag | isCounterFlag
 
     fileprivate func encode(into buffer: inout ByteBuffer) {
         buffer.append(shortString: name)
@@ -102,7 +105,7 @@ extension Property {
         for element in elements { buffer.append(element.rawValue) }
         buffer.append(
             (isOptional ? Self.isOptionalFlag : 0) | (hasPosition ? Self.hasPositionFlag : 0)
-                | (isHidden ? Self.isHiddenFlag : 0))
+                | (isHidden ? Self.isHiddenFlag : 0) | (isCounter ? Self.isCounterFlag : 0))
         buffer.append(shortString: target ?? "")
         buffer.append(stamp?.rawValue ?? 0)
         buffer.append(UInt8(normalizers.count))
@@ -123,8 +126,7 @@ extension Property {
         let type = try readType()
         let elements = try (0..<type.elementTypeCount).map { _ in try readType() }
         let flags: UInt8 = try reader.read()
-        let known = Self.isOptionalFlag | Self.hasPositionFlag | Self.isHiddenFlag
-        guard flags & ~known == 0 else {
+        guard flags & ~Self.knownFlags == 0 else {
             throw DecodingFailure("a property of a later format")
         }
         let target = try reader.readShortString()
@@ -144,7 +146,8 @@ extension Property {
             isOptional: flags & Self.isOptionalFlag != 0, target: target.isEmpty ? nil : target,
             hasPosition: flags & Self.hasPositionFlag != 0, rules: rules, normalizers: normalizers,
             stamp: Stamp(rawValue: stamp), deleteRule: deleteRule,
-            isHidden: flags & Self.isHiddenFlag != 0)
+            isHidden: flags & Self.isHiddenFlag != 0,
+            isCounter: flags & Self.isCounterFlag != 0)
     }
 }
 

@@ -351,15 +351,18 @@ public struct Property: Hashable, Sendable {
     public let deleteRule: DeleteRule
     /// True for a value that stays out of encodings and texts.
     public let isHidden: Bool
+    /// True for an integer whose changes are increments, which are added up.
+    public let isCounter: Bool
 
     /// Creates a property.
     public init(
         name: String, type: ValueType, elements: [ValueType] = [], isOptional: Bool = false,
         target: String? = nil, hasPosition: Bool = false,
         rules: [Rule] = [], normalizers: [Normalizer] = [], stamp: Stamp? = nil,
-        deleteRule: DeleteRule = .nullify, isHidden: Bool = false
+        deleteRule: DeleteRule = .nullify, isHidden: Bool = false, isCounter: Bool = false
     ) {
         self.isHidden = isHidden
+        self.isCounter = isCounter
         self.name = name
         self.type = type
         self.elements = elements
@@ -392,7 +395,7 @@ public struct Property: Hashable, Sendable {
         Property(
             name: name, type: type, elements: elements, isOptional: isOptional, target: target,
             hasPosition: hasPosition, rules: rules, normalizers: normalizers, stamp: stamp,
-            deleteRule: deleteRule, isHidden: isHidden)
+            deleteRule: deleteRule, isHidden: isHidden, isCounter: isCounter)
     }
 }
 

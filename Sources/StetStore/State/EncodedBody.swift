@@ -55,22 +55,29 @@ package struct EncodedBody: Hashable, Sendable {
         }
     }
 
-    /// Returns the body of `theirs` with the changes of `mine` from this one.
+    /// Returns the body of `theirs` with the changes of `mine` from this one, and the slots of the
+    /// counters whose sum has no stored form, which stay as they are in `theirs`.
     package func merged(
         mine: EncodedBody, theirs: EncodedBody, as entity: Entity
-    ) throws -> EncodedBody {
+    ) throws -> (body: EncodedBody, overflowing: [Slot]) {
         try read(as: entity) { base in
             try mine.read(as: entity) { mine in
                 try theirs.read(as: entity) { present in
                     var cells: [Slot: Cell?] = [:]
+                    var overflowing: [Slot] = []
                     for (slot, property) in entity.properties.slotted {
                         let edited = try mine.cell(slot)
-                        let decision = ThreeWay.decide(
+                        switch ThreeWay.decide(
                             base: try base.cell(slot), mine: edited, theirs: try present.cell(slot),
-                            hasPosition: property.hasPosition, favorsMine: true)
-                        if decision != .theirs { cells[slot] = .some(edited) }
+                            of: property, favorsMine: true)
+                        {
+                        case .theirs: break
+                        case .mine, .contested: cells[slot] = .some(edited)
+                        case .counted(let sum): cells[slot] = .word(sum)
+                        case .overflowing: overflowing.append(slot)
+                        }
                     }
-                    return try theirs.replacing(cells, of: entity)
+                    return (try theirs.replacing(cells, of: entity), overflowing)
                 }
             }
         }

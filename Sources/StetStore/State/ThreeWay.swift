@@ -10,6 +10,10 @@ package enum ThreeWay: Hashable, Sendable {
     case mine
     /// Both sides have changed the value, differently.
     case contested
+    /// Both sides have incremented a counter: it gets the sum, as it is stored.
+    case counted(UInt64)
+    /// Both sides have incremented a counter, and the sum is not a value of its type.
+    case overflowing
 
     /// Decides about a value that both sides may have changed: `base` is the common base, `mine`
     /// the wanted value, `theirs` the present one.
@@ -23,11 +27,18 @@ package enum ThreeWay: Hashable, Sendable {
     /// Decides about a cell of a body, as `decide` does.
     ///
     /// The position of a reference is never contested: when both sides have moved the object within
-    /// the list of the same owner, `favorsMine` decides whose position it gets.
+    /// the list of the same owner, `favorsMine` decides whose position it gets. Nor is a counter,
+    /// which gets the increments of both sides.
     package static func decide(
-        base: Cell?, mine: Cell?, theirs: Cell?, hasPosition: Bool, favorsMine: Bool
+        base: Cell?, mine: Cell?, theirs: Cell?, of property: Property, favorsMine: Bool
     ) -> ThreeWay {
-        guard hasPosition else {
+        guard property.hasPosition else {
+            if property.isCounter,
+                let decision = count(
+                    base: base?.word, mine: mine?.word, theirs: theirs?.word, as: property.type)
+            {
+                return decision
+            }
             return decide(base: base, mine: mine, theirs: theirs, Cell.areEqual)
         }
         let targets = decide(
@@ -41,6 +52,27 @@ package enum ThreeWay: Hashable, Sendable {
         case .contested: return favorsMine ? .mine : .theirs
         case let decision: return decision
         }
+    }
+
+    /// Decides about a counter: the difference between `mine` and `base` is added to `theirs`; nil
+    /// when one of them has no value.
+    package static func count(
+        base: UInt64?, mine: UInt64?, theirs: UInt64?, as type: ValueType
+    ) -> ThreeWay? {
+        guard let base, let mine, let theirs else { return nil }
+        if mine == base { return .theirs }
+        if theirs == base { return .mine }
+        func number(_ word: UInt64) -> Int128 {
+            type.widest == .uint ? Int128(word) : Int128(Int64(bitPattern: word))
+        }
+        let sum = number(theirs) + number(mine) - number(base)
+        let word =
+            type.widest == .uint
+            ? UInt64(exactly: sum) : Int64(exactly: sum).map(UInt64.init(bitPattern:))
+        guard let word, (try? Value(inlineWord: word, type: type)) != nil else {
+            return .overflowing
+        }
+        return .counted(word)
     }
 
     /// Decides about a membership, as `decide` does; a position is never contested.
@@ -59,6 +91,9 @@ package enum ThreeWay: Hashable, Sendable {
 }
 
 extension Cell {
+    /// The bytes of a value that fits a slot; nil for other cells.
+    package var word: UInt64? { if case .word(let word) = self { word } else { nil } }
+
     /// The id that a reference refers to; nil for other cells.
     package var target: ObjectID? {
         guard case .bytes(let bytes) = self, bytes.count >= 16 else { return nil }

@@ -72,21 +72,19 @@ extension Inversion {
             try file.history.forEachCell(of: change, from: commit.schema.revision) { cell in
                 let property = entity.properties[cell.slot]
                 let current = try body.cell(cell.slot)
-                switch ThreeWay.decide(
-                    base: cell.after, mine: cell.before, theirs: current,
-                    hasPosition: property.hasPosition, favorsMine: false)
-                {
+                let decision = ThreeWay.decide(
+                    base: cell.after, mine: cell.before, theirs: current, of: property,
+                    favorsMine: false)
+                switch decision {
                 case .theirs: return
                 case .mine: cells[cell.slot] = .some(cell.before.map(arena.keep))
+                case .counted(let sum): cells[cell.slot] = .word(sum)
                 case .contested where isStamped(cell.slot, of: entity): return
-                case .contested:
-                    let decision = try decide(
-                        .changed, of: key, property: property.name,
-                        before: Value(cell.before, type: property.type),
-                        after: Value(cell.after, type: property.type),
-                        current: Value(current, type: property.type),
-                        allows: [.keep, .restore, .set], subject: subject)
-                    switch decision {
+                case .contested, .overflowing:
+                    switch try decide(
+                        about: cell, of: key, property, current,
+                        overflows: decision == .overflowing, subject)
+                    {
                     case .restore: cells[cell.slot] = .some(cell.before.map(arena.keep))
                     case .set(let others): values.merge(others) { $1 }
                     case .keep, .failed: break
@@ -97,6 +95,19 @@ extension Inversion {
         if !cells.isEmpty { try state.set(try body.replacing(cells, of: entity), of: key) }
         withExtendedLifetime(arena) {}
         for (slot, value) in values { try state.set(value, slot, of: key) }
+    }
+
+    /// Decides about a cell that was changed since; increments of a counter are never overwritten.
+    private mutating func decide(
+        about cell: PresentCell, of key: ObjectKey, _ property: Property, _ current: Cell?,
+        overflows: Bool, _ subject: Revision
+    ) throws -> UndoConflicts.Decision {
+        try decide(
+            overflows ? .overflow : .changed, of: key, property: property.name,
+            before: Value(cell.before, type: property.type),
+            after: Value(cell.after, type: property.type),
+            current: Value(current, type: property.type),
+            allows: overflows ? [.keep, .set] : [.keep, .restore, .set], subject: subject)
     }
 
     /// Returns whether an update changes nothing but the positions of references.
@@ -161,6 +172,8 @@ extension Inversion {
         for (slot, current) in try present.values(of: entity).slotted
         where current != wanted[slot] && !isStamped(slot, of: entity) {
             let property = entity.properties[slot]
+            // The deletion has incremented nothing.
+            if property.isCounter { continue }
             if property.hasPosition, current.target == wanted[slot].target { continue }
             let decision = try decide(
                 .changed, of: key, property: property.name, before: wanted[slot], current: current,

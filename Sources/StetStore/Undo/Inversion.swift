@@ -35,7 +35,7 @@ struct Inversion: ~Copyable {
         others: [ObjectID] = [], allows allowed: Set<UndoConflicts.Answer>, subject: Revision? = nil
     ) throws -> UndoConflicts.Decision {
         let subject = subject ?? subjects.last ?? .zero
-        let hasLater = [.changed, .gone, .modified].contains(kind)
+        let hasLater = [.changed, .gone, .modified, .overflow].contains(kind)
         return conflicts.decide(
             UndoConflict(
                 kind: kind, entity: entity(key).name, object: key.id, property: property,

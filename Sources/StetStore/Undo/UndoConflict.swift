@@ -22,6 +22,8 @@ public struct UndoConflict: Sendable, Hashable {
         public static let targetGone = Kind(rawValue: "targetGone")
         /// Another object has the value of a unique property.
         public static let notUnique = Kind(rawValue: "notUnique")
+        /// The counter would leave the range of its type.
+        public static let overflow = Kind(rawValue: "overflow")
         /// The models no longer have an entity for the object, or a property for the value.
         public static let schema = Kind(rawValue: "schema")
     }
@@ -130,6 +132,10 @@ extension UndoConflict: CustomStringConvertible, CustomDebugStringConvertible {
             return showsValues
                 ? "\(subject) would be \(before), which \(holder) has by now"
                 : "\(subject) would have a value that \(holder) has by now"
+        case .overflow:
+            return showsValues
+                ? "\(subject) is \(current), and can't be counted from \(after) to \(before)"
+                : "\(subject) would leave the range of its type"
         case .schema:
             return
                 "\(subject) is of \(property == nil ? "an entity" : "a property") that the models "

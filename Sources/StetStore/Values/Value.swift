@@ -57,6 +57,9 @@ public enum ValueType: UInt8, Sendable, Hashable, Codable, CaseIterable {
     /// True when a list can contain elements of this type.
     var isElement: Bool { ![.reference, .list, .dictionary].contains(self) }
 
+    /// True for an integer of any width.
+    package var isInteger: Bool { widest == .int || widest == .uint }
+
     /// The common type of all widths of a number in a `Value`.
     package var widest: ValueType {
         switch self {

@@ -31,3 +31,21 @@ struct Desk {
         try #require(try store.context().object(Article.self, id: article.id)).snapshot
     }
 }
+
+/// A store with a saved page, which is counted.
+struct PageDesk {
+    private let directory = TemporaryDirectory()
+    let store: Store
+    let context: ManagedContext
+    let page = Page(title: "Start")
+
+    init() throws {
+        store = try Store.open(at: directory.file(), for: Page.self)
+        context = store.context(author: "lala")
+        context.insert(page)
+        try context.save("first page")
+    }
+
+    /// The number of views as a fresh context reads it.
+    func views() throws -> Int? { try store.context().object(Page.self, id: page.id)?.views }
+}

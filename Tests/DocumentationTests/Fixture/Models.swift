@@ -43,6 +43,12 @@ struct Source: CodableAttribute {
     init(name: String) { self.name = name }
 }
 
+@Model final class Page {
+    var title: String
+    @Attribute(.counter, .range(0...)) var views: Int = 0
+    init(title: String) { self.title = title }
+}
+
 extension Tag {
     func willSave() {
         let expected = name.lowercased()

@@ -32,6 +32,10 @@ struct ReferenceInversion {
         key.entity == SimulationEntity.item && slot == SimulationEntity.stamp
     }
 
+    private func isCounter(_ key: Key, _ slot: Slot) -> Bool {
+        key.entity == SimulationEntity.box && slot == SimulationEntity.counter
+    }
+
     /// Returns whether two values are equal apart from a position among members.
     private func areSame(_ one: Value, _ other: Value) -> Bool {
         one == other || (one.target != nil && one.target == other.target)
@@ -43,6 +47,10 @@ struct ReferenceInversion {
         switch (before, after, state[key]) {
         case (let before?, let after?, var present?):
             for slot in present.slots where before[slot] != after[slot] {
+                if isCounter(key, slot) {
+                    present[slot] = present[slot].adding(before[slot], without: after[slot])
+                    continue
+                }
                 takeBack(&present[slot], before[slot], after[slot], isStamp(key, slot))
             }
             state[key] = present
@@ -61,7 +69,9 @@ struct ReferenceInversion {
         case (let before?, nil, nil): state[key] = before
         case (let before?, nil, var present?):
             for slot in present.slots
-            where !areSame(present[slot], before[slot]) && !isStamp(key, slot) {
+            where !areSame(present[slot], before[slot]) && !isStamp(key, slot)
+                && !isCounter(key, slot)
+            {
                 if conflict(mayKeep: true, mayRestore: true) == .restore {
                     present[slot] = before[slot]
                 }
@@ -275,5 +285,15 @@ struct ReferenceInversion {
             moved += ListPlacement.place([next ?? 0], in: &present)
         }
         return moved
+    }
+}
+
+extension Value {
+    /// Returns the number with the difference between two others; all are integers.
+    fileprivate func adding(_ plus: Value, without minus: Value) -> Value {
+        guard case .int(let number) = self, case .int(let plus) = plus,
+            case .int(let minus) = minus
+        else { return self }
+        return .int(number + plus - minus)
     }
 }

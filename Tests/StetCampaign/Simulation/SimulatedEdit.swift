@@ -45,6 +45,11 @@ struct SimulatedEdit {
         case .rate(let number, let value):
             guard let key = object(SimulationEntity.item, number) else { return }
             state[key]?[1] = .int(value)
+        case .count(let number, let increment):
+            guard let key = object(SimulationEntity.box, number),
+                case .int(let count) = state[key]?[SimulationEntity.counter]
+            else { return }
+            state[key]?[SimulationEntity.counter] = .int(count + increment)
         case .refer(let number, let index, let target, let place):
             let slot = Slot(index)
             guard let key = object(SimulationEntity.item, number) else { return }
@@ -88,7 +93,7 @@ struct SimulatedEdit {
         let text = Value.string("\(value)")
         let item = reference(SimulationEntity.item, first)
         switch entity {
-        case SimulationEntity.box: state[key] = [text, .null]
+        case SimulationEntity.box: state[key] = [text, .null, .int(0)]
         case SimulationEntity.item:
             state[key] = [
                 text, .int(0), .null, second % 3 == 0 ? .null : box(first, of: key, value),

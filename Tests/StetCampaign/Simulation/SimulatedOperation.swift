@@ -7,6 +7,8 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
         case insert(entity: Int, value: Int, first: Int, second: Int)
         case name(entity: Int, object: Int, value: Int)
         case rate(object: Int, value: Int)
+        /// Increments the counter of a box.
+        case count(object: Int, by: Int)
         case refer(object: Int, slot: Int, target: Int?, place: Int)
         /// Makes an item a member of another one, or moves it there.
         case link(Int, first: Int, second: Int, place: Int)
@@ -83,7 +85,7 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
 
     private static func step(_ random: inout SeededGenerator) -> Step {
         func number(_ count: Int) -> Int { Int.random(in: 0..<count, using: &random) }
-        switch number(15) {
+        switch number(17) {
         case 0..<3:
             return .insert(
                 entity: number(3) + 1, value: number(12), first: number(100), second: number(100))
@@ -96,6 +98,7 @@ enum SimulatedOperation: Codable, CustomStringConvertible {
         case 7..<10:
             return .link(
                 number(2) + 1, first: number(100), second: number(100), place: number(12))
+        case 15, 16: return .count(object: number(100), by: number(9) - 4)
         case 10: return .unlink(number(2) + 1, number(100))
         case 11, 12: return .move(isStep: number(2) == 0, object: number(100), to: number(100))
         default:

@@ -1,8 +1,8 @@
 import StetStore
 
 extension Schema {
-    /// The schema of the simulation: unique values, delete rules, required references, links with
-    /// and without an order, stamps.
+    /// The schema of the simulation: unique values, a counter, delete rules, required references,
+    /// links with and without an order, stamps.
     static let simulation: Schema = {
         do { return try Schema(entities: [box, item, label], links: [related, steps]) } catch {
             preconditionFailure("the schema of the simulation: \(error)")
@@ -14,6 +14,7 @@ extension Schema {
         properties: [
             Property(name: "name", type: .string, rules: [.notEmpty]),
             Property(name: "note", type: .string, isOptional: true),
+            Property(name: "count", type: .int, isCounter: true),
         ],
         indexes: [EntityIndex([.init(slot: 0)], isUnique: true)],
         relationships: [
@@ -71,6 +72,9 @@ enum SimulationEntity {
     static let stamp: Slot = 2
     /// The slot with which an item refers to its box, with its position among the items there.
     static let boxOfItem: Slot = 3
+
+    /// The slot of a box's counter.
+    static let counter: Slot = 2
 
     static func isRequired(_ entity: EntityNumber) -> Bool { entity == label }
 }

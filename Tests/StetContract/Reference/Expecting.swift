@@ -51,7 +51,7 @@ extension Scene {
         let isBehind = revision < run.head
         let touched = run.touched(since: revision)
         let (first, breaches) = now.prepared(since: base)
-        let certain = isBehind ? breaches.filter { isCertain($0, first, touched) } : breaches
+        let certain = isBehind ? breaches.filter { isCertain($0, first, touched.all) } : breaches
         if !certain.isEmpty { return .refused(certain) }
         if first.visible == base.visible, moved.isEmpty, !now.hasDangling { return .nothing }
         var onto = now

@@ -52,6 +52,17 @@ struct JournalFold {
         }
     }
 
+    /// Returns the values of all objects without counters and stamps.
+    func cells(_ registry: Registry) -> [Label: [String: Value]] {
+        Dictionary(
+            uniqueKeysWithValues: values.map { id, values in
+                (
+                    registry.label(of: id),
+                    values.filter { !["count", "stamp"].contains($0.key) && $0.value != .null }
+                )
+            })
+    }
+
     /// Returns the state in the terms of the reference.
     func world(_ registry: Registry) -> World {
         var world = World()
@@ -64,6 +75,7 @@ struct JournalFold {
                 case ("name", .string(let name)): object.name = name
                 case ("key", .string(let key)): object.key = key
                 case ("number", .int(let number)): object.number = number
+                case ("count", .int(let count)): object.count = count
                 case ("stamp", .date(let date)):
                     object.stamp = Int(date.timeIntervalSinceReferenceDate)
                 default: break

@@ -33,12 +33,12 @@ extension Scene {
     }
 
     /// Returns the pending changes applied to another state of the store.
-    func merged(onto theirs: World, touched: Set<Label>, moved: Set<Label>) -> Merged {
+    func merged(onto theirs: World, touched: Touched, moved: Set<Label>) -> Merged {
         var merged = theirs
         var isPossible = true
         for label in edited(moved).sorted() {
             guard let mine = now.objects[label] else { continue }
-            guard touched.contains(label) else {
+            guard touched.all.contains(label) else {
                 merged.take(mine, label, isDead: now.dead.contains(label))
                 continue
             }
@@ -51,7 +51,8 @@ extension Scene {
                 if policy == .fail || policy == .theirs { isPossible = false }
                 if policy == .contextWins { merged.take(mine, label, isDead: false) }
             case (false, let stored?):
-                if policy == .fail { isPossible = false }
+                let isCounted = hasOnlyCounted(label, moved) || !touched.edited.contains(label)
+                if policy == .fail, !isCounted { isPossible = false }
                 let values = combine(base.objects[label], mine, stored)
                 merged.take(values, label, isDead: false)
             }
@@ -60,6 +61,12 @@ extension Scene {
         mergeLinks(into: &merged)
         let uncertain = mergeOrder(into: &merged, theirs)
         return .world(merged, uncertain: uncertain)
+    }
+
+    /// Returns whether the pending changes of an object are increments only.
+    private func hasOnlyCounted(_ label: Label, _ moved: Set<Label>) -> Bool {
+        guard let before = base.objects[label], let mine = now.objects[label] else { return false }
+        return !moved.contains(label) && mine.isSame(as: before, ignoringCount: true)
     }
 
     private func combine(
@@ -82,6 +89,7 @@ extension Scene {
             values.number = policy.number(
                 base: base.number, mine: mine.number, theirs: theirs.number)
         }
+        values.count = theirs.count + mine.count - base.count
         for relation in Relation.references {
             values.references[relation] = choose(\.references[relation])
         }

@@ -116,6 +116,10 @@ extension World {
             if object.number < 0 {
                 breaches.insert(Breach(code: 1620, object: label, property: "number"))
             }
+            if abs(object.count) > 9 {
+                let code = object.count > 9 ? 1610 : 1620
+                breaches.insert(Breach(code: code, object: label, property: "count"))
+            }
             if let key = object.key, key != base.objects[label]?.key,
                 objects.contains(where: {
                     $0 != label && isAlive($0) && $1.kind == object.kind && $1.key == key

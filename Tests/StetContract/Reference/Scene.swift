@@ -1,3 +1,5 @@
+import Stet
+
 /// The state that a context must show: a revision of the store, and its pending changes.
 struct Scene {
     /// The state at the revision that the context shows.
@@ -31,6 +33,7 @@ struct Scene {
             }
         case .name(let label, let name): now.objects[label]?.name = name
         case .number(let label, let number): now.objects[label]?.number = number
+        case .count(let label, let increment): now.objects[label]?.count += increment
         case .key(let label, let key): now.objects[label]?.key = key
         case .refer(let relation, let source, let target):
             now.refer(relation, source, to: target)
@@ -83,12 +86,21 @@ struct Scene {
     }
 }
 
+/// The objects that commits have changed.
+struct Touched {
+    let all: Set<Label>
+    /// The objects of which more than counters differs in the end.
+    let edited: Set<Label>
+}
+
 /// The contents that a store must have, revision by revision.
 struct RunReference {
     /// The state after each commit.
     var states: [World] = [World()]
     /// The objects whose values each commit changed.
     var touched: [Set<Label>] = [[]]
+    /// The values of all objects after each commit, with positions, without counters and stamps.
+    var cells: [[Label: [String: Value]]] = [[:]]
     /// The undo stacks by the author's context.
     var stacks: [Int: UndoModel] = [:]
     /// The group to which the commits of a context belong.
@@ -110,7 +122,9 @@ struct RunReference {
     }
 
     /// Returns the objects that commits after a revision have changed.
-    func touched(since revision: Int) -> Set<Label> {
-        touched[(revision + 1)...].reduce(into: []) { $0.formUnion($1) }
+    func touched(since revision: Int) -> Touched {
+        let all = touched[(revision + 1)...].reduce(into: Set()) { $0.formUnion($1) }
+        let (before, after) = (cells[revision], cells[head])
+        return Touched(all: all, edited: all.filter { before[$0] != after[$0] })
     }
 }

@@ -39,6 +39,7 @@ extension Stage {
         }
         var values = World.Object(
             kind: kind, name: object.name, key: object.key, number: object.number)
+        values.count = object.count
         values.stamp = object.stamp.map { Int($0.timeIntervalSinceReferenceDate) }
         for relation in Relation.references where relation.source == kind {
             values.references[relation] = ReferenceAccess.all[relation]!.get(object)
@@ -138,7 +139,8 @@ extension World {
 extension World.Object: CustomStringConvertible {
     var description: String {
         let references = references.map { "\($0.property): \($1)" }.sorted()
-        return "\(kind.rawValue)(\"\(name)\" key \(key ?? "nil") number \(number) stamp "
-            + "\(stamp.map(String.init) ?? "nil") \(references.joined(separator: " ")))"
+        return "\(kind.rawValue)(\"\(name)\" key \(key ?? "nil") number \(number) "
+            + "count \(count) stamp \(stamp.map(String.init) ?? "nil") "
+            + "\(references.joined(separator: " ")))"
     }
 }

@@ -58,7 +58,7 @@ struct Inverse {
     private mutating func takeBack(_ before: World, _ after: World, now: World) {
         for (label, object) in before.objects where after.objects[label] == nil {
             if let present = now.objects[label] {
-                if present != object { isClean = false }
+                if !present.isSame(as: object, ignoringCount: true) { isClean = false }
             } else {
                 world.take(object, label, isDead: false)
             }
@@ -120,6 +120,7 @@ struct Inverse {
         if let name = cell(\.name) { world.objects[label]?.name = name }
         if let key = cell(\.key) { world.objects[label]?.key = key }
         if let number = cell(\.number) { world.objects[label]?.number = number }
+        world.objects[label]?.count += before.count - after.count
         for relation in Relation.references {
             if let target = cell(\.references[relation]) {
                 world.refer(relation, label, to: target)
@@ -140,9 +141,11 @@ struct Inverse {
 }
 
 extension World.Object {
-    /// Returns whether two objects are equal apart from their stamps.
-    func isSame(as other: World.Object) -> Bool {
+    /// Returns whether two objects are equal apart from their stamps, and from their counters if
+    /// these do not matter.
+    func isSame(as other: World.Object, ignoringCount: Bool = false) -> Bool {
         var (one, two) = (self, other)
+        if ignoringCount { one.count = two.count }
         one.stamp = nil
         two.stamp = nil
         return one == two
@@ -160,6 +163,7 @@ extension World {
             if one.name != two.name { cells.insert("\(label).name") }
             if one.key != two.key { cells.insert("\(label).key") }
             if one.number != two.number { cells.insert("\(label).number") }
+            if one.count != two.count { cells.insert("\(label).count") }
             for relation in Relation.references
             where one.references[relation] != two.references[relation] {
                 cells.insert("\(label).\(relation.property)")

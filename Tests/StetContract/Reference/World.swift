@@ -20,6 +20,8 @@ struct World: Equatable {
         var name = ""
         var key: String?
         var number = 0
+        /// The sum of all increments.
+        var count = 0
         /// The time of the last save that changed the object's values.
         var stamp: Int?
         var references: [Relation: Label] = [:]

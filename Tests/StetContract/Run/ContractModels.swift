@@ -6,6 +6,7 @@ protocol Thing: Model, Deletable {
     var name: String { get set }
     var key: String? { get set }
     var number: Int { get set }
+    var count: Int { get set }
     var stamp: Date? { get }
     init(name: String)
 }
@@ -15,6 +16,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.trimmed, .length(0...12)) var name: String
     @Attribute(.unique) var key: String?
     @Attribute(.range(0...9)) var number: Int = 0
+    @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
     @Relationship(deleteRule: .cascade, inverse: \Item.box) var items: ToMany<Item>
     @Relationship(.count(...2), deleteRule: .deny, inverse: \Item.guarded) var guards: ToMany<Item>
@@ -34,6 +36,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.trimmed, .length(0...12)) var name: String
     @Attribute(.unique) var key: String?
     @Attribute(.range(0...9)) var number: Int = 0
+    @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
     var box: Box?
     var guarded: Box?
@@ -51,6 +54,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.trimmed, .length(0...12)) var name: String
     @Attribute(.unique) var key: String?
     @Attribute(.range(0...9)) var number: Int = 0
+    @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
     var items: ToMany<Item>
     var course: ToMany<Item>
@@ -63,6 +67,7 @@ protocol Thing: Model, Deletable {
     @Attribute(.trimmed, .length(0...12)) var name: String
     @Attribute(.unique) var key: String?
     @Attribute(.range(0...9)) var number: Int = 0
+    @Attribute(.counter, .range(-9...9)) var count: Int = 0
     @Attribute(.stamped(.update)) var stamp: Date?
     var box: Box?
     var stack: Box?

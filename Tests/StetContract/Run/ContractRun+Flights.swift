@@ -86,7 +86,7 @@ extension ContractRun {
         // An overtaken object with later edits shows its old values, and is merged with the next
         // save. That state of two revisions is not modelled.
         let overtaken = reference.touched(since: before.revision)
-        for step in later where step.isMadeInFlight && overtaken.isDisjoint(with: step.labels) {
+        for step in later where step.isMadeInFlight && overtaken.all.isDisjoint(with: step.labels) {
             try performNow(step, in: index, isInEdit: false)
         }
         try compare(index)
@@ -276,7 +276,7 @@ extension Scene {
         for label in sent.objects.keys where base.objects[label] == nil { mine.base.forget(label) }
         guard
             case .world(let world, let uncertain) = mine.merged(
-                onto: base, touched: touched, moved: [])
+                onto: base, touched: Touched(all: touched, edited: touched), moved: [])
         else { return }
         now = world
         self.uncertain.formUnion(uncertain)

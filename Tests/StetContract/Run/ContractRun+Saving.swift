@@ -96,7 +96,7 @@ extension ContractRun {
         let shown = Int(stages[index].context.revision.number)
         if shown == before.revision { return }
         let touched = reference.touched(since: before.revision)
-        guard shown == reference.head, before.edited(moved).isDisjoint(with: touched),
+        guard shown == reference.head, before.edited(moved).isDisjoint(with: touched.all),
             case .world(let world, let uncertain) = before.merged(
                 onto: reference.states[shown], touched: touched, moved: moved),
             !world.hasDangling

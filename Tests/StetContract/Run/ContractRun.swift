@@ -163,9 +163,13 @@ import StetTestSupport
         let scene = scenes[index]
         let changes = stages[index].context.changes.changes
         return Set(
-            changes.filter { $0.kind == .update && !$0.properties.isEmpty }
+            changes.filter { $0.kind == .update && $0.isEdited }
                 .map { registry.label(of: $0.id) }
-                .filter { scene.now.objects[$0] == scene.base.objects[$0] })
+                .filter { label in
+                    guard let now = scene.now.objects[label], let base = scene.base.objects[label]
+                    else { return false }
+                    return now.isSame(as: base, ignoringCount: true)
+                })
     }
 
     // MARK: What was written
@@ -178,6 +182,7 @@ import StetTestSupport
         }
         let changes = commit.changeSet
         try fold.add(changes)
+        reference.cells.append(fold.cells(registry))
         return Set(
             changes.changes.filter { $0.kind != .update || !$0.properties.isEmpty }
                 .map { registry.label(of: $0.id) })
@@ -241,6 +246,11 @@ import StetTestSupport
         if !report.isClean { throw Difference("verify: \(report)") }
         if reference.floor == 0, reference.erased.isEmpty { try compareProjection() }
     }
+}
+
+extension ObjectChange {
+    /// True for a change of more than counters.
+    var isEdited: Bool { properties.contains { !["count", "stamp"].contains($0.name) } }
 }
 
 extension World {

@@ -75,6 +75,7 @@ struct Thrown: Error {}
             try insert(kind.model.init(name: name), label, kind, references)
         case .name(let label, let name): try setName(try object(label), name)
         case .number(let label, let number): try setNumber(try object(label), number)
+        case .count(let label, let increment): try increase(try object(label), by: increment)
         case .key(let label, let key): try setKey(try object(label), key)
         case .refer(let relation, let source, let target):
             ReferenceAccess.all[relation]!.set(try object(source), try target.map(object))
@@ -97,6 +98,9 @@ struct Thrown: Error {}
 
     private func setName(_ object: some Thing, _ name: String) throws { object.name = name }
     private func setNumber(_ object: some Thing, _ number: Int) throws { object.number = number }
+    private func increase(_ object: some Thing, by increment: Int) throws {
+        object.count += increment
+    }
     private func setKey(_ object: some Thing, _ key: String?) throws { object.key = key }
     private func delete(_ object: some Thing) throws { context.delete(object) }
 

@@ -34,6 +34,41 @@ struct SchemaRuleTests {
         }
     }
 
+    @Test func aCounterIsAnIntegerThatIsNotOptional() throws {
+        func problem(_ type: ValueType, isOptional: Bool = false) -> String? {
+            let property = Property(
+                name: "p", type: type, isOptional: isOptional, isCounter: true)
+            let entity = Entity(name: "A", properties: [property])
+            return thrown(StoreError.self) { try Schema(entities: [entity]) }?.message
+        }
+        let message =
+            "The schema is not usable: A.p is a counter, which must be an integer that is not "
+            + "optional."
+        let integers: [ValueType] = [.int, .int8, .int16, .int32, .uint, .uint8, .uint16, .uint32]
+        #expect(integers.map { problem($0) } == integers.map { _ in nil })
+        #expect(integers.map { problem($0, isOptional: true) } == integers.map { _ in message })
+        for type in [ValueType.double, .decimal, .bool, .date, .string] {
+            #expect(problem(type) == message)
+        }
+    }
+
+    /// The flags follow the name and the type.
+    @Test func theBytesOfASchemaSayWhatIsACounter() throws {
+        func schema(_ isCounter: Bool) throws -> Schema {
+            try Schema(entities: [
+                Entity(
+                    name: "A",
+                    properties: [Property(name: "p", type: .int, isCounter: isCounter)])
+            ])
+        }
+        let (counter, plain) = (try schema(true).encoded(), try schema(false).encoded())
+        let differences = counter.indices.filter { counter[$0] != plain[$0] }
+        #expect(differences.count == 1 && counter.count == plain.count)
+        #expect(differences.map { counter[$0] } == [8] && differences.map { plain[$0] } == [0])
+        let decoded = try counter.withUnsafeBytes { try Schema(decoding: $0) }
+        #expect(try decoded == schema(true) && decoded != schema(false))
+    }
+
     /// A pattern is compiled when it is asked, not when a schema is read.
     @Test func aPatternThatIsNoneIsFoundInTheModels() throws {
         let schema = try Schema(entities: [

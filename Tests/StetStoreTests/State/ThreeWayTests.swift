@@ -40,7 +40,9 @@ struct ThreeWayTests {
             with(bytes(mine)) { mine in
                 with(bytes(theirs)) { theirs in
                     ThreeWay.decide(
-                        base: base, mine: mine, theirs: theirs, hasPosition: true,
+                        base: base, mine: mine, theirs: theirs,
+                        of: Property(
+                            name: "box", type: .reference, target: "Box", hasPosition: true),
                         favorsMine: favorsMine)
                 }
             }
@@ -93,6 +95,45 @@ struct ThreeWayTests {
                 }
             }
         }
+    }
+
+    /// Every combination of a few numbers near both ends of a type is compared with a sum in a
+    /// wider one.
+    @Test(arguments: [ValueType.int8, .int, .uint8, .uint])
+    func aCounterGetsTheIncrementsOfBothSides(type: ValueType) {
+        let isUnsigned = type.widest == .uint
+        let most: Int128 =
+            switch type {
+            case .int8: 127
+            case .uint8: 255
+            case .int: Int128(Int64.max)
+            default: Int128(UInt64.max)
+            }
+        let least = isUnsigned ? 0 : -most - 1
+        let numbers = [least, least + 1, least + 2, 3, most - 1, most]
+        func word(_ number: Int128) -> UInt64 { UInt64(truncatingIfNeeded: number) }
+        let counter = Property(name: "count", type: type, isCounter: true)
+        for base in numbers {
+            for mine in numbers {
+                for theirs in numbers {
+                    let sum = theirs + mine - base
+                    let expected: ThreeWay =
+                        mine == base
+                        ? .theirs
+                        : theirs == base
+                            ? .mine
+                            : (least...most).contains(sum) ? .counted(word(sum)) : .overflowing
+                    let decision = ThreeWay.decide(
+                        base: .word(word(base)), mine: .word(word(mine)),
+                        theirs: .word(word(theirs)), of: counter, favorsMine: false)
+                    #expect(decision == expected, "\(type): \(base) \(mine) \(theirs)")
+                }
+            }
+        }
+        // A redacted value has no increment.
+        let missing = ThreeWay.decide(
+            base: nil, mine: .word(1), theirs: .word(2), of: counter, favorsMine: false)
+        #expect(missing == .contested)
     }
 
     @Test func theTargetOfACellIsItsObjectWithOrWithoutAPosition() {
