@@ -152,7 +152,8 @@ private enum Version2 {
         while try mails().last != "7 three" { await Task.yield() }
         task.cancel()
         try await task.value
-        #expect(try mails() == ["2 two", "4 ?", "6 three", "7 three"])
+        let delivered = try mails()
+        #expect(delivered == ["2 two", "4 ?", "6 three", "7 three"])
         #expect(try store.verify().problems == [])
     }
 }
