@@ -38,7 +38,9 @@ public enum ConditionSide: Hashable, Sendable, CaseIterable {
 /// process makes them.
 ///
 /// An element contains all wanted changes of one commit; commits without any are left out. An
-/// update that writes equal values is not a change. Methods narrow the sequence down; each can be
+/// update that writes equal values is not a change. Commits from before a migration have the names
+/// and types of the present models; an update of a property that a model no longer has is a change
+/// without changed properties. Methods narrow the sequence down; each can be
 /// called several times, and a change must pass all of them.
 ///
 /// ```swift

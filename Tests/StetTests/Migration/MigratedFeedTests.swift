@@ -152,8 +152,9 @@ private enum Version2 {
         while try mails().last != "7 three" { await Task.yield() }
         task.cancel()
         try await task.value
+        // Revision 3 has changed what the models do not have any more.
         let delivered = try mails()
-        #expect(delivered == ["2 two", "4 ?", "6 three", "7 three"])
+        #expect(delivered == ["2 two", "3 ?", "4 ?", "6 three", "7 three"])
         #expect(try store.verify().problems == [])
     }
 }
