@@ -30,6 +30,8 @@ indirect enum QueryPath {
     struct OrderedRange {
         let index: NumberedIndex
         let range: IndexRange
+        /// The values of the first properties, which all objects of the range have.
+        let values: [Value]
         /// True when the whole condition has set the range, so that no other path is shorter.
         let isWhole: Bool
         /// True when an object is in the range exactly if it satisfies the whole condition.

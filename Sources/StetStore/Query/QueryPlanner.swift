@@ -100,7 +100,8 @@ struct QueryPlanner {
         func found(_ range: IndexRange) -> QueryPath.OrderedRange {
             let isWhole = covered == conjuncts.count
             return QueryPath.OrderedRange(
-                index: index, range: range, isWhole: isWhole, isExact: isExact && isWhole)
+                index: index, range: range, values: prefix, isWhole: isWhole,
+                isExact: isExact && isWhole)
         }
         for part in parts.prefix(fixed) {
             guard let bound = bounds.first(where: { $0.fits(part) }),

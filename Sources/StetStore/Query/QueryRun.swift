@@ -257,7 +257,7 @@ package struct QueryRun {
         var frame = QueryFrame(state)
         try state.reader.forEachObject(
             of: ordered.index, in: ordered.range, descending: query.isDescendingByID,
-            from: try page.position(in: ordered.index.index, of: entity)
+            from: try page.position(in: ordered, of: entity)
         ) { id in
             if leavesOut, overlay.ids.contains(id) { return true }
             guard let row = try state.storedRow(query.entity, id) else { return true }

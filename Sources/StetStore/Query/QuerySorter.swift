@@ -146,14 +146,21 @@ struct QueryPage {
         return entries.dropFirst(query.offset).prefix(query.limit ?? .max).map(\.row)
     }
 
-    /// Returns the position at which a walk through an index continues after the previous page.
-    func position(in index: EntityIndex, of entity: Entity) throws -> IndexPosition? {
+    /// Returns the position at which a walk through a range continues after the previous page.
+    ///
+    /// The object with which that ended may have other first values than those of the range.
+    func position(
+        in ordered: QueryPath.OrderedRange, of entity: Entity
+    ) throws -> IndexPosition? {
         guard let after else { return nil }
-        // Without a value for each part, the walk starts at the first entry.
-        let parts = index.parts.map(\.slot)
-        if let slots = query.after?.slots, !slots.isSuperset(of: parts) { return nil }
+        let index = ordered.index.index
+        // Without a value for each part of the order, the walk starts at the first entry.
+        let parts = index.parts.dropFirst(ordered.values.count)
+        if let slots = query.after?.slots, !slots.isSuperset(of: parts.map(\.slot)) { return nil }
         let body = try RecordBody(after.row.body, of: entity)
-        return IndexPosition(values: try index.key(of: body), id: after.row.id)
+        var key = try index.key(of: ordered.values)
+        _ = try body.append(parts, to: &key)
+        return IndexPosition(values: key, id: after.row.id)
     }
 }
 

@@ -56,12 +56,21 @@ extension EntityIndex {
 
     /// Appends the key of an object's values, not truncated; returns whether one of them is nil.
     func append(_ body: RecordBody, to bytes: inout [UInt8]) throws(DecodingFailure) -> Bool {
+        try body.append(parts[...], to: &bytes)
+    }
+}
+
+extension RecordBody {
+    /// Appends the key of the values of some parts of an index, not truncated; returns whether one
+    /// of them is nil.
+    func append(
+        _ parts: ArraySlice<EntityIndex.Part>, to bytes: inout [UInt8]
+    ) throws(DecodingFailure) -> Bool {
         var hasNull = false
         for part in parts {
-            let cell = try body.cell(part.slot)
+            let cell = try cell(part.slot)
             if cell == nil { hasNull = true }
-            try OrderedKey.append(
-                cell, body.entity.properties[part.slot].type, part.folding, to: &bytes)
+            try OrderedKey.append(cell, entity.properties[part.slot].type, part.folding, to: &bytes)
         }
         return hasNull
     }
