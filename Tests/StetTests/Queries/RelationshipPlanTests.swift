@@ -142,6 +142,19 @@ import Testing
         #expect(try found.all() == [])
     }
 
+    @Test func aPageFollowsAnObjectThatDoesNotSatisfyTheCondition() throws {
+        let parts = try context.fetch(Part.self).all()
+        func part(_ name: String) throws -> Part {
+            try #require(parts.first { $0.name == name })
+        }
+        let found = context.fetch(Part.self) { $0.box?.label == "crate 2" }.limit(2)
+        // The index begins with the box: of a later one, and of an earlier one.
+        let ascending = found.sorted(by: \.name).after(try part("part 89"))
+        #expect(try ascending.values(of: \.name) == ["part 92", "part 97"])
+        let descending = found.sorted(by: \.name, .descending).after(try part("part 20"))
+        #expect(try descending.values(of: \.name) == ["part 2", "part 197"])
+    }
+
     @Test func zeroIsNotCountedFromKeys() throws {
         #expect(try names(context.fetch(Part.self) { $0.users.count == 0 }) == ["part 199"])
         #expect(try names(context.fetch(Part.self) { $0.users.count < 1 }) == ["part 199"])
