@@ -18,7 +18,8 @@ extension ManagedContext {
     /// }
     /// ```
     ///
-    /// What others save after this call is a conflict of the save, which `edit` repeats.
+    /// The call does not prevent later changes: if others change the object after it, the save
+    /// conflicts, and `edit` runs its closure again.
     ///
     /// - Parameters:
     ///   - object: an object of this context.

@@ -37,7 +37,7 @@ package struct DraftFiles {
         return "\(directory)/\(digest.hexadecimal.prefix(32))\(Self.ending)"
     }
 
-    /// Returns the drafts, in no order.
+    /// Returns the drafts, in no particular order.
     package func all() throws -> [DraftContents] { try files().map(read) }
 
     /// Returns the draft with a name.
@@ -62,8 +62,8 @@ package struct DraftFiles {
 
     /// Removes the changes of some properties of objects from all drafts.
     ///
-    /// So does it with properties that the models do not have any more: they cannot be applied, and
-    /// may be earlier names of the redacted ones.
+    /// It also removes changes of properties that the models no longer have: these cannot be
+    /// applied, and may be earlier names of the redacted ones.
     func redact(_ requests: [RedactionRequest], _ schema: Schema) throws {
         if try files().isEmpty && leftovers().isEmpty { return }
         try exclusively {
@@ -89,7 +89,7 @@ package struct DraftFiles {
         try entries().filter { $0.hasSuffix(Self.ending) }
     }
 
-    /// The files that processes were killed over while they wrote them.
+    /// The incomplete files of processes that were killed.
     private func leftovers() throws -> [String] {
         try entries().filter { !$0.hasSuffix(Self.ending) }
     }
