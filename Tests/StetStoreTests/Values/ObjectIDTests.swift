@@ -110,16 +110,23 @@ struct ObjectIDTests {
         #expect(!seen.contains(0))
     }
 
-    @Test func idsAreSpreadOverTheHashesOfASetHoweverTheyWereChosen() {
-        let kinds = [
+    @Test func idsAreSpreadOverHashesHoweverTheyAndTheSecretsWereChosen() {
+        let kinds: [[ObjectID]] = [
             (0..<4_096).map { _ in ObjectID() },
             (1...4_096).map { ObjectID(high: 0, low: $0) },
+            (1...4_096).map { ObjectID(high: 0, low: $0 << 52) },
             (1...4_096).map { ObjectID(high: $0 << 52, low: 1 << 63) },
+            (1...4_096).map { ObjectID(high: $0, low: $0) },
         ]
+        var random = SeededGenerator(seed: 7)
+        // Secrets with zeros at their ends are those that a single multiplication would show.
+        let secrets = (0..<40).map { (random.next() << $0, random.next() << $0) }
         for ids in kinds {
+            let filled = secrets.map { secrets in
+                Set(ids.map { $0.hash(seed: 5, secrets: secrets) & 4_095 }).count
+            }
             // As many buckets as ids: a third of them stay empty where hashes are random.
-            let buckets = Set(ids.map { $0._rawHashValue(seed: 5) & 4_095 })
-            #expect(buckets.count > 2_300, "\(ids[1])")
+            #expect(filled.allSatisfy { $0 > 2_300 }, "\(ids[1]): \(filled)")
             #expect(Set(ids).count == ids.count)
             #expect(ids.allSatisfy(Set(ids.map { ObjectID(high: $0.high, low: $0.low) }).contains))
         }
