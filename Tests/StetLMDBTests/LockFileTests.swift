@@ -39,34 +39,6 @@ struct LockFileTests {
         }
     }
 
-    @Test func whatTakesThePlaceOfAFileHasItsRights() throws {
-        let directory = try EnvironmentDirectory()
-        let environment = try directory.open()
-        defer { environment.close() }
-        #expect(chmod(directory.file(), 0o640) == 0)
-        try Draft.replaceFile(of: environment) { _ in }
-        #expect(status(directory.file()).map { $0.st_mode & 0o777 } == 0o640)
-    }
-
-    @Test func aWriteOfAnotherThreadIsNotAcknowledgedIntoAFileThatIsBeingReplaced() throws {
-        let directory = try EnvironmentDirectory()
-        let environment = try directory.open()
-        defer { environment.close() }
-        let code = Monitor<Int32?>(nil)
-        try Draft.replaceFile(of: environment) { _ in
-            Thread.detachNewThread {
-                let error = lmdbError {
-                    try environment.write { try $0.set([1], [1], in: .unnamed) }
-                }
-                code.withLock { $0 = error?.code ?? 0 }
-                code.notify()
-            }
-            // Without a writer lock the write would be made by now.
-            for _ in 0..<1_000 { sched_yield() }
-        }
-        #expect(code.wait { $0 } == LMDBError.moved)
-    }
-
     @Test(arguments: ["elsewhere", "missing"])
     func aLinkInItsPlaceIsNotFollowed(destination: String) throws {
         let directory = try EnvironmentDirectory()

@@ -34,7 +34,7 @@ extension Environment {
                 configuration.longWait(try locks.holder(of: .writing), duration)
             }
             guard goesOn(duration) else {
-                state.withLock { if $0.writerCount == 0 { locks.release(.turn) } }
+                state.withLock { if $0.writerCount == 0 { $0.locks.release(.turn) } }
                 if Task.isCancelled {
                     throw LMDBError(.begin, code: LMDBError.cancelled, path: path)
                 }
@@ -54,20 +54,20 @@ extension Environment {
             }
             if let failure = state.failure { throw failure }
             if state.writerCount == 0 {
-                guard try locks.take(.turn), try locks.take(.writing) else { return false }
+                guard try state.locks.take(.turn), try state.locks.take(.writing) else { return false }
                 do throws(LMDBError) {
-                    if try !log.takeRight() {
+                    if try !log.takeRight(state.locks) {
                         // The owner of the log needs both to write and to close.
-                        locks.release(.writing)
-                        locks.release(.turn)
+                        state.locks.release(.writing)
+                        state.locks.release(.turn)
                         return false
                     }
                 } catch {
-                    locks.release(.writing)
-                    locks.release(.turn)
+                    state.locks.release(.writing)
+                    state.locks.release(.turn)
                     throw error
                 }
-                locks.release(.turn)
+                state.locks.release(.turn)
             }
             state.writerCount += 1
             return true
@@ -78,24 +78,10 @@ extension Environment {
     package func endWriting() {
         state.withLock { state in
             state.writerCount -= 1
-            if state.writerCount == 0 { locks.release(.writing) }
+            if state.writerCount == 0 { state.locks.release(.writing) }
         }
     }
 
     /// Whether the path still names the open files; true for files without names.
     package var isInPlace: Bool { locks.isInPlace }
-
-    /// Acquires a right that only one holder at a time can have, in this process or another.
-    ///
-    /// - Parameter number: The number of the right, from 0 up to 2^48.
-    /// - Returns: The right; nil while another holder has it.
-    /// - Throws: `LMDBError`.
-    package func lease(_ number: Int) throws(LMDBError) -> FileLease? {
-        try locks.lease(number)
-    }
-
-    /// Returns whether a lease is held, by this process or another.
-    package func isLeased(_ number: Int) throws(LMDBError) -> Bool {
-        try locks.isLeased(number)
-    }
 }

@@ -7,9 +7,9 @@ import Synchronization
 /// A process opens a file at most once (LMDB forbids more): `open` returns the environment that is
 /// already open for the same file, whatever the spelling of its path.
 ///
-/// State: `state` (LMDB's handle, the open transactions and the idle ones kept for reuse, whether
-/// it is closed, failed or reserved), guarded by its monitor; the attachment, guarded by its own
-/// mutex. LMDB itself serialises writers.
+/// State: `state` (LMDB's handle and Stet's locks, the open transactions and the idle ones kept for
+/// reuse, whether it is closed, failed or reserved), guarded by its monitor; the attachment and the
+/// leases, guarded by their own. LMDB itself serialises writers.
 package final class Environment: Sendable {
     /// The options of an environment, which are fixed when it is opened.
     package struct Configuration: Sendable {
@@ -71,13 +71,16 @@ package final class Environment: Sendable {
     struct State: @unchecked Sendable {  // reached only under its monitor
         /// LMDB's handle; nil when the file is closed, or could not be reopened after a failure.
         var handle: OpaquePointer?
+        var locks: FileLocks
         var openTransactions: [OpenTransaction] = []
         /// The unused reads that are kept for reuse; each holds a slot of the reader table.
         var idleReads: [OpaquePointer] = []
         var isClosed = false
         /// True while somebody waits for the end of all transactions, or uses the file without any.
         var isReserved = false
-        /// The number of times that the file was reopened after a failure.
+        /// True while another file takes the place of this one, and of its name.
+        var isReplaced = false
+        /// The number of times that the file was reopened after a failure, or replaced.
         var reopeningCount = 0
         /// The reason why the file could not be reopened; everything fails with it.
         var failure: LMDBError?
@@ -106,13 +109,15 @@ package final class Environment: Sendable {
     }
 
     package let path: String
-    let locks: FileLocks
     package let configuration: Configuration
     let state: Monitor<State>
     let pageByteCount: Int
     /// True when the file was written through a log that was missing when it was opened, or without
     /// syncs, and not closed; until that is accepted.
     package var lacksLog: Bool { state.withLock { $0.lacksLog } }
+    var locks: FileLocks { state.withLock { $0.locks } }
+    /// The leases that were given, some of which have ended.
+    let leases = Monitor<[WeakLease]>([])
     /// The changes of the write transaction for the log; nil without a log.
     let recorder: OperationRecorder?
     private let forkGeneration = ProcessFork.generation
@@ -130,13 +135,12 @@ package final class Environment: Sendable {
         configuration: Configuration
     ) {
         self.path = path
-        self.locks = locks
         self.configuration = configuration
         var statistics = MDB_stat()
         mdb_env_stat(handle, &statistics)
         pageByteCount = Int(statistics.ms_psize)
         recorder = configuration.durability.hasLog ? OperationRecorder() : nil
-        state = Monitor(State(handle: handle, lacksLog: lacksLog))
+        state = Monitor(State(handle: handle, locks: locks, lacksLog: lacksLog))
     }
 
     deinit { close() }
@@ -267,7 +271,7 @@ package final class Environment: Sendable {
                 idle != nil && !state.isClosed && !state.isReserved && state.keepsIdleReads
                 && state.idleReads.count < Self.idleReadLimit
                 // Leaves half of the table to open reads.
-                && locks.readers.usedCount <= locks.readers.capacity / 2
+                && state.locks.readers.usedCount <= state.locks.readers.capacity / 2
             if let idle, isKept {
                 mdb_txn_reset(idle)
                 state.idleReads.append(idle)
@@ -382,6 +386,8 @@ package final class Environment: Sendable {
         switch error.code {
         case MDB_MAP_RESIZED: try adoptForeignSize()
         case MDB_PANIC: try waitForReopening(after: use.reopeningCount)
+        // The next attempt waits for the file that replaces this one in this environment.
+        case LMDBError.moved where isReplaced(since: use): break
         default: throw error
         }
     }

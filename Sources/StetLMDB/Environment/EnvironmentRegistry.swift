@@ -54,7 +54,10 @@ final class EnvironmentRegistry: Sendable {
         }
         if let identity = FileIdentity(path: path), let present = state.registrations[identity] {
             guard let environment = present.environment else { return .nothingYet }
-            if environment.isBeingClosed { return .nothingYet }
+            // Another thread closes the file, or is replacing the present one with it.
+            if environment.isBeingClosed || environment.locks.identity != identity {
+                return .nothingYet
+            }
             // The environment is closed, but has an open transaction, so the file must not be
             // opened again.
             if environment.isClosed {
@@ -168,7 +171,48 @@ final class EnvironmentRegistry: Sendable {
         }
     }
 
-    func close(_ handle: OpaquePointer, _ locks: FileLocks) {
+    /// A file that is open, and Stet's locks on it.
+    struct OpenFile {
+        let handle: OpaquePointer
+        let locks: FileLocks
+    }
+
+    /// Opens the file that will replace the one of an environment, with the same tables and rights.
+    func openReplacement(
+        _ draft: Draft, of environment: Environment
+    ) throws(LMDBError) -> OpenFile {
+        var configuration = environment.configuration
+        configuration.createsFile = false
+        let (names, mayLog) = environment.state.withLock { state in
+            (state.tableNames, state.locks.isLogOwner)
+        }
+        return try open.withLock { (state) throws(LMDBError) -> OpenFile in
+            let locks = try FileLocks(
+                at: environment.path, presently: draft.path,
+                readerCount: configuration.slotCount, createsFile: false)
+            // Nobody else has the file open, so that nobody has one of these rights.
+            for right in [.opening, .writing] + (mayLog ? [.logging] : []) as [FileLocks.Right] {
+                guard try locks.take(right) else {
+                    throw LMDBError(.create, code: LMDBError.busy, path: environment.path)
+                }
+            }
+            try locks.claim()
+            let handle = try Self.open(draft.path, configuration)
+            do throws(LMDBError) {
+                try locks.holdOpen(true)
+                try locks.watchReaders()
+                try check(prepareUnnamedTable(handle), .openEnvironment, environment.path)
+                try Table.open(names, handle, environment.path)
+            } catch {
+                mdb_env_close(handle)
+                throw error
+            }
+            state.registrations[locks.identity] = Registration(environment: environment)
+            return OpenFile(handle: handle, locks: locks)
+        }
+    }
+
+    func close(_ handle: OpaquePointer?, _ locks: FileLocks) {
         open.withLock { state in
             mdb_env_close(handle)
             locks.close()

@@ -49,40 +49,15 @@ package final class Draft {
         try FileSystem.syncDirectory(of: target)
     }
 
-    /// Renames the file to its target, replacing the file that is there.
-    func replaceTarget() throws(LMDBError) {
-        unlink("\(path)-lock")
-        if rename(path, target) != 0 { throw LMDBError(.create, code: errno, path: target) }
-    }
-
-    /// Replaces an environment's file with one that `body` makes, while nobody writes or opens it.
+    /// Renames the file and its lock file, durably, replacing those that are there.
     ///
-    /// The new file gets the owner and the rights of this one. The lock file is removed, so that
-    /// the new file gets its own. Processes that have the old files open can continue to read them,
-    /// but can no longer write.
-    package static func replaceFile<Result>(
-        of environment: Environment, _ body: (Draft) throws -> Result
-    ) throws -> Result {
-        // A transaction, because threads of this process do not exclude each other otherwise.
-        let transaction = try environment.beginWrite()
-        defer {
-            mdb_txn_abort(transaction)
-            environment.endWrite()
+    /// The data file is replaced first, because another lock file beside the present one would
+    /// admit a second writer.
+    func replaceTarget() throws(LMDBError) {
+        for suffix in ["", "-lock"] where rename(path + suffix, target + suffix) != 0 {
+            throw LMDBError(.create, code: errno, path: target)
         }
-        try environment.locks.checkNamedPlace()
-        try environment.log.leave(transaction)
-        let draft = try Draft(of: environment.path)
-        defer { draft.remove() }
-        try environment.locks.giveRights(to: draft)
-        let result = try body(draft)
-        try environment.locks.takeOpening(.seconds(5))
-        defer { environment.locks.release(.opening) }
-        // The file is replaced first, because a new lock file beside the old file would admit a
-        // second writer.
-        try draft.replaceTarget()
-        unlink(environment.locks.lockPath)
-        try FileSystem.syncDirectory(of: environment.path)
-        return result
+        try FileSystem.syncDirectory(of: target)
     }
 
     // MARK: Leftovers

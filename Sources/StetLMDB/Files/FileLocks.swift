@@ -64,13 +64,16 @@ final class FileLocks: @unchecked Sendable {  // its variables are set before it
     ///
     /// LMDB only sets its size and writes through a map, where a full disk would end the process
     /// with SIGBUS.
+    ///
+    /// - Parameter place: The present path of a file that will be renamed to `path`; nil for
+    ///   `path`.
     init(
-        at path: String, readerCount: Int, createsFile: Bool
+        at path: String, presently place: String? = nil, readerCount: Int, createsFile: Bool
     ) throws(LMDBError) {
         self.path = path
         let creation = createsFile ? O_CREAT : 0
-        data = try SharedDescriptor(path, O_RDWR | creation, naming: path)
-        lock = try Self.lockFile(of: path, data)
+        data = try SharedDescriptor(place ?? path, O_RDWR | creation, naming: path)
+        lock = try Self.lockFile(of: place ?? path, data)
         guard let identity = data.identity, let lockIdentity = lock.identity else {
             throw LMDBError(.openEnvironment, code: errno, path: path)
         }
@@ -248,18 +251,20 @@ final class FileLocks: @unchecked Sendable {  // its variables are set before it
 
     /// Acquires a right that only one holder at a time can have, in this process or another.
     ///
-    /// - Parameter number: The number of the right, from 0 up to 2^48.
-    /// - Returns: The right; nil while another holder has it.
-    /// - Throws: `LMDBError`.
-    func lease(_ number: Int) throws(LMDBError) -> FileLease? {
+    /// - Parameters:
+    ///   - number: The number of the right, from 0 up to 2^48.
+    ///   - place: The present path of a file that will be renamed to `path`; nil for `path`.
+    /// - Returns: The descriptor that has the right; nil while another holder has it.
+    func lease(
+        _ number: Int, presently place: String? = nil
+    ) throws(LMDBError) -> SharedDescriptor? {
         // Needs its own descriptor, because a lock conflicts only with those of other descriptors.
         let descriptor =
             isUnnamed
             ? try SharedDescriptor(reopening: data, naming: path)
-            : try SharedDescriptor(path, O_RDWR, naming: path)
+            : try SharedDescriptor(place ?? path, O_RDWR, naming: path)
         guard descriptor.identity == identity else { throw LMDBError(movedAwayFrom: path) }
-        guard try descriptor.hold(Self.leaseBase + number, 1, path) else { return nil }
-        return FileLease(descriptor)
+        return try descriptor.hold(Self.leaseBase + number, 1, path) ? descriptor : nil
     }
 
     func isLeased(_ number: Int) throws(LMDBError) -> Bool {

@@ -10,6 +10,9 @@ package final class FileWatch: @unchecked Sendable {  // `notification` has one 
     private let pipe: (reading: Int32, writing: Int32)
     /// An inotify instance while the file is watched; -1 otherwise.
     private var notification: Int32 = -1
+    /// The number of times that the environment had opened or replaced its file when the watch
+    /// began.
+    private var reopeningCount = 0
 
     /// Creates a watch of the file at `path`, which does not watch yet.
     ///
@@ -40,7 +43,10 @@ package final class FileWatch: @unchecked Sendable {  // `notification` has one 
     ///
     /// It has no effect when the system has no watch left: then only the timeout wakes the thread.
     package func startWatching(_ environment: Environment) {
-        if isWatching { return }
+        let count = environment.reopeningCount
+        if isWatching, count == reopeningCount { return }
+        stopWatching()
+        reopeningCount = count
         #if STET_FAULTS
             if environment.faults.code(for: .watch) != 0 { return }
         #endif

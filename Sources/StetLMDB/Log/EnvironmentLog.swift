@@ -113,8 +113,7 @@ package struct EnvironmentLog {
     /// another process has it and this one may wait.
     ///
     /// The caller has the right to write.
-    func takeRight() throws(LMDBError) -> Bool {
-        let locks = environment.locks
+    func takeRight(_ locks: FileLocks) throws(LMDBError) -> Bool {
         let configuration = environment.configuration
         if locks.isLogOwner { return true }
         if configuration.durability == .synced {

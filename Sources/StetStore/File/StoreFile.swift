@@ -200,6 +200,9 @@ package final class StoreFile: Sendable {
         return try known ?? read { try $0.head() }
     }
 
+    /// Forgets LMDB's numbers of commits, which begin anew in another file.
+    func forgetTransactions() { checkedTransaction.store(-1, ordering: .relaxed) }
+
     /// Refuses to read a commit of a process with a later schema; checked once per commit.
     private func checkSchema(_ transaction: borrowing ReadTransaction) throws {
         let number = transaction.number
@@ -208,7 +211,7 @@ package final class StoreFile: Sendable {
         guard head.schemaRevision == UInt32(schema.revision) else {
             throw StoreError.migratedElsewhere(path: path)
         }
-        // The file cannot be opened again while a transaction is open.
+        // The file can be neither opened again nor replaced while a transaction is open.
         let commit = Environment.CommitNumber(
             transaction: number, reopeningCount: environment.reopeningCount)
         checkedHead.withLock { $0 = (commit, head) }

@@ -2,29 +2,35 @@ import Glibc
 import StetLMDB
 
 extension StoreFile {
-    /// Replaces the store with a copy as `copy(to:)` makes it, and closes the store.
+    /// Replaces the file of the store with a copy as `copy(to:)` makes it.
     ///
-    /// Saves of all processes wait until it is done; reads continue in the previous file. A process
-    /// that has that file open can only read it: its next save throws `.storeMoved`, until it
-    /// closes the store and opens it again.
+    /// Saves of all processes wait until it is done. The copy takes its place once no read of this
+    /// process is open. Another process that has the previous file open can only read it: its next
+    /// save throws `.storeMoved`, until it closes the store and opens it again.
     ///
+    /// - Parameter limit: The time to wait for open reads.
     /// - Returns: The verification report of the copy, and its size.
-    /// - Throws: `StoreError`, as `copy`; the store is then unchanged.
+    /// - Throws: `StoreError`, as `copy`, and `.storeBusy` when a read of this process stays open;
+    ///   the store is then unchanged.
     /// - Complexity: as `copy(to:)`.
     package func compactInPlace(
+        waitingForReads limit: Duration = Environment.replacementLimit,
         progress: (StoreCopy.Progress) throws -> Void = { _ in }
     ) throws -> StoreCopy {
         let copy = try StoreError.wrapping(path: path) {
             let begin = try StoreCopier(file: self).begin()
-            return try Draft.replaceFile(of: environment) { draft in
+            return try environment.replaceFile(waitingForReads: limit) { draft in
                 try StoreCopier(file: self).withRewritten(
                     path, { try progress(begin) }
                 ) {
                     try StoreCopier(file: $0).fill(draft, of: self, progress)
                 }
+            } whenReplaced: {
+                forgetTransactions()
             }
         }
-        close()
+        // The writer's thread watches the new file.
+        attend()
         return copy
     }
 }
