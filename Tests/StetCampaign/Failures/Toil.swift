@@ -191,7 +191,7 @@ private struct Toiler {
 
     private mutating func compact() throws {
         _ = try file.compactInPlace()
-        try reopen()
+        if Bool.random(using: &random) { try reopen() }
     }
 }
 

@@ -331,7 +331,10 @@ private final class MarkedStore {
             before.st_mode == after.st_mode
         else { throw Finding(description: "the owner or the rights of the file have changed") }
         try look(path)
-        file = try Self.open(path, schema)
+        if Bool.random(using: &random) {
+            file.close()
+            file = try Self.open(path, schema)
+        }
         _ = stat("\(path)-lock", &after)
         guard before.st_uid == after.st_uid, before.st_gid == after.st_gid else {
             throw Finding(description: "the lock file belongs to user \(after.st_uid)")
@@ -341,7 +344,7 @@ private final class MarkedStore {
 
     /// Compares the markers in the bytes of a file with those that may be there.
     private func look(_ path: String) throws {
-        let floor = try file.isClosed ? closedFloor(path) : file.read { try $0.floor() }
+        let floor = try file.read { try $0.floor() }
         let found = try Marker.all(in: path)
         for (marker, plant) in plants.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
             let isTrimmed = plant.lastMention <= floor
@@ -356,12 +359,6 @@ private final class MarkedStore {
     }
 
     private func count(_ what: String, _ number: Int) { counts[what, default: 0] += number }
-
-    private func closedFloor(_ path: String) throws -> Revision {
-        let file = try Self.open(path, schema)
-        defer { file.close() }
-        return try file.read { try $0.floor() }
-    }
 }
 
 extension ObjectID {
