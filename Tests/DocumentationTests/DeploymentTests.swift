@@ -57,7 +57,6 @@ import Testing
         #expect(try store.context().fetch(Notebook.self).all().map(\.name) == ["Swift"])
 
         try store.compactInPlace()
-        store = try Store.open(at: path, for: Notebook.self, Article.self)
 
         #expect(try store.context().fetch(Notebook.self).all().map(\.name) == ["Swift"])
         #expect(try store.verify().isClean)

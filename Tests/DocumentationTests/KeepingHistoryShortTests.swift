@@ -51,5 +51,11 @@ import Testing
         let bytes = try Data(contentsOf: URL(fileURLWithPath: copy))
         #expect(bytes.range(of: Data("Macros".utf8)) == nil)
         #expect(bytes.range(of: Data("Withdrawn".utf8)) != nil)
+
+        try store.compactInPlace()
+
+        let own = try Data(contentsOf: URL(fileURLWithPath: store.path))
+        #expect(own.range(of: Data("Macros".utf8)) == nil)
+        #expect(try store.object(Article.self, id: article.id)?.title == "Withdrawn")
     }
 }

@@ -47,11 +47,11 @@ extension Store {
         try await BlockingWork.run { [file] in try Progress.copy(file, to: path, progress) }
     }
 
-    /// Replaces the store with a compacted copy, and closes it, as `compactInPlace()` does, without
+    /// Replaces the file of the store with a compacted copy, as `compactInPlace()` does, without
     /// blocking the thread of the caller.
     ///
     /// - Parameter progress: receives the number of bytes of the copy that are written.
-    /// - Throws: `StoreError`, and `CancellationError`; the store is then unchanged and open.
+    /// - Throws: `StoreError`, and `CancellationError`; the file is then unchanged.
     /// - Complexity: as `compact(to:)`.
     public func compactInPlace(progress: @escaping @Sendable (Progress) -> Void) async throws {
         try await BlockingWork.run { [file] in try Progress.compact(file, progress) }

@@ -193,15 +193,20 @@ extension Store {
         _ = try file.copy(to: path)
     }
 
-    /// Replaces the store with a compacted copy, and closes it.
+    /// Replaces the file of the store with a compacted copy; the store stays open.
     ///
-    /// Saves of all processes wait until it is done, and none is lost. Reads continue in the
-    /// previous file. Whoever has the store open, in this process or another, can then only read
-    /// that file: the next save throws `StoreError` (`.storeMoved`) and writes nothing. Close the
-    /// store there and open it again.
+    /// This completes a redaction or a trim of a store that is in use: contexts, pending edits and
+    /// observers continue in the new file. Saves of all processes wait until it is done, and none
+    /// is lost. The copy takes its place in a moment in which this process has no read open; in the
+    /// last of the five seconds for which it waits for that, new reads wait, too.
     ///
-    /// - Throws: `StoreError`: `.damaged` when the copy does not verify, and errors of the file
-    ///   system; the store is then unchanged and open.
+    /// Another process that has the store open can then only read the previous file: its next save
+    /// throws `StoreError` (`.storeMoved`) and writes nothing. Close the store there and open it
+    /// again.
+    ///
+    /// - Throws: `StoreError`: `.damaged` when the copy does not verify, `.storeBusy` when a read
+    ///   stays open or this is called within one, `.inMemory`, and errors of the file system; the
+    ///   file is then unchanged.
     /// - Complexity: as `compact(to:)`.
     public func compactInPlace() throws {
         _ = try file.compactInPlace()

@@ -217,9 +217,12 @@ private enum Coded {
         let store = try open(.logged)
         try save("A", "B", in: store)
         try store.compactInPlace()
+        try save("C", in: store)
+        #expect(access("\(path)-log-0", F_OK) == 0)
+        #expect(try names(store) == ["A", "B", "C"])
+        store.close()
         let again = try open(.logged)
         defer { again.close() }
-        try save("C", in: again)
         #expect(try names(again) == ["A", "B", "C"])
         #expect(try again.verify().isClean)
     }
