@@ -9,21 +9,25 @@ struct Check: ParsableCommand {
         abstract: "Inspects, reads and verifies stores, and writes a line of JSON for each.")
 
     @Argument(
-        help: "For each store its path, a file of promises, how many of them count, and a schema.")
+        help: """
+            For each store its path, a file of promises, how many of them count, how many of these \
+            a power cut may have taken, and a schema.
+            """)
     var stores: [String]
 
     func run() throws {
         let encoder = JSONEncoder()
-        for start in stride(from: 0, to: stores.count - 3, by: 4) {
+        for start in stride(from: 0, to: stores.count - 4, by: 5) {
             let answer = Self.answer(
                 stores[start], promises: stores[start + 1], Int(stores[start + 2]) ?? 0,
-                CheckedSchema(rawValue: stores[start + 3]) ?? .campaign)
+                unsynced: Int(stores[start + 3]) ?? 0,
+                CheckedSchema(rawValue: stores[start + 4]) ?? .campaign)
             say(String(decoding: try encoder.encode(answer), as: UTF8.self))
         }
     }
 
     private static func answer(
-        _ path: String, promises: String, _ count: Int, _ schema: CheckedSchema
+        _ path: String, promises: String, _ count: Int, unsynced: Int, _ schema: CheckedSchema
     ) -> Answer {
         var answer = Answer(stage: .inspect)
         do {
@@ -50,7 +54,8 @@ struct Check: ParsableCommand {
             _ = try file.read { try $0.comparedLinks(asOf: .max) }
             answer.stage = .acknowledgements
             if count > 0 {
-                answer.problem = try file.broken(try Promise.read(promises), count: count)
+                answer.problem = try file.broken(
+                    try Promise.read(promises), count: count, unsynced: unsynced)
                 if answer.problem != nil { return answer }
             }
             answer.stage = .readers

@@ -5,6 +5,8 @@ struct CheckRequest {
     let path: String
     /// A file with one promise on each line, and the number of its lines that count.
     var acknowledgements = (file: "-", count: 0)
+    /// The number of the last of these promises that a power cut may have taken.
+    var unsyncedCount = 0
     var schema = CheckedSchema.campaign
 
     /// The maximum time of the checker for one store.
@@ -43,7 +45,7 @@ func answers(to requests: [CheckRequest]) throws -> [CheckOutcome] {
                 + rest.flatMap {
                     [
                         $0.path, $0.acknowledgements.file, "\($0.acknowledgements.count)",
-                        $0.schema.rawValue,
+                        "\($0.unsyncedCount)", $0.schema.rawValue,
                     ]
                 })
         for _ in rest {

@@ -73,17 +73,20 @@ enum Promise {
 extension StoreFile {
     /// Returns a description of the first of `count` promises that the store does not keep; nil if
     /// it keeps all.
-    func broken(_ promises: [Promise], count: Int) throws -> String? {
+    func broken(_ promises: [Promise], count: Int, unsynced: Int) throws -> String? {
         let (head, floor) = try read { (try $0.head().revision, try $0.floor()) }
         var asked = Revision.zero
         for case .trimming(let revision) in promises { asked = max(asked, revision) }
         if floor > asked { return "trimmed up to \(floor), though \(asked) was asked for" }
         var lost: [Acknowledgement] = []
         var refused: Set<UInt64> = []
-        for promise in promises.prefix(count) {
+        for (index, promise) in promises.prefix(count).enumerated() {
+            let isSynced = index < count - unsynced
             switch promise {
-            case .committed(let acknowledgement):
+            // Only the last commits may be missing, and no other may be in their place.
+            case .committed(let acknowledgement) where isSynced || acknowledgement.revision <= head:
                 if try !hasCommit(acknowledgement, floor, head) { lost.append(acknowledgement) }
+            case _ where !isSynced: break
             case .refused(let token): refused.insert(token)
             case .trimmed(let revision) where floor < revision:
                 return "the trim up to \(revision) is lost; the journal begins after \(floor)"
@@ -92,7 +95,7 @@ extension StoreFile {
                 let former = try values(of: request).filter { $0 <= revision }
                 if former.count > 1 { return "redacted values are in commits \(former)" }
             case .migrated where schema.revision == 1: return "the migration is lost"
-            case .trimming, .trimmed, .copying, .copied, .migrated: break
+            case .committed, .trimming, .trimmed, .copying, .copied, .migrated: break
             }
         }
         if !lost.isEmpty { return "lost \(lost.count) of \(count): \(lost[0])" }

@@ -36,6 +36,8 @@ package struct PowerCutImages: Sendable {
     package struct Image: Sendable {
         /// The acknowledgements before the cut, as they were written: `ack …` with its newline.
         package let acknowledged: [String]
+        /// The number of acknowledgements before the last sync of a log before the cut.
+        package let loggedCount: Int
         /// The names of the existing files, without the name of the store; empty for its data file.
         package let names: [String]
         /// A line that names the image in a failure.
@@ -56,6 +58,8 @@ package struct PowerCutImages: Sendable {
     private let operations: [Operation]
     private let acknowledgements: [(event: Int, text: String)]
     private let nameChanges: [NameChange]
+    /// The events that synced a log.
+    private let logSyncs: [Int]
 
     /// Prepares images of a trace.
     ///
@@ -71,6 +75,10 @@ package struct PowerCutImages: Sendable {
             event.acknowledgement.map { (index, $0) }
         }
         nameChanges = NameChange.all(of: trace)
+        let logs = Set(nameChanges.filter { $0.name.hasPrefix("-log") }.compactMap(\.file))
+        logSyncs = trace.events.indices.filter { index in
+            if case .sync = trace.events[index] { logs.contains(trace.files[index]) } else { false }
+        }
     }
 
     /// Writes image `index` to a file, and to files beside it whose names begin with its name.
@@ -94,13 +102,16 @@ package struct PowerCutImages: Sendable {
             try FileImage(bytes, survivors.effects[file] ?? []).write(to: path + name)
         }
         let acknowledged = acknowledgements.prefix { $0.event < cut }.map(\.text)
+        let lastSync = logSyncs.last { $0 < cut } ?? 0
         let description =
             "seed \(seed), image \(index): cut before event \(cut) of \(eventCount), "
             + "\(acknowledged.count) acknowledged; "
             + "unsynced writes: \(mode.rawValue), "
             + "\(survivors.kept) of \(survivors.unsynced) parts kept"
         return Image(
-            acknowledged: acknowledged, names: names.keys.sorted(), description: description)
+            acknowledged: acknowledged,
+            loggedCount: acknowledgements.prefix { $0.event < lastSync }.count,
+            names: names.keys.sorted(), description: description)
     }
 
     /// Returns the files that have names after a cut before event `cut`.

@@ -214,8 +214,8 @@ package final class Environment: Sendable {
         }
     }
 
-    /// True when the attachment exists.
-    package var isAttached: Bool { attachment.withLock { $0.object != nil } }
+    /// The attachment; nil when there is none.
+    package var attached: AnyObject? { attachment.withLock { $0.object } }
 
     // MARK: Use
 

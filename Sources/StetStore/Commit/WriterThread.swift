@@ -168,6 +168,14 @@ final class WriterThread: Sendable {
         state.wait { $0.phase == .ended ? () : nil }
     }
 
+    /// Returns when the thread has no work; only while it works does it retain the store.
+    func waitUntilIdle() {
+        state.wait { state in
+            let isIdle = state.isAsleep || state.phase == .notStarted || state.phase == .ended
+            return isIdle || state.isOnCommittingThread ? () : nil
+        }
+    }
+
     // MARK: The thread
 
     /// Starts the thread unless it runs; returns false when it is ending.
@@ -212,7 +220,6 @@ final class WriterThread: Sendable {
                 // open.
                 let timeout = duties.perform(for: state.withLock { $0.file })
                 state.withLock { $0.roundCount += 1 }
-                state.notify()
                 if sleep(milliseconds: timeout) { duties.noteWrite() }
             }
         }
@@ -271,6 +278,7 @@ final class WriterThread: Sendable {
                 state.leader != nil || (state.queue.isEmpty && state.phase == .running)
             return state.isAsleep
         }
+        state.notify()
         guard sleeps else { return false }
         defer { state.withLock { $0.isAsleep = false } }
         return watch.wait(milliseconds: milliseconds)

@@ -19,7 +19,7 @@ struct EnvironmentOpening {
         if configuration.inspectsPages || environment.lacksLog {
             try StoreFile.refuseDamaged(try environment.inspectPages(), path)
         }
-        if environment.lacksLog, !environment.isAttached { try accept(environment) }
+        if environment.lacksLog, environment.attached == nil { try accept(environment) }
         return environment
     }
 

@@ -93,7 +93,8 @@ package final class StoreFile: Sendable {
             }
             let opening = EnvironmentOpening(place: place, configuration: configuration)
             let environment = try opening.open(declared, entityCount: entityCount)
-            if !environment.isAttached {
+            awaitRelease(of: environment, declared)
+            if environment.attached == nil {
                 try prepare(environment, declared, configuration)
             }
             let file = try environment.attachment {
@@ -106,6 +107,18 @@ package final class StoreFile: Sendable {
             }
             return file
         }
+    }
+
+    /// Waits for the writer's thread if the environment has a store with other models, which may be
+    /// one that only that thread still retains.
+    private static func awaitRelease(of environment: Environment, _ declared: DeclaredModels) {
+        func writerOfOthers() -> WriterThread? {
+            guard let file = environment.attached as? StoreFile,
+                (try? refuseOthers(file, declared)) == nil
+            else { return nil }
+            return file.writer
+        }
+        writerOfOthers()?.waitUntilIdle()
     }
 
     /// Begins the migration of an environment in which no store is open yet.

@@ -99,8 +99,10 @@ private enum SessionKind: Hashable {
         var endsByKill: Bool { failure?.error == "killed" }
     }
 
-    /// The kinds of sessions; those of one process if only one can write.
-    static let all = Durability.usual == .synced ? every : every.filter { !$0.hasSeveralWriters }
+    /// The kinds of sessions; those of one process if a second writer is refused.
+    static let all =
+        Durability.usual == .synced || Durability.waitsByDefault
+        ? every : every.filter { !$0.hasSeveralWriters }
 
     private static let every: [SessionKind] = [
         .commits(isNew: true, ["--commits", "1"]),
@@ -299,8 +301,12 @@ private struct Recording {
     /// Returns the request for a checker of a file of an image.
     func request(_ path: String, _ name: String, of image: PowerCutImages.Image) -> CheckRequest {
         let count = min(image.acknowledged.count, counts[name] ?? 0)
-        return CheckRequest(
+        var request = CheckRequest(
             path: path + name, acknowledgements: (log.path, initialCount + count),
             schema: kind.schema)
+        if case .relaxed = Durability.usual {
+            request.unsyncedCount = max(count - image.loggedCount, 0)
+        }
+        return request
     }
 }
