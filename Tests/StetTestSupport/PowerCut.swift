@@ -36,7 +36,8 @@ package struct PowerCutImages: Sendable {
     package struct Image: Sendable {
         /// The acknowledgements before the cut, as they were written: `ack …` with its newline.
         package let acknowledged: [String]
-        /// The number of acknowledgements before the last sync of a log before the cut.
+        /// The number of the first acknowledgements for which what had been written to a log was
+        /// synced before the cut.
         package let loggedCount: Int
         /// The names of the existing files, without the name of the store; empty for its data file.
         package let names: [String]
@@ -56,10 +57,9 @@ package struct PowerCutImages: Sendable {
     private let firstEvent: Int
     private let eventCount: Int
     private let operations: [Operation]
-    private let acknowledgements: [(event: Int, text: String)]
+    /// The acknowledgements, and the event by which what a log had by then is durable.
+    private let acknowledgements: [(event: Int, text: String, isLoggedFrom: Int)]
     private let nameChanges: [NameChange]
-    /// The events that synced a log.
-    private let logSyncs: [Int]
 
     /// Prepares images of a trace.
     ///
@@ -71,13 +71,16 @@ package struct PowerCutImages: Sendable {
         eventCount = trace.events.count
         firstEvent = initial.isEmpty ? 0 : min(2, eventCount)
         operations = Operation.all(of: trace)
-        acknowledgements = trace.events.enumerated().compactMap { index, event in
-            event.acknowledgement.map { (index, $0) }
-        }
         nameChanges = NameChange.all(of: trace)
         let logs = Set(nameChanges.filter { $0.name.hasPrefix("-log") }.compactMap(\.file))
-        logSyncs = trace.events.indices.filter { index in
-            if case .sync = trace.events[index] { logs.contains(trace.files[index]) } else { false }
+        var logWrites = operations.filter { logs.contains($0.file) }[...]
+        var isLoggedFrom = 0
+        acknowledgements = trace.events.enumerated().compactMap { index, event in
+            while let write = logWrites.first, write.event < index {
+                isLoggedFrom = write.durableFrom
+                logWrites.removeFirst()
+            }
+            return event.acknowledgement.map { (index, $0, isLoggedFrom) }
         }
     }
 
@@ -102,7 +105,6 @@ package struct PowerCutImages: Sendable {
             try FileImage(bytes, survivors.effects[file] ?? []).write(to: path + name)
         }
         let acknowledged = acknowledgements.prefix { $0.event < cut }.map(\.text)
-        let lastSync = logSyncs.last { $0 < cut } ?? 0
         let description =
             "seed \(seed), image \(index): cut before event \(cut) of \(eventCount), "
             + "\(acknowledged.count) acknowledged; "
@@ -110,7 +112,7 @@ package struct PowerCutImages: Sendable {
             + "\(survivors.kept) of \(survivors.unsynced) parts kept"
         return Image(
             acknowledged: acknowledged,
-            loggedCount: acknowledgements.prefix { $0.event < lastSync }.count,
+            loggedCount: acknowledgements.prefix { $0.event < cut && $0.isLoggedFrom < cut }.count,
             names: names.keys.sorted(), description: description)
     }
 

@@ -51,6 +51,9 @@ extension Environment {
         package let age: Duration
     }
 
+    /// Removes the log of a file that is removed, too.
+    package static func removeLog(ofFileAt path: String) { LogFiles.remove(path) }
+
     /// The log, and the other commits that LMDB does not sync.
     package var log: EnvironmentLog { EnvironmentLog(environment: self) }
 }

@@ -227,6 +227,28 @@ private enum Coded {
         #expect(try again.verify().isClean)
     }
 
+    private static let plan = MigrationPlan(
+        .version(Plain.Person.self),
+        .version(Coded.Person.self) { step in
+            try step.forEach(Plain.Person.self, Coded.Person.self) { old, new in
+                new.name = "\(old.name)!"
+                new.age = 7
+            }
+        })
+
+    @Test func whatAKilledMigrationHasLeftIsRemoved() throws {
+        try Store.open(at: path, for: Plain.Person.self).close()
+        for ending in ["", "-lock", "-log-0", "-log-1"] {
+            let leftover = URL(fileURLWithPath: "\(path).migrating-2\(ending)")
+            try Data("left".utf8).write(to: leftover)
+        }
+        var configuration = Store.Configuration()
+        configuration.durability = .logged
+        try Store.open(at: path, migrating: Self.plan, configuration: configuration).close()
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        #expect(names.filter { $0.contains("migrating") } == [])
+    }
+
     @Test func aMigrationOfAStoreThatHadIndexesIsInTheLog() throws {
         let indexed = try Store.open(at: path, for: Indexed.Person.self)
         let context = indexed.context()
@@ -235,17 +257,9 @@ private enum Coded {
         indexed.close()
         // Its table of indexes remains, and is empty.
         try Store.open(at: path, for: Plain.Person.self).close()
-        let plan = MigrationPlan(
-            .version(Plain.Person.self),
-            .version(Coded.Person.self) { step in
-                try step.forEach(Plain.Person.self, Coded.Person.self) { old, new in
-                    new.name = "\(old.name)!"
-                    new.age = 7
-                }
-            })
         var configuration = Store.Configuration()
         configuration.durability = .logged
-        let store = try Store.open(at: path, migrating: plan, configuration: configuration)
+        let store = try Store.open(at: path, migrating: Self.plan, configuration: configuration)
         defer { store.close() }
         let again = try Store.open(at: try killed(), for: Coded.Person.self)
         defer { again.close() }
