@@ -161,6 +161,7 @@ endif
 
 # With a log beside each store, and a checkpoint every few commits.
 LOGGED := STET_DURABILITY=logged STET_CHECKPOINT=8 STET_WAITS=1
+RELAXED := STET_DURABILITY=relaxed STET_CHECKPOINT=8 STET_WAITS=1
 LOGGED_DOSES := "kills --size 60" "system-calls --size 60" "power-cuts --size 1000" \
   "failures --size 60" "shutdowns --size 4" "full --size 4"
 
@@ -188,6 +189,9 @@ campaigns-small: campaign-build ## Runs a small dose of each campaign
 	@for dose in $(LOGGED_DOSES); do \
 	  $(LOGGED) $(CAMPAIGN) $$dose || [ $$? = 69 ] || exit 1; \
 	done
+	$(RELAXED) $(CAMPAIGN) power-cuts --size 500
+	$(RELAXED) $(CAMPAIGN) kills --size 40
+	STET_DURABILITY=none STET_WAITS=1 $(CAMPAIGN) power-cuts --size 500
 
 .PHONY: models
 models: ## Searches the models of the protocols for a way to lose a commit (some minutes)

@@ -68,6 +68,9 @@ struct Check: ParsableCommand {
             file.close()
             answer.stage = .migration
             answer.problem = try schema.problemWithLaterModels(path)
+        } catch let error as StoreError where error.code == .notSynced {
+            // Refuses it as a whole, as `none` promises.
+            if Durability.usual != .none { answer.problem = "\(error)" }
         } catch {
             answer.problem = "\(error)"
         }

@@ -44,6 +44,7 @@ public enum Durability: Hashable, Sendable {
             switch getenv("STET_DURABILITY").map({ String(cString: $0) }) {
             case "logged": return .logged
             case "relaxed": return .relaxed(within: .milliseconds(50))
+            case "none": return .none
             default: break
             }
         #endif

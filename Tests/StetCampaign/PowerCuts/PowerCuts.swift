@@ -99,10 +99,12 @@ private enum SessionKind: Hashable {
         var endsByKill: Bool { failure?.error == "killed" }
     }
 
-    /// The kinds of sessions; those of one process if a second writer is refused.
-    static let all =
-        Durability.usual == .synced || Durability.waitsByDefault
-        ? every : every.filter { !$0.hasSeveralWriters }
+    /// The kinds of sessions: those of one process if a second writer is refused, and without
+    /// failures if a store that was not closed cannot be opened.
+    static let all = every.filter { kind in
+        (Durability.usual == .synced || Durability.waitsByDefault || !kind.hasSeveralWriters)
+            && (Durability.usual != .none || !kind.canFail)
+    }
 
     private static let every: [SessionKind] = [
         .commits(isNew: true, ["--commits", "1"]),
@@ -126,6 +128,14 @@ private enum SessionKind: Hashable {
         case .twoWriters: true
         case .toil(let processes): processes > 1
         case .commits, .failingToil, .migration, .kills: false
+        }
+    }
+
+    /// Whether a process may be killed, or give up, while it has the store open.
+    private var canFail: Bool {
+        switch self {
+        case .failingToil, .kills, .migration(_, fails: true): true
+        case .commits, .twoWriters, .toil, .migration(_, fails: false): false
         }
     }
 
@@ -304,8 +314,10 @@ private struct Recording {
         var request = CheckRequest(
             path: path + name, acknowledgements: (log.path, initialCount + count),
             schema: kind.schema)
-        if case .relaxed = Durability.usual {
-            request.unsyncedCount = max(count - image.loggedCount, 0)
+        switch Durability.usual {
+        case .synced, .logged: break
+        case .relaxed: request.unsyncedCount = max(count - image.loggedCount, 0)
+        case .none: request.unsyncedCount = count
         }
         return request
     }
