@@ -79,4 +79,24 @@ struct ProgressTests {
         #expect(trimmed.status == 0)
         #expect(trimmed.errors == "removed \(count - 1) of \(count - 1) commits\n")
     }
+
+    @Test func shippingRestoringAndExportReportProgress() throws {
+        let fixture = try Fixture()
+        let shipped = fixture.directory.file("shipped")
+        try FileManager.default.createDirectory(
+            atPath: shipped, withIntermediateDirectories: false)
+        let based = try Tool.run("ship", fixture.path, shipped, "--progress")
+        #expect(based.status == 0 && based.errors.hasPrefix("copied "))
+        for number in 0..<3 { try fixture.commitArticles(1, first: 10 * number) }
+        let more = try Tool.run("ship", fixture.path, shipped, "--progress")
+        #expect(more.errors == "shipped 3 of 3 commits\n")
+        let restored = try Tool.run(
+            "restore", shipped, fixture.directory.file("restored"), "--progress")
+        #expect(restored.errors == "restored 3 of 3 commits\n")
+        let exported = try Tool.run("export", fixture.path, "Article", "--progress")
+        let count = exported.output.split(separator: "\n").count
+        #expect(
+            exported.errors.split(separator: "\n").last
+                == "exported \(count) objects; there are at most \(count)")
+    }
 }

@@ -10,20 +10,33 @@ struct CopyOptions: ParsableArguments {
     @OptionGroup var progress: ProgressOptions
 }
 
+extension ProgressOptions {
+    /// Returns a meter of the bytes of a copy.
+    func copyMeter(_ output: Output) -> ProgressMeter {
+        meter(output) { "copied \(byteCountText($0)) of \(byteCountText($1))" }
+    }
+}
+
 extension StoreCommand {
     /// Makes a copy at `target` by calling `copy`, and reports its progress.
     fileprivate func makeCopy(
         _ target: String, _ options: ProgressOptions, _ output: Output,
         _ copyTo: (String, (StoreCopy.Progress) -> Void) throws -> StoreCopy
     ) throws -> ExitCode {
-        let meter = options.meter(output) {
-            "copied \(byteCountText($0)) of \(byteCountText($1))"
+        let meter = options.copyMeter(output)
+        return try makeCopy(target, meter, output) {
+            try copyTo(target) { meter.report($0.byteCount, of: $0.expectedByteCount) }
         }
+    }
+
+    /// Makes a copy at `target` by calling `copy`, which reports its progress to `meter`.
+    fileprivate func makeCopy(
+        _ target: String, _ meter: ProgressMeter, _ output: Output, _ copy: () throws -> StoreCopy
+    ) throws -> ExitCode {
         do {
             defer { meter.end() }
-            let made = try copyTo(target) {
-                meter.report($0.byteCount, of: $0.expectedByteCount)
-            }
+            let made = try copy()
+            meter.end()
             try output.say(
                 text: "\(target.visible): \(byteCountText(made.byteCount))\n\(made.report)\n"
                     + "hash \(made.report.hash)",
@@ -87,9 +100,13 @@ struct RestoreCommand: StoreCommand {
     func perform(_ output: Output) throws -> ExitCode {
         var status = stat()
         if stat(options.path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR {
-            return try makeCopy(copy.target, copy.progress, output) { path, _ in
+            let meter = copy.progress.meter(output) { "restored \($0) of \($1) commits" }
+            var progress = ShippingProgress()
+            progress.finished = meter.report
+            return try makeCopy(copy.target, meter, output) {
                 try StoreCopy.restore(
-                    from: options.path, to: path, at: at?.restorePoint ?? .bound(.latest))
+                    from: options.path, to: copy.target, at: at?.restorePoint ?? .bound(.latest),
+                    progress: progress)
             }
         }
         if at != nil { throw ValidationError("--at needs a directory that stet ship has written.") }

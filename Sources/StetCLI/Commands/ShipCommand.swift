@@ -22,8 +22,20 @@ struct ShipCommand: StoreCommand {
     @Flag(help: "Writes a new base, even if there is one.")
     var base = false
 
+    @OptionGroup var progress: ProgressOptions
+
     func perform(_ output: Output) throws -> ExitCode {
-        let shipment = try openStore().ship(to: directory, makesBase: base)
+        let copying = progress.copyMeter(output)
+        let shipping = progress.meter(output) { "shipped \($0) of \($1) commits" }
+        defer {
+            copying.end()
+            shipping.end()
+        }
+        var progress = ShippingProgress()
+        progress.copied = { copying.report($0.byteCount, of: $0.expectedByteCount) }
+        progress.finished = shipping.report
+        let shipment = try openStore().ship(to: directory, makesBase: base, progress: progress)
+        shipping.end()
         let made = shipment.base.map { "; base of revision \($0)" } ?? ""
         try output.say(
             text: "\(shipment.commitCount) commits, \(shipment.byteCount) bytes, through revision "

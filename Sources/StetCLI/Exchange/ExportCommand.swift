@@ -39,6 +39,8 @@ struct ExportCommand: StoreCommand {
         completion: .file())
     var output: String?
 
+    @OptionGroup var progress: ProgressOptions
+
     func validate() throws {
         if format == .csv, entities.count != 1 {
             throw ValidationError("CSV has the objects of one entity: name one.")
@@ -70,6 +72,13 @@ struct ExportCommand: StoreCommand {
     private func write(
         _ numbers: [EntityNumber], _ revision: Revision, _ store: StoreFile, _ output: Output
     ) throws {
+        // Records of deleted objects count, too.
+        let count = try store.read { reader in
+            try numbers.reduce(0) { try $0 + reader.recordCount(ofEntity: $1) }
+        }
+        let meter = progress.meter(output) { "exported \($0) objects; there are at most \($1)" }
+        defer { meter.end() }
+        var doneCount = 0
         for number in Set(numbers).sorted() {
             if format == .csv {
                 let shape = ObjectShape(store.schema, ofEntity: number)
@@ -77,6 +86,8 @@ struct ExportCommand: StoreCommand {
             }
             try store.forEachObject(ofEntity: number, asOf: revision) { object in
                 try output.say(format == .csv ? object.row.line : object.exactJSON.text)
+                doneCount += 1
+                meter.report(doneCount, of: count)
             }
         }
     }

@@ -13,6 +13,16 @@ package struct StoreShipment: Hashable, Sendable {
     package internal(set) var base: Revision?
 }
 
+/// Receives the progress of shipping or restoring a journal.
+package struct ShippingProgress {
+    /// Called for each piece of a base that is copied.
+    package var copied: (StoreCopy.Progress) -> Void = { _ in }
+    /// Called after each segment with the number of commits that are done, and of all.
+    package var finished: (_ doneCount: Int, _ count: Int) -> Void = { _, _ in }
+
+    package init() {}
+}
+
 extension StoreFile {
     /// Writes the commits that a directory does not have to segments in it; the first call writes
     /// a base as well.
@@ -24,6 +34,7 @@ extension StoreFile {
     /// - Parameters:
     ///   - directory: A directory that exists and is used for this store only.
     ///   - makesBase: Whether a new base is written although there is one.
+    ///   - progress: Receives the progress.
     /// - Returns: The last commit in the directory, and what was written.
     /// - Throws: `StoreError`: `.wrongStore` when the directory has commits that this store does
     ///   not have, `.historyTrimmed` when commits were trimmed before they were shipped,
@@ -31,8 +42,11 @@ extension StoreFile {
     ///   is cancelled; finished segments stay.
     /// - Complexity: O(bytes of the new commits), and of the store for a base; memory is bounded by
     ///   a segment of 16 MiB and its last commit.
-    package func ship(to directory: String, makesBase: Bool = false) throws -> StoreShipment {
-        try Shipper(file: self, directory: directory).ship(makesBase: makesBase)
+    package func ship(
+        to directory: String, makesBase: Bool = false,
+        progress: ShippingProgress = ShippingProgress()
+    ) throws -> StoreShipment {
+        try Shipper(file: self, directory: directory, progress: progress).ship(makesBase: makesBase)
     }
 }
 
@@ -57,6 +71,7 @@ private struct Shipper {
 
     let file: StoreFile
     let directory: String
+    let progress: ShippingProgress
 
     func ship(makesBase: Bool) throws -> StoreShipment {
         try StoreError.wrapping(path: file.path) {
@@ -83,6 +98,8 @@ private struct Shipper {
             let begin = position.revision
             shipment.byteCount += try writeSegment(after: &position, through: last, in: shipped)
             shipment.commitCount += Int(position.revision.number - begin.number)
+            progress.finished(
+                shipment.commitCount, Int(last.number - start.revision.number))
         }
         shipment.revision = max(position.revision, shipped.bases.last ?? .zero)
         return shipment
@@ -149,8 +166,9 @@ private struct Shipper {
     // MARK: Writing
 
     private func writeBase(in shipped: ShippedJournal) throws -> Revision {
-        let (draft, copy) = try StoreCopier(file: file).draft(for: "\(directory)/base") { _ in
+        let (draft, copy) = try StoreCopier(file: file).draft(for: "\(directory)/base") { done in
             try Task.checkCancellation()
+            progress.copied(done)
         }
         defer { draft.remove() }
         let path = shipped.path(ofBase: copy.report.revision)

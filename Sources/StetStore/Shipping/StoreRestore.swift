@@ -17,6 +17,7 @@ extension StoreCopy {
     /// id of the shipped store, its commits up to that state, and the durable subscriptions of the
     /// base.
     ///
+    /// - Parameter progress: Receives the number of commits that are added.
     /// - Returns: The verification report of the store, and its size.
     /// - Throws: `StoreError`: `.alreadyExists`, `.notFound` when the directory has no base,
     ///   `.historyTrimmed` for a state before the first base, `.noSuchRevision` for one that was
@@ -24,7 +25,8 @@ extension StoreCopy {
     ///   another store. `CancellationError` when the task is cancelled.
     /// - Complexity: O(bytes of the base, and of the commits that are added).
     package static func restore(
-        from directory: String, to path: String, at point: RestorePoint
+        from directory: String, to path: String, at point: RestorePoint,
+        progress: ShippingProgress = ShippingProgress()
     ) throws -> StoreCopy {
         try StoreError.wrapping(path: path) {
             try StoreCopier.refuseUsed(path)
@@ -38,7 +40,7 @@ extension StoreCopy {
             let basePath = shipped.path(ofBase: base)
             try StoreCreation.copyFile(basePath, to: draft.path, path)
             let report = try Restoration(shipped: shipped, path: draft.path, base: base)
-                .run(to: target)
+                .run(to: target, progress)
             try StoreCopier.publish(draft)
             var status = stat()
             stat(path, &status)
@@ -53,7 +55,7 @@ private struct Restoration {
     let path: String
     let base: Revision
 
-    func run(to target: Revision) throws -> VerificationReport {
+    func run(to target: Revision, _ progress: ShippingProgress) throws -> VerificationReport {
         let expected = try shipped.base(base)
         var replay = try naming(expected.path) { try JournalReplay(path) }
         defer { replay.file.close() }
@@ -73,6 +75,8 @@ private struct Restoration {
                 .prefix { $0.envelope.revision <= target }
             try naming(file) { try replay.append(entries) }
             reached = min(range.upperBound, target)
+            progress.finished(
+                Int(reached.number - base.number), Int(target.number - base.number))
         }
         guard reached == target else { throw gap(after: reached, shipped.directory) }
         let report = try naming(expected.path) {
