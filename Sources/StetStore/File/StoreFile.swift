@@ -84,6 +84,7 @@ package final class StoreFile: Sendable {
             try place.check(allowsUnsafe: configuration.allowsUnsafePlace)
             if place.dataFile == nil {
                 try Environment.refuseInUse(path)
+                try refuseLog(of: path)
                 if let seed {
                     try StoreCreation.seed(path, from: seed, declared)
                 } else {

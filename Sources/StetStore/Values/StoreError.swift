@@ -52,7 +52,7 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let noPermission = Code(rawValue: "noPermission")
         /// The file or its directory does not exist.
         public static let notFound = Code(rawValue: "notFound")
-        /// A file already exists where a copy should be made.
+        /// A file already exists where a store or a copy should be made.
         public static let alreadyExists = Code(rawValue: "alreadyExists")
         /// The maximum number of reads is open, over all processes.
         public static let readersFull = Code(rawValue: "readersFull")

@@ -236,6 +236,27 @@ private enum Coded {
             }
         })
 
+    @Test func noStoreIsMadeInThePlaceOfALogThatHasCommits() throws {
+        let store = try open(.logged)
+        try save("A", in: store)
+        let moved = try killed()
+        store.close()
+        let place = directory.file("place.stet")
+        for suffix in ["-log-0", "-log-1"] {
+            try FileManager.default.moveItem(atPath: moved + suffix, toPath: place + suffix)
+        }
+        for durability in [Durability.synced, .logged] {
+            #expect(code { try open(durability, at: place).close() } == .alreadyExists)
+        }
+        #expect(code { try open(.synced).compact(to: place) } == .alreadyExists)
+        for suffix in ["-log-0", "-log-1"] {
+            try FileManager.default.moveItem(atPath: place + suffix, toPath: moved + suffix)
+        }
+        let again = try open(.synced, at: moved)
+        defer { again.close() }
+        #expect(try names(again) == ["A"])
+    }
+
     @Test func whatAKilledMigrationHasLeftIsRemoved() throws {
         try Store.open(at: path, for: Plain.Person.self).close()
         for ending in ["", "-lock", "-log-0", "-log-1"] {
