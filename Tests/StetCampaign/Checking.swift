@@ -10,7 +10,7 @@ struct CheckRequest {
     var schema = CheckedSchema.campaign
 
     /// The maximum time of the checker for one store.
-    fileprivate static let limit = Duration.seconds(20)
+    fileprivate static let limit = Duration.seconds(60)
 }
 
 /// The outcome of the checker for one store.
