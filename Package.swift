@@ -3,13 +3,16 @@ import CompilerPluginSupport
 import PackageDescription
 
 // Switches for people who work on Stet itself; a package that depends on Stet sets none of them.
-let warningsAreErrors = Context.environment["STET_WERROR"] != nil
-let faultsAreCompiledIn = Context.environment["STET_FAULTS"] != nil
-let isForFuzzing = Context.environment["STET_FUZZ"] != nil
+/// Returns whether a variable of the environment has a value other than the empty one.
+func isSet(_ name: String) -> Bool { Context.environment[name].map { !$0.isEmpty } ?? false }
+
+let warningsAreErrors = isSet("STET_WERROR")
+let faultsAreCompiledIn = isSet("STET_FAULTS")
+let isForFuzzing = isSet("STET_FUZZ")
 // Each dependency is taken in its lowest version, which CI builds, too.
-let usesLowestVersions = Context.environment["STET_LOWEST"] != nil
-let testsMacros = Context.environment["STET_TEST_MACROS"] != nil
-let isOptimised = Context.environment["STET_OPTIMISED"] != nil
+let usesLowestVersions = isSet("STET_LOWEST")
+let testsMacros = isSet("STET_TEST_MACROS")
+let isOptimised = isSet("STET_OPTIMISED")
 
 /// A dependency within one major version.
 func dependency(_ url: String, from lowest: Version) -> Package.Dependency {

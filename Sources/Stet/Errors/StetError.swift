@@ -22,10 +22,12 @@ public protocol StetError: Error, Sendable, CustomStringConvertible {
 }
 
 extension StetError {
-    fileprivate func problem(_ status: Int, _ title: String, _ detail: String? = nil)
-        -> ProblemDetails
-    {
-        ProblemDetails(status: status, title: title, code: errorCode, detail: detail)
+    fileprivate func problem(
+        _ status: Int, _ title: String, _ detail: String? = nil,
+        errors: [ProblemDetails.Problem] = []
+    ) -> ProblemDetails {
+        ProblemDetails(
+            status: status, title: title, code: errorCode, detail: detail, errors: errors)
     }
 }
 
@@ -89,7 +91,9 @@ extension ChangeSetError: StetError {
 
     /// The mismatches as a problem with the status 422.
     public var problem: ProblemDetails {
-        problem(422, "The changes do not match the models.", description)
+        problem(
+            422, "The changes do not match the models.", description,
+            errors: problems.map { ProblemDetails.Problem($0, domain: errorCode) })
     }
 }
 
@@ -99,7 +103,9 @@ extension ConflictError: StetError {
 
     /// The conflicts as a problem with the status 409, without values.
     public var problem: ProblemDetails {
-        problem(409, "Others have changed the data.", description)
+        problem(
+            409, "Others have changed the data.", description,
+            errors: conflicts.flatMap { ProblemDetails.Problem.all(of: $0, domain: errorCode) })
     }
 }
 

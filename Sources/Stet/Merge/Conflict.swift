@@ -145,10 +145,17 @@ extension Conflict: CustomStringConvertible, CustomDebugStringConvertible {
     public var debugDescription: String { text(\.debugDescription) }
 
     private func text(_ line: (Conflict.Property) -> String) -> String {
-        let what = current.map { "changed by commit \($0)" } ?? "deleted"
         let contested = properties.filter(\.isContested).map { "\n  " + line($0) }
-        return "\(entity) \(object) was \(what) since it was read at commit \(base); "
+        return "\(entity) \(object) \(cause); "
             + "refresh the context and edit again, or set its merge policy" + contested.joined()
+    }
+
+    /// What happened to the object: nothing, if a change set was applied that is based on others.
+    private var cause: String {
+        guard let current else { return "was deleted since it was read at commit \(base)" }
+        return current > base
+            ? "was changed by commit \(current) since it was read at commit \(base)"
+            : "does not have the values that the changes are based on, as of commit \(base)"
     }
 }
 

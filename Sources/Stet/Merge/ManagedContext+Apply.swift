@@ -23,14 +23,15 @@ extension ManagedContext {
         core.checkNotSaving("apply(_:)")
         try core.saves.finishInFlight()
         try core.checkUsable()
-        let changes = try CheckedChange.changes(of: changeSet, core.schema)
+        let (changes, problems) = CheckedChange.changes(of: changeSet, core.schema)
         let beginning = core.pending.capture()
         do {
-            var application = ChangeSetApplication(core)
+            var application = ChangeSetApplication(core, problems)
             for change in changes { try application.apply(change) }
             for change in changes { try application.applyLinks(of: change) }
+            for change in changes { try application.checkReferences(of: change) }
             if !application.problems.isEmpty {
-                throw ChangeSetError(problems: application.problems)
+                throw ChangeSetError(application.problems, in: changeSet)
             }
             guard application.conflicts.isEmpty else {
                 throw ConflictError(
@@ -54,12 +55,15 @@ private struct CheckedChange {
     var new: [Slot: Value] = [:]
     var links: [(end: MemberEnd, change: RelationshipChange.Member)] = []
 
-    /// - Throws: `ChangeSetError`.
-    static func changes(of changeSet: ChangeSet, _ schema: Schema) throws -> [CheckedChange] {
+    /// Returns the changes that fit the schema, and the mismatches of the others.
+    static func changes(
+        of changeSet: ChangeSet, _ schema: Schema
+    ) -> ([CheckedChange], [ChangeSetError.Problem]) {
         var problems: [ChangeSetError.Problem] = []
         var seen: Set<ObjectID> = []
         var checked: [CheckedChange] = []
         for change in changeSet.changes {
+            let problemCount = problems.count
             func report(_ message: String, _ property: String? = nil) {
                 problems.append(
                     ChangeSetError.Problem(
@@ -75,10 +79,9 @@ private struct CheckedChange {
             var result = CheckedChange(kind: change.kind, key: ObjectKey(number, change.id))
             result.takeProperties(of: change, schema.entities[number], report)
             result.takeRelationships(of: change, schema, report)
-            checked.append(result)
+            if problems.count == problemCount { checked.append(result) }
         }
-        if !problems.isEmpty { throw ChangeSetError(problems: problems) }
-        return checked
+        return (checked, problems)
     }
 
     private mutating func takeProperties(
@@ -143,10 +146,13 @@ private struct ChangeSetApplication {
     private(set) var conflicts: [Conflict] = []
     /// True when a conflict is that of a counter whose increments exceed its type.
     private(set) var overflows = false
-    /// The values that their types cannot represent.
-    private(set) var problems: [ChangeSetError.Problem] = []
+    /// What does not fit the models, or the objects that there are.
+    private(set) var problems: [ChangeSetError.Problem]
 
-    init(_ core: ContextCore) { self.core = core }
+    init(_ core: ContextCore, _ problems: [ChangeSetError.Problem]) {
+        self.core = core
+        self.problems = problems
+    }
 
     private var policy: MergePolicy { core.settings.mergePolicy }
 
@@ -272,6 +278,29 @@ private struct ChangeSetApplication {
         }
     }
 
+    /// Notes the references of a change to objects that have never existed.
+    mutating func checkReferences(of change: CheckedChange) throws {
+        let entity = core.schema.entities[change.key.entity]
+        for (slot, value) in change.new.sorted(by: { $0.key < $1.key }) {
+            guard let id = value.target, let target = entity.properties[slot].target,
+                let number = core.schema.number(ofEntity: target),
+                let type = core.store.modelTypes[number], try !hasExisted(id, type, number)
+            else { continue }
+            problems.append(
+                ChangeSetError.Problem(
+                    entity: entity.name, object: change.key.id,
+                    property: entity.properties[slot].name, message: "there is no \(target) \(id)"))
+        }
+    }
+
+    private func hasExisted<M: Model>(
+        _ id: ObjectID, _ type: M.Type, _ entity: EntityNumber
+    ) throws -> Bool {
+        if try core.table(for: type).load(id, as: type) != nil { return true }
+        return try core.store.file.read { try $0.lastChange(ofEntity: entity, id, asOf: .max) }
+            != nil
+    }
+
     private func placed(
         _ membership: Membership, _ end: MemberEnd, _ owner: ObjectID
     ) throws -> Membership {
@@ -386,6 +415,17 @@ public struct ChangeSetError: Error, Sendable, Hashable {
     /// All mismatches, in the order of the change set; of values that their types cannot represent,
     /// such as raw values without a case, one for each object.
     public let problems: [Problem]
+
+    fileprivate init(_ problems: [Problem], in changeSet: ChangeSet) {
+        var places: [ObjectID: Int] = [:]
+        for (place, change) in changeSet.changes.enumerated() where places[change.id] == nil {
+            places[change.id] = place
+        }
+        let ordered = problems.enumerated().sorted {
+            (places[$0.element.object] ?? 0, $0.offset) < (places[$1.element.object] ?? 0, $1.offset)
+        }
+        self.problems = ordered.map(\.element)
+    }
 }
 
 extension ChangeSetError: CustomStringConvertible {

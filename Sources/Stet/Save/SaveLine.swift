@@ -12,6 +12,11 @@ final class SaveLine {
     /// The revision of the context's last commit; it is after the context's revision when the reads
     /// that follow a commit failed.
     private(set) var last = Revision.zero
+    /// Returns whether the caller repeats the edit after an error of its save; nil when it never
+    /// does.
+    var isRepeated: ((any Error) -> Bool)?
+    /// Whether the caller repeats the edit whose save has failed.
+    private(set) var willRepeat = false
     /// True while an asynchronous save has its turn.
     private var isTurnTaken = false
     /// The asynchronous saves that wait for their turn, in order.
@@ -194,7 +199,10 @@ final class SaveLine {
     /// lost, and returns the error that the save throws.
     private func giveUp(_ save: SaveInProgress, _ error: any Error) -> any Error {
         save.endSpan(error)
-        for code in Self.codes(of: error) { core.store.file.countRefusedSave(code) }
+        willRepeat = isRepeated?(error) ?? false
+        if !willRepeat {
+            for code in Self.codes(of: error) { core.store.file.countRefusedSave(code) }
+        }
         // Reported once: a refused edit left nothing behind that could be corrected.
         defer { if error is ValidationError { core.pending.forgetMisuse() } }
         if error is UnknownOutcomeError {
@@ -202,7 +210,7 @@ final class SaveLine {
             return error
         }
         save.noteSent(nil)
-        report(error, save.label, rejected: core.changes())
+        if !willRepeat { report(error, save.label, rejected: core.changes()) }
         if let start = save.start {
             // Moves to the head where nothing needs to be merged, so that the caller sees the
             // cause.

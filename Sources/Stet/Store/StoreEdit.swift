@@ -49,11 +49,15 @@ extension Store {
         }
     }
 
-    /// Returns whether an edit may end differently on the last commit: it was in conflict, or it is
-    /// not valid and others have saved since.
-    func isOvertaken(_ error: any Error, since beginning: Revision) throws -> Bool {
-        if error is ConflictError { return true }
-        return try error is ValidationError && revision() > beginning
+    /// Returns a function that tells whether the edits of a new context may end differently on the
+    /// last commit: they were in conflict, or they are not valid and others have saved since.
+    func overtaking(_ context: ManagedContext) -> (any Error) -> Bool {
+        let beginning = context.revision
+        return { error in
+            if error is ConflictError { return true }
+            // The error remains if the store cannot be read any more.
+            return error is ValidationError && ((try? self.revision()) ?? beginning) > beginning
+        }
     }
 }
 
@@ -78,7 +82,6 @@ struct StoreEdit {
     /// An attempt: a context in which the closure has run.
     private struct Attempt<Value> {
         let context: ManagedContext
-        let beginning: Revision
         let value: Value
         /// The edited objects, which live until the result has been read from them.
         let edited: [any Model]
@@ -96,14 +99,14 @@ struct StoreEdit {
             try await store.repeatedEdits.begin(isRepeated)
             defer { if isRepeated { store.repeatedEdits.end() } }
             try Task.checkCancellation()
-            let attempt = try attempt(body)
+            let attempt = try attempt(body, retry)
             do {
                 let commit = try await attempt.context.save()
                 return withExtendedLifetime(attempt.edited) {
                     result(attempt.value, attempt.context, commit)
                 }
             } catch {
-                guard try isTriedAgain(after: error, attempt, retry) else { throw error }
+                guard attempt.context.core.saves.willRepeat else { throw error }
             }
             retry += 1
         }
@@ -115,36 +118,28 @@ struct StoreEdit {
     ) throws -> Result {
         var retry = 0
         while true {
-            let attempt = try attempt(body)
+            let attempt = try attempt(body, retry)
             do {
                 let commit = try attempt.context.save()
                 return withExtendedLifetime(attempt.edited) {
                     result(attempt.value, attempt.context, commit)
                 }
             } catch {
-                guard try isTriedAgain(after: error, attempt, retry) else { throw error }
+                guard attempt.context.core.saves.willRepeat else { throw error }
             }
             retry += 1
         }
     }
 
     private func attempt<Value>(
-        _ body: (ManagedContext) throws -> Value
+        _ body: (ManagedContext) throws -> Value, _ retry: Int
     ) throws -> Attempt<Value> {
         let context = store.context(author: author, scope: scope)
         context.label = label
-        let beginning = context.revision
+        if retry < retries { context.core.saves.isRepeated = store.overtaking(context) }
         let value = try context.core.inStoreEdit { try body(context) }
         return Attempt(
-            context: context, beginning: beginning, value: value,
-            edited: context.core.pending.objects.map(\.object))
-    }
-
-    private func isTriedAgain<Value>(
-        after error: any Error, _ attempt: Attempt<Value>, _ retry: Int
-    ) throws -> Bool {
-        guard retry < retries else { return false }
-        return try store.isOvertaken(error, since: attempt.beginning)
+            context: context, value: value, edited: context.core.pending.objects.map(\.object))
     }
 
     /// Returns the result of an edit with its snapshots as they were saved, after normalisers and

@@ -150,7 +150,9 @@ public struct Subscription<Element: Sendable>: Sendable {
     ) async throws {
         for attempt in 0...Self.retries {
             let context = store.context(author: author)
-            let beginning = context.revision
+            if attempt < Self.retries {
+                context.core.saves.isRepeated = store.overtaking(context)
+            }
             context.core.configure { $0.subscription = item.update }
             try await context.core.inStoreEdit { try await handler(item.element, context) }
             do {
@@ -159,9 +161,7 @@ public struct Subscription<Element: Sendable>: Sendable {
                 }
                 return
             } catch {
-                guard attempt < Self.retries, try store.isOvertaken(error, since: beginning) else {
-                    throw error
-                }
+                guard context.core.saves.willRepeat else { throw error }
             }
         }
     }

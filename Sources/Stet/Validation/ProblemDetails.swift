@@ -33,9 +33,10 @@ public struct ProblemDetails: Sendable, Hashable, Codable {
         public var detail: String
         /// The reason for the rule; nil when none was given.
         public var reason: String?
-        /// The number of the violation's code.
+        /// The number of the violation's code; 0 when it is not a violation.
         public var code: Int
-        /// The origin of the code: "Stet", or the application.
+        /// The origin of the code: "Stet", or the application; for other problems than violations
+        /// the error's ``ProblemDetails/code``.
         public var domain: String
         /// The model.
         public var entity: String
@@ -55,7 +56,8 @@ public struct ProblemDetails: Sendable, Hashable, Codable {
     public var detail: String
     /// A URI of this request; nil unless the application sets one.
     public var instance: String?
-    /// All problems, in the order of the violations; empty for an error without violations.
+    /// All violations, mismatches of a change set, or properties in conflict, in their order;
+    /// empty for other errors.
     public var errors: [Problem]
 
     /// Creates a problem of the application.
@@ -119,11 +121,41 @@ extension ValidationError {
             status: 422, title: "The changes are not valid.", code: errorCode, detail: detail,
             errors: violations.map { violation in
                 ProblemDetails.Problem(
-                    pointer: violation.property.map { "#/\(Self.escaped($0))" },
-                    detail: message(violation), reason: violation.failureReason,
-                    code: violation.code.number, domain: violation.code.domain,
-                    entity: violation.entity, object: violation.object)
+                    property: violation.property, detail: message(violation),
+                    reason: violation.failureReason, code: violation.code.number,
+                    domain: violation.code.domain, entity: violation.entity,
+                    object: violation.object)
             })
+    }
+}
+
+extension ProblemDetails.Problem {
+    fileprivate init(
+        property: String?, detail: String, reason: String? = nil, code: Int = 0, domain: String,
+        entity: String, object: ObjectID?
+    ) {
+        self.init(
+            pointer: property.map { "#/\(Self.escaped($0))" }, detail: detail, reason: reason,
+            code: code, domain: domain, entity: entity, object: object)
+    }
+
+    init(_ problem: ChangeSetError.Problem, domain: String) {
+        self.init(
+            property: problem.property, detail: problem.message, domain: domain,
+            entity: problem.entity, object: problem.object)
+    }
+
+    /// Returns the properties that are in conflict, or the object as a whole.
+    static func all(of conflict: Conflict, domain: String) -> [Self] {
+        let contested = conflict.properties.filter(\.isContested)
+        func problem(_ property: String?, _ detail: String) -> Self {
+            Self(
+                property: property, detail: detail, domain: domain, entity: conflict.entity,
+                object: conflict.object)
+        }
+        return contested.isEmpty
+            ? [problem(nil, conflict.description)]
+            : contested.map { problem($0.property, $0.description) }
     }
 
     /// A name within a JSON Pointer (RFC 6901).

@@ -37,7 +37,8 @@ extension ObjectChange: Codable {
             kind: try container.decode(ChangeKind.self, forKey: .kind), properties: [])
         let values = try container.nestedContainer(keyedBy: NameKey.self, forKey: .properties)
         properties = try values.allKeys.sorted { $0.stringValue < $1.stringValue }.map { key in
-            try PropertyChange(key.stringValue, try values.superDecoder(forKey: key))
+            let decoder = try values.superDecoder(forKey: key)
+            return try PropertyChange(key.stringValue, decoder, needsOld: kind == .update)
         }
         if container.contains(.relationships) {
             let members = try container.nestedContainer(
@@ -79,15 +80,26 @@ extension PropertyChange: Codable {
     /// Decodes a change of a property with a name.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        try self.init(try container.decode(String.self, forKey: .name), decoder)
+        try self.init(
+            try container.decode(String.self, forKey: .name), decoder, needsOld: false)
     }
 
-    fileprivate init(_ name: String, _ decoder: any Decoder) throws {
+    /// - Parameter needsOld: Whether a missing old value is an error, because it would be compared
+    ///   as null.
+    fileprivate init(_ name: String, _ decoder: any Decoder, needsOld: Bool) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
+        let isHidden = try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false
+        if needsOld, !isHidden, !container.contains(.old) {
+            throw DecodingError.keyNotFound(
+                CodingKeys.old,
+                DecodingError.Context(
+                    codingPath: decoder.codingPath,
+                    debugDescription: "The update of \(name) needs its old value, or null."))
+        }
         self.init(
             name: name, old: try container.decodeIfPresent(Value.self, forKey: .old) ?? .null,
             new: try container.decodeIfPresent(Value.self, forKey: .new) ?? .null)
-        isHidden = try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false
+        self.isHidden = isHidden
         let sides = try container.decodeIfPresent([String].self, forKey: .redacted) ?? []
         redacted.old = sides.contains("old")
         redacted.new = sides.contains("new")

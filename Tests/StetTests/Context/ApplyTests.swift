@@ -134,6 +134,66 @@ import Testing
         #expect(!context.hasChanges && article.rating == 0)
     }
 
+    @Test func everyMismatchIsReportedAtOnce() throws {
+        let scratch = try Scratch()
+        let (context, _, article) = try scratch.saved()
+        let (unknown, new) = (ObjectID(), ObjectID())
+        let changes = ChangeSet(changes: [
+            ObjectChange(
+                entity: "Article", id: article.id, kind: .update,
+                properties: [
+                    PropertyChange(name: "notebook", old: .null, new: .reference(unknown))
+                ]),
+            ObjectChange(entity: "Blog", id: new, kind: .delete, properties: []),
+        ])
+        context.mergePolicy = .mergeContextWins
+        let error = try #require(throws: ChangeSetError.self) { try context.apply(changes) }
+        #expect(
+            error.problems.map(\.message) == [
+                "there is no Notebook \(unknown)", "there is no model Blog",
+            ])
+        #expect(!context.hasChanges)
+        let problem = error.problem
+        #expect(problem.errors.map(\.pointer) == ["#/notebook", nil])
+        #expect(problem.errors.map(\.object) == [article.id, new])
+        #expect(problem.errors.map(\.domain) == ["changeSet", "changeSet"])
+        #expect(problem.errors.first?.detail == "there is no Notebook \(unknown)")
+    }
+
+    @Test func anUpdateNeedsTheOldValueInItsJSON() throws {
+        let text = """
+            {"entity": "Article", "id": "\(ObjectID())", "kind": "update",
+             "properties": {"title": {"new": null}}}
+            """
+        let error = #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode(ObjectChange.self, from: Data(text.utf8))
+        }
+        guard case .keyNotFound(let key, let context)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(key.stringValue == "old")
+        #expect(context.debugDescription == "The update of title needs its old value, or null.")
+    }
+
+    @Test func aConflictOfAChangeSetNamesItsPropertiesAndNoCommitTwice() throws {
+        let scratch = try Scratch()
+        let (context, _, article) = try scratch.saved()
+        let changes = ChangeSet(changes: [
+            ObjectChange(
+                entity: "Article", id: article.id, kind: .update,
+                properties: [PropertyChange(name: "rating", old: .int(3), new: .int(4))])
+        ])
+        let error = try #require(throws: ConflictError.self) { try context.apply(changes) }
+        #expect(
+            error.conflicts.first?.description.hasPrefix(
+                "Article \(article.id) does not have the values that the changes are based on, "
+                    + "as of commit \(context.revision); ") == true)
+        #expect(error.problem.errors.map(\.pointer) == ["#/rating"])
+        #expect(error.problem.errors.map(\.object) == [article.id])
+        #expect(error.problem.errors.map(\.domain) == ["conflict.changed"])
+    }
+
     @Test func aChangeOfAnObjectThatIsGoneIsAConflict() throws {
         let scratch = try Scratch()
         let (context, _, article) = try scratch.saved()
