@@ -35,7 +35,7 @@ struct ReplacementTests {
     }
 
     private func replace(_ during: () -> Void = {}) throws {
-        try environment.replaceFile { draft in
+        try FileReplacement(of: environment).run { draft in
             try fill(draft)
             during()
         }
@@ -124,7 +124,8 @@ struct ReplacementTests {
         let reading = OpenRead(environment)
         let before = status()
         let error = lmdbError {
-            try environment.replaceFile(waitingForReads: .milliseconds(20)) { try fill($0) }
+            let replacement = FileReplacement(of: environment)
+            try replacement.run(waitingForReads: .milliseconds(20)) { try fill($0) }
         }
         #expect(error?.code == LMDBError.busy)
         #expect(status()?.st_ino == before?.st_ino)
@@ -141,7 +142,7 @@ struct ReplacementTests {
         defer { environment.close() }
         let error = try environment.read { _ in
             lmdbError {
-                try environment.replaceFile { _ in Issue.record("A file was made.") }
+                try FileReplacement(of: environment).run { _ in Issue.record("A file was made.") }
             }
         }
         #expect(error?.code == LMDBError.busy)
@@ -153,13 +154,13 @@ struct ReplacementTests {
         let before = status()
         struct Failure: Error {}
         #expect(throws: Failure.self) {
-            try environment.replaceFile { draft in
+            try FileReplacement(of: environment).run { draft in
                 try fill(draft)
                 throw Failure()
             }
         }
         // A file without the tables of this one.
-        #expect(throws: LMDBError.self) { try environment.replaceFile { _ in } }
+        #expect(throws: LMDBError.self) { try FileReplacement(of: environment).run { _ in } }
         #expect(status()?.st_ino == before?.st_ino)
         #expect(directory.names == ["test.mdb", "test.mdb-lock"])
         try environment.write { try $0.set([5], [5], in: table) }
@@ -168,15 +169,15 @@ struct ReplacementTests {
 
     @Test func leasesAreKeptAndEndLater() throws {
         defer { environment.close() }
-        let kept = try #require(try environment.lease(7))
-        let ended = try #require(try environment.lease(8))
+        let kept = try #require(try FileLease.acquire(7, of: environment))
+        let ended = try #require(try FileLease.acquire(8, of: environment))
         ended.end()
         try replace()
-        #expect(try environment.isLeased(7))
-        #expect(try environment.lease(7) == nil)
-        #expect(try !environment.isLeased(8))
+        #expect(try FileLease.isHeld(7, of: environment))
+        #expect(try FileLease.acquire(7, of: environment) == nil)
+        #expect(try !FileLease.isHeld(8, of: environment))
         kept.end()
-        #expect(try !environment.isLeased(7))
+        #expect(try !FileLease.isHeld(7, of: environment))
     }
 
     @Test func aWatchSeesWritesToTheNewFile() throws {
@@ -195,7 +196,7 @@ struct ReplacementTests {
         let reading = OpenRead(environment)
         let before = status()
         let error = lmdbError {
-            try environment.replaceFile(waitingForReads: .seconds(60)) { draft in
+            try FileReplacement(of: environment).run(waitingForReads: .seconds(60)) { draft in
                 try fill(draft)
                 environment.close()
             }

@@ -166,3 +166,24 @@ extension StetError {
         return problem
     }
 }
+
+extension ProblemDetails.Problem {
+    fileprivate init(_ problem: ChangeSetError.Problem, domain: String) {
+        self.init(
+            property: problem.property, detail: problem.message, domain: domain,
+            entity: problem.entity, object: problem.object)
+    }
+
+    /// Returns the properties that are in conflict, or the object as a whole.
+    fileprivate static func all(of conflict: Conflict, domain: String) -> [Self] {
+        let contested = conflict.properties.filter(\.isContested)
+        func problem(_ property: String?, _ detail: String) -> Self {
+            Self(
+                property: property, detail: detail, domain: domain, entity: conflict.entity,
+                object: conflict.object)
+        }
+        return contested.isEmpty
+            ? [problem(nil, conflict.description)]
+            : contested.map { problem($0.property, $0.description) }
+    }
+}

@@ -150,7 +150,7 @@ extension Conflict: CustomStringConvertible, CustomDebugStringConvertible {
             + "refresh the context and edit again, or set its merge policy" + contested.joined()
     }
 
-    /// What happened to the object: nothing, if a change set was applied that is based on others.
+    /// The cause of the conflict; the object need not have changed if it is that of a change set.
     private var cause: String {
         guard let current else { return "was deleted since it was read at commit \(base)" }
         return current > base

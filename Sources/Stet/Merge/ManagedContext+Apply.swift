@@ -46,107 +46,13 @@ extension ManagedContext {
     }
 }
 
-/// A change whose entity and properties exist in the store.
-private struct CheckedChange {
-    let kind: ChangeKind
-    let key: ObjectKey
-    /// The old values, by slot.
-    var old: [Slot: Value] = [:]
-    var new: [Slot: Value] = [:]
-    var links: [(end: MemberEnd, change: RelationshipChange.Member)] = []
-
-    /// Returns the changes that fit the schema, and the mismatches of the others.
-    static func changes(
-        of changeSet: ChangeSet, _ schema: Schema
-    ) -> ([CheckedChange], [ChangeSetError.Problem]) {
-        var problems: [ChangeSetError.Problem] = []
-        var seen: Set<ObjectID> = []
-        var checked: [CheckedChange] = []
-        for change in changeSet.changes {
-            let problemCount = problems.count
-            func report(_ message: String, _ property: String? = nil) {
-                problems.append(
-                    ChangeSetError.Problem(
-                        entity: change.entity, object: change.id, property: property,
-                        message: message))
-            }
-            guard let number = schema.number(ofEntity: change.entity) else {
-                report("there is no model \(change.entity)")
-                continue
-            }
-            if change.id == .none { report("the object has no id") }
-            if !seen.insert(change.id).inserted { report("the object is changed twice") }
-            var result = CheckedChange(kind: change.kind, key: ObjectKey(number, change.id))
-            result.takeProperties(of: change, schema.entities[number], report)
-            result.takeRelationships(of: change, schema, report)
-            if problems.count == problemCount { checked.append(result) }
-        }
-        return (checked, problems)
-    }
-
-    private mutating func takeProperties(
-        of change: ObjectChange, _ entity: Entity, _ report: (String, String?) -> Void
-    ) {
-        for property in change.properties where !property.isWithheld(in: change) {
-            guard let slot = entity.slot(of: property.name) else {
-                report("\(change.entity) has no property \(property.name)", property.name)
-                continue
-            }
-            if new[slot] != nil { report("the property is changed twice", property.name) }
-            if change.kind != .delete, !entity.properties[slot].acceptsUnplaced(property.new) {
-                report("the value does not fit its type", property.name)
-            }
-            old[slot] = property.old
-            new[slot] = property.new
-        }
-        if change.kind != .insert { return }
-        for (slot, property) in entity.properties.slotted
-        where new[slot] == nil && !property.isOptional {
-            report("the inserted object needs a value for it", property.name)
-        }
-    }
-
-    private mutating func takeRelationships(
-        of change: ObjectChange, _ schema: Schema, _ report: (String, String?) -> Void
-    ) {
-        let entity = schema.entities[key.entity]
-        for relationship in change.relationships {
-            let name = relationship.name
-            guard let present = entity.relationships.first(where: { $0.name == name }) else {
-                report("\(change.entity) has no relationship \(name)", name)
-                continue
-            }
-            guard let end = schema.membersEnd(of: present), !end.isReference else {
-                report("its members are changed by changing their reference", name)
-                continue
-            }
-            for member in relationship.members { links.append((end, member)) }
-        }
-    }
-}
-
-extension PropertyChange {
-    /// Returns whether the values of a hidden property were left out when the change was encoded.
-    fileprivate func isWithheld(in change: ObjectChange) -> Bool {
-        isHidden && old == .null && new == .null && change.kind != .insert
-    }
-}
-
-extension Property {
-    /// Returns whether a value suits the property; a reference need not have a position yet.
-    fileprivate func acceptsUnplaced(_ value: Value) -> Bool {
-        if case .reference = value, type == .reference { return true }
-        return accepts(value)
-    }
-}
-
 /// Makes changes pending, one after another, by the three-way rule.
 private struct ChangeSetApplication {
     private let core: ContextCore
     private(set) var conflicts: [Conflict] = []
     /// True when a conflict is that of a counter whose increments exceed its type.
     private(set) var overflows = false
-    /// What does not fit the models, or the objects that there are.
+    /// The values and references that do not fit the models, or the objects that there are.
     private(set) var problems: [ChangeSetError.Problem]
 
     init(_ core: ContextCore, _ problems: [ChangeSetError.Problem]) {
@@ -393,47 +299,5 @@ extension Value {
         case .reference(let id), .placed(let id, _): id
         default: nil
         }
-    }
-}
-
-/// The error of a change set that does not match the models of the store.
-///
-/// Nothing was applied.
-public struct ChangeSetError: Error, Sendable, Hashable {
-    /// One mismatch.
-    public struct Problem: Sendable, Hashable {
-        /// The entity that the change names.
-        public let entity: String
-        /// The id that the change names.
-        public let object: ObjectID
-        /// The property; nil when the problem concerns the change as a whole.
-        public let property: String?
-        /// The problem, as a sentence without a full stop.
-        public let message: String
-    }
-
-    /// All mismatches, in the order of the change set; of values that their types cannot represent,
-    /// such as raw values without a case, one for each object.
-    public let problems: [Problem]
-
-    fileprivate init(_ problems: [Problem], in changeSet: ChangeSet) {
-        var places: [ObjectID: Int] = [:]
-        for (place, change) in changeSet.changes.enumerated() where places[change.id] == nil {
-            places[change.id] = place
-        }
-        let ordered = problems.enumerated().sorted {
-            (places[$0.element.object] ?? 0, $0.offset) < (places[$1.element.object] ?? 0, $1.offset)
-        }
-        self.problems = ordered.map(\.element)
-    }
-}
-
-extension ChangeSetError: CustomStringConvertible {
-    /// One line per problem.
-    public var description: String {
-        problems.map { problem in
-            let place = problem.property.map { "\(problem.entity).\($0)" } ?? problem.entity
-            return "\(place) of \(problem.object): \(problem.message)"
-        }.joined(separator: "\n")
     }
 }

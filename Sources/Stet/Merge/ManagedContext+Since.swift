@@ -18,8 +18,9 @@ extension ManagedContext {
     /// }
     /// ```
     ///
-    /// The call does not prevent later changes: if others change the object after it, the save
-    /// conflicts, and `edit` runs its closure again.
+    /// The call does not prevent later changes: if others change the same properties after it, the
+    /// save conflicts, and `edit` runs its closure again. A merge policy other than `.fail` decides
+    /// such conflicts without the closure.
     ///
     /// - Parameters:
     ///   - object: an object of this context.

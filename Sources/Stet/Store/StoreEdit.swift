@@ -49,8 +49,8 @@ extension Store {
         }
     }
 
-    /// Returns a function that tells whether the edits of a new context may end differently on the
-    /// last commit: they were in conflict, or they are not valid and others have saved since.
+    /// Returns a function that decides whether the edits of a new context may end differently on
+    /// the last commit: they were in conflict, or they are not valid and others have saved since.
     func overtaking(_ context: ManagedContext) -> (any Error) -> Bool {
         let beginning = context.revision
         return { error in

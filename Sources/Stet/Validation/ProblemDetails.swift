@@ -130,32 +130,13 @@ extension ValidationError {
 }
 
 extension ProblemDetails.Problem {
-    fileprivate init(
+    init(
         property: String?, detail: String, reason: String? = nil, code: Int = 0, domain: String,
         entity: String, object: ObjectID?
     ) {
         self.init(
             pointer: property.map { "#/\(Self.escaped($0))" }, detail: detail, reason: reason,
             code: code, domain: domain, entity: entity, object: object)
-    }
-
-    init(_ problem: ChangeSetError.Problem, domain: String) {
-        self.init(
-            property: problem.property, detail: problem.message, domain: domain,
-            entity: problem.entity, object: problem.object)
-    }
-
-    /// Returns the properties that are in conflict, or the object as a whole.
-    static func all(of conflict: Conflict, domain: String) -> [Self] {
-        let contested = conflict.properties.filter(\.isContested)
-        func problem(_ property: String?, _ detail: String) -> Self {
-            Self(
-                property: property, detail: detail, domain: domain, entity: conflict.entity,
-                object: conflict.object)
-        }
-        return contested.isEmpty
-            ? [problem(nil, conflict.description)]
-            : contested.map { problem($0.property, $0.description) }
     }
 
     /// A name within a JSON Pointer (RFC 6901).

@@ -54,20 +54,21 @@ extension Environment {
             }
             if let failure = state.failure { throw failure }
             if state.writerCount == 0 {
-                guard try state.locks.take(.turn), try state.locks.take(.writing) else { return false }
+                let locks = state.locks
+                guard try locks.take(.turn), try locks.take(.writing) else { return false }
                 do throws(LMDBError) {
-                    if try !log.takeRight(state.locks) {
+                    if try !log.takeRight(locks) {
                         // The owner of the log needs both to write and to close.
-                        state.locks.release(.writing)
-                        state.locks.release(.turn)
+                        locks.release(.writing)
+                        locks.release(.turn)
                         return false
                     }
                 } catch {
-                    state.locks.release(.writing)
-                    state.locks.release(.turn)
+                    locks.release(.writing)
+                    locks.release(.turn)
                     throw error
                 }
-                state.locks.release(.turn)
+                locks.release(.turn)
             }
             state.writerCount += 1
             return true

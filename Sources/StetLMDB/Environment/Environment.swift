@@ -387,7 +387,7 @@ package final class Environment: Sendable {
         case MDB_MAP_RESIZED: try adoptForeignSize()
         case MDB_PANIC: try waitForReopening(after: use.reopeningCount)
         // The next attempt waits for the file that replaces this one in this environment.
-        case LMDBError.moved where isReplaced(since: use): break
+        case LMDBError.moved where FileReplacement.isDone(self, since: use): break
         default: throw error
         }
     }

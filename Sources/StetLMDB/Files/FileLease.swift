@@ -60,17 +60,19 @@ struct WeakLease {
     }
 }
 
-extension Environment {
+extension FileLease {
     /// Acquires a right that only one holder at a time can have, in this process or another.
     ///
-    /// The holder keeps it when this environment replaces its file.
+    /// The holder keeps it when the environment replaces its file.
     ///
     /// - Parameter number: The number of the right, from 0 up to 2^48.
     /// - Returns: The right; nil while another holder has it.
     /// - Throws: `LMDBError`.
-    package func lease(_ number: Int) throws(LMDBError) -> FileLease? {
-        try leases.withLock { (leases) throws(LMDBError) -> FileLease? in
-            guard let descriptor = try locks.lease(number) else { return nil }
+    package static func acquire(
+        _ number: Int, of environment: Environment
+    ) throws(LMDBError) -> FileLease? {
+        try environment.leases.withLock { (leases) throws(LMDBError) -> FileLease? in
+            guard let descriptor = try environment.locks.lease(number) else { return nil }
             let lease = FileLease(descriptor)
             leases.removeAll { $0.lease?.hasEnded ?? true }
             leases.append(WeakLease(number: number, lease: lease))
@@ -79,7 +81,9 @@ extension Environment {
     }
 
     /// Returns whether a lease is held, by this process or another.
-    package func isLeased(_ number: Int) throws(LMDBError) -> Bool {
-        try locks.isLeased(number)
+    package static func isHeld(
+        _ number: Int, of environment: Environment
+    ) throws(LMDBError) -> Bool {
+        try environment.locks.isLeased(number)
     }
 }

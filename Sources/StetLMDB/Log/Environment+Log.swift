@@ -51,12 +51,6 @@ extension Environment {
         package let age: Duration
     }
 
-    /// Returns whether there is a log beside a file, or in the place of one.
-    package static func hasLog(ofFileAt path: String) -> Bool { LogFiles.exist(path) }
-
-    /// Removes the log of a file that is removed, too.
-    package static func removeLog(ofFileAt path: String) { LogFiles.remove(path) }
-
     /// The log, and the other commits that LMDB does not sync.
     package var log: EnvironmentLog { EnvironmentLog(environment: self) }
 }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// The files of a log beside a data file: `PATH-log-0` and `PATH-log-1`.
-enum LogFiles {
+package enum LogFiles {
     static func paths(of path: String) -> [String] { (0..<2).map { "\(path)-log-\($0)" } }
 
     /// Creates both files, which replace any that are there, with the rights of the data file.
@@ -35,8 +35,8 @@ enum LogFiles {
         return files
     }
 
-    /// Whether a file of a log is beside a data file.
-    static func exist(_ path: String) -> Bool {
+    /// Whether a file of a log is beside a data file, or in the place of one.
+    package static func exist(_ path: String) -> Bool {
         paths(of: path).contains { access($0, F_OK) == 0 }
     }
 
@@ -47,7 +47,8 @@ enum LogFiles {
         }
     }
 
-    static func remove(_ path: String) {
+    /// Removes the log of a file that does not need it, or is removed, too.
+    package static func remove(_ path: String) {
         for path in paths(of: path) { unlink(path) }
     }
 

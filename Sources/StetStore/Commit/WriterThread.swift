@@ -168,8 +168,20 @@ final class WriterThread: Sendable {
         state.wait { $0.phase == .ended ? () : nil }
     }
 
+    /// Waits for the writer's thread of an environment's store that is not wanted: it may be the
+    /// only one that still retains the store.
+    static func awaitRelease(of environment: Environment, unlessWanted: (StoreFile) -> Bool) {
+        func writer() -> WriterThread? {
+            guard let file = environment.attached as? StoreFile, unlessWanted(file) else {
+                return nil
+            }
+            return file.writer
+        }
+        writer()?.waitUntilIdle()
+    }
+
     /// Returns when the thread has no work; only while it works does it retain the store.
-    func waitUntilIdle() {
+    private func waitUntilIdle() {
         state.wait { state in
             let isIdle = state.isAsleep || state.phase == .notStarted || state.phase == .ended
             return isIdle || state.isOnCommittingThread ? () : nil

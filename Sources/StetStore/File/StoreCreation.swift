@@ -10,6 +10,19 @@ import StetLMDB
 /// A process that is killed here leaves a small file `PATH.new-ID`, which the next creation
 /// removes.
 enum StoreCreation {
+    /// Refuses to create a store beside the log of a file that was moved or removed: the log may
+    /// have its last commits.
+    static func refuseLog(of path: String) throws {
+        // If there is a file by now, another process has created the store.
+        guard LogFiles.exist(path), access(path, F_OK) != 0 else { return }
+        throw StoreError(
+            .alreadyExists, path: path,
+            message: "The log of another file, \(path)-log-0 and -log-1, is in the place of the "
+                + "store's own.",
+            advice: "Move it to the file that it belongs to, beside which it needs the same name; "
+                + "or remove it, if that file is not needed any more.")
+    }
+
     static func create(
         at path: String, _ schema: Schema, _ configuration: Environment.Configuration
     ) throws {

@@ -126,7 +126,7 @@ struct StoreCopier {
                 message: "There is the lock file \(lock) of another store already.",
                 advice: "Remove it when no process has that store open, or give another name.")
         }
-        try StoreFile.refuseLog(of: path)
+        try StoreCreation.refuseLog(of: path)
     }
 
     /// Returns the progress of a copy that has not begun.

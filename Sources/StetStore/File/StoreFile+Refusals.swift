@@ -14,19 +14,6 @@ extension StoreFile {
         try refuseDamaged(inspection, path)
     }
 
-    /// Refuses to create a store beside the log of a file that was moved or removed: the log may
-    /// have its last commits.
-    static func refuseLog(of path: String) throws {
-        // If there is a file by now, another process has created the store.
-        guard Environment.hasLog(ofFileAt: path), access(path, F_OK) != 0 else { return }
-        throw StoreError(
-            .alreadyExists, path: path,
-            message: "The log of another file, \(path)-log-0 and -log-1, is in the place of the "
-                + "store's own.",
-            advice: "Move it to the file that it belongs to, beside which it needs the same name; "
-                + "or remove it, if that file is not needed any more.")
-    }
-
     /// Refuses a damaged file, and names the first damage.
     static func refuseDamaged(_ inspection: FileInspection, _ path: String) throws {
         if let damage = inspection.damages.first {

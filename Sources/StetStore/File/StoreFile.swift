@@ -84,7 +84,7 @@ package final class StoreFile: Sendable {
             try place.check(allowsUnsafe: configuration.allowsUnsafePlace)
             if place.dataFile == nil {
                 try Environment.refuseInUse(path)
-                try refuseLog(of: path)
+                try StoreCreation.refuseLog(of: path)
                 if let seed {
                     try StoreCreation.seed(path, from: seed, declared)
                 } else {
@@ -94,7 +94,9 @@ package final class StoreFile: Sendable {
             }
             let opening = EnvironmentOpening(place: place, configuration: configuration)
             let environment = try opening.open(declared, entityCount: entityCount)
-            awaitRelease(of: environment, declared)
+            WriterThread.awaitRelease(of: environment) {
+                (try? refuseOthers($0, declared)) == nil
+            }
             if environment.attached == nil {
                 try prepare(environment, declared, configuration)
             }
@@ -108,18 +110,6 @@ package final class StoreFile: Sendable {
             }
             return file
         }
-    }
-
-    /// Waits for the writer's thread if the environment has a store with other models, which may be
-    /// one that only that thread still retains.
-    private static func awaitRelease(of environment: Environment, _ declared: DeclaredModels) {
-        func writerOfOthers() -> WriterThread? {
-            guard let file = environment.attached as? StoreFile,
-                (try? refuseOthers(file, declared)) == nil
-            else { return nil }
-            return file.writer
-        }
-        writerOfOthers()?.waitUntilIdle()
     }
 
     /// Begins the migration of an environment in which no store is open yet.

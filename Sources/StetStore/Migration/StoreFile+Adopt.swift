@@ -14,7 +14,7 @@ extension StoreFile {
     package static func removeCopy(at path: String) {
         unlink(path)
         unlink("\(path)-lock")
-        Environment.removeLog(ofFileAt: path)
+        LogFiles.remove(path)
     }
 
     /// Returns whether the store has the commits of another one up to a head, and possibly more.

@@ -14,24 +14,12 @@ extension StoreFile {
     ///   the store is then unchanged.
     /// - Complexity: as `copy(to:)`.
     package func compactInPlace(
-        waitingForReads limit: Duration = Environment.replacementLimit,
+        waitingForReads limit: Duration = FileReplacement.limit,
         progress: (StoreCopy.Progress) throws -> Void = { _ in }
     ) throws -> StoreCopy {
-        let copy = try StoreError.wrapping(path: path) {
-            let begin = try StoreCopier(file: self).begin()
-            return try environment.replaceFile(waitingForReads: limit) { draft in
-                try StoreCopier(file: self).withRewritten(
-                    path, { try progress(begin) }
-                ) {
-                    try StoreCopier(file: $0).fill(draft, of: self, progress)
-                }
-            } whenReplaced: {
-                forgetTransactions()
-            }
-        }
-        // The writer's thread watches the new file.
-        attend()
-        return copy
+        // Afterwards the writer's thread watches the new file.
+        defer { attend() }
+        return try StoreCopier(file: self).replaceFile(limit, progress)
     }
 }
 
@@ -40,6 +28,22 @@ extension StoreCopier {
 
     /// The approximate number of bytes that one transaction of a compaction writes.
     private static let compactionStep = 16 << 20
+
+    /// Replaces the file with a copy.
+    func replaceFile(
+        _ limit: Duration, _ progress: (StoreCopy.Progress) throws -> Void
+    ) throws -> StoreCopy {
+        try StoreError.wrapping(path: file.path) {
+            let begin = try begin()
+            return try FileReplacement(of: file.environment).run(waitingForReads: limit) { draft in
+                try withRewritten(file.path, { try progress(begin) }) {
+                    try StoreCopier(file: $0).fill(draft, of: file, progress)
+                }
+            } whenReplaced: {
+                file.forgetTransactions()
+            }
+        }
+    }
 
     /// Calls `body` with a store that has the contents of this one, beside `path`.
     ///

@@ -141,7 +141,8 @@ package struct StoredSubscriptions: Sendable {
                     parkedCount:
                         try SubscriptionTable.parked(of: record.name, in: reader.transaction).count,
                     failure: record.failure, holdsHistory: record.holdsHistory,
-                    isOwned: try file.environment.isLeased(Self.leaseNumber(of: record.name)))
+                    isOwned: try FileLease.isHeld(
+                        Self.leaseNumber(of: record.name), of: file.environment))
             }
         }
     }
@@ -154,7 +155,8 @@ package struct StoredSubscriptions: Sendable {
     /// It ends with the process that has it.
     package func lease(of name: String) throws -> SubscriptionLease? {
         try StoreError.wrapping(path: file.path) {
-            try file.environment.lease(Self.leaseNumber(of: name)).map { SubscriptionLease($0) }
+            try FileLease.acquire(Self.leaseNumber(of: name), of: file.environment)
+                .map { SubscriptionLease($0) }
         }
     }
 

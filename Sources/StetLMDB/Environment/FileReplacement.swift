@@ -6,9 +6,16 @@ import Glibc
 // no other process can come in between. Threads of this process that wait for LMDB's writer lock
 // get the present file first, find it replaced, and begin again.
 
-extension Environment {
-    /// The time for which a replacement waits for the end of the reads of this process.
-    package static let replacementLimit = Duration.seconds(5)
+/// The replacement of the file of an environment by another one.
+package struct FileReplacement {
+    /// The time to wait for the end of the reads of this process.
+    package static let limit = Duration.seconds(5)
+
+    private let environment: Environment
+
+    package init(of environment: Environment) { self.environment = environment }
+
+    private var state: Monitor<Environment.State> { environment.state }
 
     /// Replaces the file with one that `body` makes, while nobody writes; transactions that begin
     /// later use the new file.
@@ -24,33 +31,33 @@ extension Environment {
     ///   - whenReplaced: Called while no transaction is open.
     /// - Throws: `LMDBError`: `.busy` when a read stays open. The file is unchanged, unless only
     ///   the durability of its new name is unknown: then this environment can write no more.
-    package func replaceFile<Result>(
-        waitingForReads limit: Duration = replacementLimit, _ body: (Draft) throws -> Result,
+    package func run<Result>(
+        waitingForReads limit: Duration = limit, _ body: (Draft) throws -> Result,
         whenReplaced: () -> Void = {}
     ) throws -> Result {
         // A transaction, because threads of this process do not exclude each other otherwise.
-        let transaction = try beginWrite()
+        let transaction = try environment.beginWrite()
         var isOpen = true
         func end() {
             guard isOpen else { return }
             isOpen = false
             mdb_txn_abort(transaction)
-            endUse()
+            environment.endUse()
         }
         defer {
             end()
-            endWriting()
+            environment.endWriting()
         }
         try refuseOwnRead()
-        try locks.checkNamedPlace()
-        try log.leave(transaction)
-        let draft = try Draft(of: path)
+        try environment.locks.checkNamedPlace()
+        try environment.log.leave(transaction)
+        let draft = try Draft(of: environment.path)
         defer { draft.remove() }
-        try locks.giveRights(to: draft)
+        try environment.locks.giveRights(to: draft)
         let result = try body(draft)
-        try locks.takeOpening(.seconds(5))
-        defer { locks.release(.opening) }
-        let next = try EnvironmentRegistry.shared.openReplacement(draft, of: self)
+        try environment.locks.takeOpening(.seconds(5))
+        defer { environment.locks.release(.opening) }
+        let next = try EnvironmentRegistry.shared.openReplacement(draft, of: environment)
         do throws(LMDBError) {
             try reserve(limit)
             try exchange(next, draft)
@@ -59,22 +66,28 @@ extension Environment {
             throw error
         }
         end()
+        finish(next, whenReplaced)
+        return result
+    }
+
+    /// Continues with the new file, after the last thread that waits for the writer lock has seen
+    /// that the previous one is replaced.
+    private func finish(_ next: EnvironmentRegistry.OpenFile, _ whenReplaced: () -> Void) {
         let previous = state.wait { $0.openTransactions.isEmpty ? take(&$0, next) : nil }
         EnvironmentRegistry.shared.close(previous.handle, previous.locks)
         whenReplaced()
         let last = state.withLock { state in
             state.isReplaced = false
             state.isReserved = false
-            return Self.takeHandle(&state)
+            return Environment.takeHandle(&state)
         }
         state.notify()
-        if let last { close(last) }
-        return result
+        if let last { environment.close(last) }
     }
 
     /// Returns whether another file has taken the place of the one that `use` had.
-    func isReplaced(since use: Use) -> Bool {
-        state.withLock { $0.isReplaced || $0.reopeningCount != use.reopeningCount }
+    static func isDone(_ environment: Environment, since use: Environment.Use) -> Bool {
+        environment.state.withLock { $0.isReplaced || $0.reopeningCount != use.reopeningCount }
     }
 
     /// Refuses to wait for a read of this thread.
@@ -85,7 +98,7 @@ extension Environment {
         }
         guard isReading else { return }
         throw LMDBError(
-            .create, code: LMDBError.busy, path: path,
+            .create, code: LMDBError.busy, path: environment.path,
             detail: "this thread is reading it: replace it outside of the read")
     }
 
@@ -96,7 +109,8 @@ extension Environment {
         while true {
             let outcome = state.withLock { state -> Swift.Result<Bool, LMDBError>? in
                 if state.isClosed {
-                    return .failure(LMDBError(.create, code: LMDBError.closed, path: path))
+                    return .failure(
+                        LMDBError(.create, code: LMDBError.closed, path: environment.path))
                 }
                 let now = systemUptime()
                 let isFree = !state.openTransactions.contains(where: \.isRead)
@@ -113,7 +127,7 @@ extension Environment {
             case .success(true): return
             case .success(false):
                 throw LMDBError(
-                    .create, code: LMDBError.busy, path: path,
+                    .create, code: LMDBError.busy, path: environment.path,
                     detail: "a read of this process has stayed open: try again when it has ended")
             case .failure(let error): throw error
             case nil: state.wait(atMost: .milliseconds(1))
@@ -127,7 +141,7 @@ extension Environment {
         _ next: EnvironmentRegistry.OpenFile, _ draft: Draft
     ) throws(LMDBError) {
         do throws(LMDBError) {
-            try leases.withLock { (leases) throws(LMDBError) in
+            try environment.leases.withLock { (leases) throws(LMDBError) in
                 var moved: [(FileLease, SharedDescriptor)] = []
                 for lease in leases {
                     if let pair = try lease.successor(next.locks, draft) { moved.append(pair) }
@@ -148,9 +162,9 @@ extension Environment {
 
     /// Takes the new file; returns the present one.
     private func take(
-        _ state: inout State, _ next: EnvironmentRegistry.OpenFile
+        _ state: inout Environment.State, _ next: EnvironmentRegistry.OpenFile
     ) -> (handle: OpaquePointer?, locks: FileLocks) {
-        Self.abortIdleReads(&state)
+        Environment.abortIdleReads(&state)
         let previous = (handle: state.handle, locks: state.locks)
         state.handle = next.handle
         state.locks = next.locks
