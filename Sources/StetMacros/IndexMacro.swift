@@ -37,17 +37,20 @@ struct IndexDeclaration {
             .map(\.expression)
     }
 
-    /// Returns the name of the property in an expression such as `\.title` or `\Article.title`.
-    private static func name(_ expression: ExprSyntax) -> String? {
-        guard let path = expression.as(KeyPathExprSyntax.self), path.components.count == 1,
-            case .property(let property)? = path.components.first?.component
-        else { return nil }
-        return property.declName.baseName.text.filter { $0 != "`" }
+    /// Returns the names in an expression such as `\.title`, `\Article.title` or `\.address.city`.
+    private static func names(_ expression: ExprSyntax) -> [String]? {
+        guard let path = expression.as(KeyPathExprSyntax.self) else { return nil }
+        let names = path.components.map { component -> String? in
+            guard case .property(let property) = component.component else { return nil }
+            return property.declName.baseName.text.filter { $0 != "`" }
+        }
+        return names.contains(nil) ? nil : names.compactMap { $0 }
     }
 
     /// The expression for the index in the description of the model.
     var description: String {
-        let names = keyPaths.compactMap(Self.name).map { "\"\($0)\"" }.joined(separator: ", ")
+        let names = keyPaths.compactMap(Self.names)
+            .map { "\"\($0.joined(separator: "."))\"" }.joined(separator: ", ")
         let comparing = syntax.arguments.first { $0.label?.text == "comparing" }
             .map { ", comparing: \($0.expression.trimmedDescription)" }
         return "Stet._ModelIndex(isUnique: \(syntax.macroName.text == "Unique"), [\(names)]"
@@ -62,18 +65,46 @@ struct IndexDeclaration {
                 Misuse("index", "\(macro) needs properties: write '\\.name'"), at: syntax)
         }
         for expression in keyPaths {
-            guard let name = Self.name(expression) else {
+            guard let names = Self.names(expression) else {
                 let text = expression.trimmedDescription
                 context.report(
                     Misuse("index", "\(macro) reads the text: write '\\.name', not '\(text)'"),
                     at: expression)
                 continue
             }
-            if !properties.contains(where: { $0.name == name }) {
+            guard let property = properties.first(where: { $0.name == names[0] }) else {
                 context.report(
-                    Misuse("index", "'\(name)' is not a stored property of the model"),
+                    Misuse("index", "'\(names[0])' is not a stored property of the model"),
+                    at: expression)
+                continue
+            }
+            if names.count > 2 || (names.count == 2 && !property.mayBeEmbedded) {
+                context.report(
+                    Misuse(
+                        "index",
+                        "'\(names.dropLast().joined(separator: "."))' is not an embedded value: "
+                            + "\(macro) takes '\\.name' or, in an embedded value, "
+                            + "'\\.address.city'"),
                     at: expression)
             }
+        }
+    }
+
+    /// Returns lines in which the compiler checks that members of embedded values exist.
+    func checks(
+        of properties: [PropertyDeclaration], _ context: some MacroExpansionContext
+    ) -> [String] {
+        keyPaths.compactMap { expression in
+            guard let names = Self.names(expression), names.count == 2,
+                let property = properties.first(where: { $0.name == names[0] }),
+                property.mayBeEmbedded
+            else { return nil }
+            let path = "Swift.PartialKeyPath<Stet._EmbeddedType<\(property.typeName)>.Fields>"
+            let name = context.makeUniqueName("check").text
+            // All that can be wrong is in the first line, which keeps its number.
+            return context.atLine(
+                of: expression,
+                "private static func \(name)(_ member: \(path) = \\.\(names[1])) {}")
         }
     }
 }

@@ -6,7 +6,10 @@ struct PropertyDeclaration {
     let name: String
     let type: TypeSyntax
     let initializer: ExprSyntax?
-    let slot: Int
+    /// The number of properties before it.
+    let index: Int
+    /// The last property before it that may be an embedded value, which has several slots.
+    let embedded: EmbeddedPlace?
 
     /// Creates a property from the declaration that an attached macro receives; it has no slot.
     init?(attached declaration: some DeclSyntaxProtocol) {
@@ -14,15 +17,19 @@ struct PropertyDeclaration {
             let name = variable.singleName,
             let type = variable.bindings.first?.typeAnnotation?.type.trimmed
         else { return nil }
-        self.init(variable, name, type, slot: 0)
+        self.init(variable, name, type, index: 0)
     }
 
-    init(_ variable: VariableDeclSyntax, _ name: String, _ type: TypeSyntax, slot: Int) {
+    init(
+        _ variable: VariableDeclSyntax, _ name: String, _ type: TypeSyntax, index: Int,
+        after embedded: EmbeddedPlace? = nil
+    ) {
         syntax = variable
         self.name = name
         self.type = type
         initializer = variable.bindings.first?.initializer?.value.trimmed
-        self.slot = slot
+        self.index = index
+        self.embedded = embedded
     }
 
     /// The name in the form for code, with backticks around a keyword.
@@ -240,15 +247,22 @@ extension DeclGroupSyntax {
     private func declaredProperties(
         where isIncluded: (WrittenType) -> Bool
     ) -> [PropertyDeclaration] {
+        let reserved =
+            self.is(StructDeclSyntax.self)
+            ? PropertyMisuse.reservedMemberNames : PropertyMisuse.reservedNames
         var properties: [PropertyDeclaration] = []
+        var embedded: EmbeddedPlace?
         for member in memberBlock.members {
             guard let variable = member.decl.as(VariableDeclSyntax.self), variable.isModelProperty,
                 let name = variable.singleName,
                 let type = variable.bindings.first?.typeAnnotation?.type.trimmed,
                 isIncluded(WrittenType(type)),
-                PropertyMisuse.problem(of: variable, name) == nil
+                PropertyMisuse.problem(of: variable, name, reserved: reserved) == nil
             else { continue }
-            properties.append(PropertyDeclaration(variable, name, type, slot: properties.count))
+            let property = PropertyDeclaration(
+                variable, name, type, index: properties.count, after: embedded)
+            if property.mayBeEmbedded { embedded = EmbeddedPlace(of: property) }
+            properties.append(property)
         }
         return properties
     }

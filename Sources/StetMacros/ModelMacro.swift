@@ -25,6 +25,7 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         let checks =
             SuperclassCheck(model, context).declarations
             + PropertyTypes(model, properties, context).declarations
+            + PropertySlots(properties).declarations
         return checks
             + ModelMembers(
                 name: model.name.text, access: model.accessPrefix, properties: properties,
@@ -50,8 +51,8 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         guard let property = declaration.modelProperties.first(where: { $0.name == name }) else {
             return []
         }
-        let observed = ModelOptions(node).isObservable ? ", isObserved: true" : ""
-        return ["@Stet._Stored(\(raw: property.slot)\(raw: observed))"]
+        let observed = ModelOptions(node).isObservable
+        return ["@Stet._Stored(\(raw: property.storedArguments(isObserved: observed)))"]
     }
 
     static func expansion(
@@ -92,7 +93,7 @@ struct ModelMembers {
             SnapshotType(model: name, access: access, properties: properties).declaration, fields,
             snapshotProperty, assignment, initializer,
             "\(raw: access)static var _$name: String { \"\(raw: name)\" }",
-            "\(raw: access)static var _$propertyCount: Int { \(raw: properties.count) }",
+            "\(raw: access)static var _$propertyCount: Int { \(raw: PropertySlots(properties).count) }",
             description, reference, setReference, encode, normalize, stamp,
         ]
     }
@@ -207,7 +208,7 @@ struct ModelMembers {
 
     /// Returns one line for each property that may be a reference, joined.
     private func cases(_ line: (PropertyDeclaration) -> String) -> String {
-        lines { $0.mayBeReference ? "case \($0.slot): \(line($0))" : nil }
+        lines { $0.mayBeReference ? "case \($0.slotIndex): \(line($0))" : nil }
     }
 
     private var reference: DeclSyntax {
@@ -245,7 +246,7 @@ struct ModelMembers {
             let place = isObservable ? "normalized" : property.storage
             let options = property.options.filter { ModelMisuse.fits($0, property) }
             let calls = options.compactMap { $0.normalization(of: place) }
-            if calls.isEmpty { return nil }
+            if calls.isEmpty { return members(of: property) }
             let change = calls.joined(separator: "; ")
             let statements =
                 isObservable
@@ -264,10 +265,28 @@ struct ModelMembers {
             """
     }
 
+    /// Returns the statement that normalises the members of an embedded value; nil for others.
+    private func members(of property: PropertyDeclaration) -> String? {
+        guard property.mayBeEmbedded else { return nil }
+        let call = "_normalized(\(property.storage), since: base?.\(property.reference))"
+        let change = shown(
+            property, if: "normalized != \(property.storage)", "\(property.storage) = normalized")
+        return "if let normalized = \(property.codeType).\(call) { \(change) }"
+    }
+
+    /// Returns the statement that stamps the members of an embedded value; nil for others.
+    private func stampOfMembers(_ property: PropertyDeclaration) -> String? {
+        guard property.mayBeEmbedded else { return nil }
+        let call = "_stamped(\(property.storage), date, isInsert: isInsert)"
+        let change = shown(
+            property, if: "stamped != \(property.storage)", "\(property.storage) = stamped")
+        return "if let stamped = \(property.codeType).\(call) { \(change) }"
+    }
+
     private var stamp: DeclSyntax {
         let stamps = lines { property in
             guard let option = property.options.first(where: { $0.name == "stamped" }) else {
-                return nil
+                return stampOfMembers(property)
             }
             let isInsertOnly = option.argument?.hasSuffix("insert") ?? false
             let assignment = shown(

@@ -74,7 +74,7 @@ enum ModelMisuse {
             at: model.name)
     }
 
-    private static func reportProperties(
+    static func reportProperties(
         in condition: IfConfigDeclSyntax, _ context: some MacroExpansionContext
     ) {
         for clause in condition.clauses {
@@ -91,42 +91,47 @@ enum ModelMisuse {
         }
     }
 
-    private static func report(
-        _ variable: VariableDeclSyntax, _ context: some MacroExpansionContext
-    ) {
+    /// Reports a variable that cannot be a property of a model or a member of an embedded value;
+    /// returns false for one.
+    @discardableResult
+    static func report(
+        _ variable: VariableDeclSyntax, reserved: Set<String> = PropertyMisuse.reservedNames,
+        _ context: some MacroExpansionContext
+    ) -> Bool {
         let name = variable.singleName ?? "property"
         let binding = variable.bindings.first
         if let accessors = binding?.accessorBlock {
-            reportAccessors(accessors, name, context)
-            return
+            return reportAccessors(accessors, name, context)
         }
         if variable.attribute("Transient") != nil {
             if binding?.initializer == nil, !isImplicitlyNil(variable) {
                 context.report(
                     Misuse("transient", "@Transient '\(name)' needs a default value"), at: variable)
+                return false
             }
-            return
+            return true
         }
         if variable.bindingSpecifier.tokenKind == .keyword(.let) {
-            if binding?.initializer == nil {
-                context.report(
-                    Misuse(
-                        "constant", "A model's property can't be a constant: make '\(name)' a 'var'"
-                    ),
-                    at: variable.bindingSpecifier)
-            }
-            return
+            if binding?.initializer != nil { return true }
+            context.report(
+                Misuse(
+                    "constant", "A model's property can't be a constant: make '\(name)' a 'var'"
+                ),
+                at: variable.bindingSpecifier)
+            return false
         }
-        if let problem = PropertyMisuse.problem(of: variable, name) {
-            // At the name: attributes may fill the lines before it.
-            context.report(problem, at: variable.bindings)
+        guard let problem = PropertyMisuse.problem(of: variable, name, reserved: reserved) else {
+            return true
         }
+        // At the name: attributes may fill the lines before it.
+        context.report(problem, at: variable.bindings)
+        return false
     }
 
     private static func reportAccessors(
         _ block: AccessorBlockSyntax, _ name: String, _ context: some MacroExpansionContext
-    ) {
-        guard case .accessors(let accessors) = block.accessors else { return }
+    ) -> Bool {
+        guard case .accessors(let accessors) = block.accessors else { return true }
         let observes = accessors.contains {
             [.keyword(.willSet), .keyword(.didSet)].contains($0.accessorSpecifier.tokenKind)
         }
@@ -137,6 +142,7 @@ enum ModelMisuse {
                     "A model's property can't have observers: '\(name)' is saved by its accessors; "
                         + "use willSave() or a computed property"), at: block)
         }
+        return !observes
     }
 
     private static func isImplicitlyNil(_ variable: VariableDeclSyntax) -> Bool {

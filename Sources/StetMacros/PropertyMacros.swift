@@ -9,10 +9,12 @@ struct StoredMacro: AccessorMacro, PeerMacro {
         in context: some MacroExpansionContext
     ) throws -> [AccessorDeclSyntax] {
         guard let property = PropertyDeclaration(attached: declaration),
-            case .argumentList(let arguments)? = node.arguments,
-            let slot = arguments.first?.expression.trimmedDescription
+            case .argumentList(let arguments)? = node.arguments
         else { return [] }
-        let isObserved = arguments.count > 1
+        let isObserved = arguments.contains { $0.label?.text == "isObserved" }
+        let slot =
+            arguments.first { $0.label == nil }?.expression.trimmedDescription
+            ?? property.shiftedSlot
         let type = property.codeType
         let storage = property.storage
         return [

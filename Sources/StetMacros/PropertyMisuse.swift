@@ -8,8 +8,14 @@ enum PropertyMisuse {
         "hashValue", "Snapshot", "CodingKeys", "willSave", "didInsert", "willDelete", "didFetch",
     ]
 
-    /// Returns the reason why a variable cannot be a property of a model; nil if it can.
-    static func problem(of variable: VariableDeclSyntax, _ name: String) -> Misuse? {
+    /// The names that `EmbeddedValue` itself uses.
+    static let reservedMemberNames: Set<String> = ["Fields", "customMirror"]
+
+    /// Returns the reason why a variable cannot be a property of a model, or a member of an
+    /// embedded value; nil if it can.
+    static func problem(
+        of variable: VariableDeclSyntax, _ name: String, reserved: Set<String>
+    ) -> Misuse? {
         if variable.bindings.count > 1 {
             return Misuse("several", "A model's properties need a declaration each")
         }
@@ -25,8 +31,10 @@ enum PropertyMisuse {
             return Misuse(
                 "unwrapped", "'\(name)' can't be implicitly unwrapped: write '?' instead of '!'")
         }
-        if reservedNames.contains(name) {
-            return Misuse("reserved", "'\(name)' is a member of every model: choose another name")
+        if reserved.contains(name) {
+            let owner = reserved == reservedNames ? "model" : "embedded value"
+            return Misuse(
+                "reserved", "'\(name)' is a member of every \(owner): choose another name")
         }
         if name.hasPrefix("_") {
             return Misuse("underscore", "The name of a model's property can't begin with '_'")

@@ -15,12 +15,13 @@ struct PropertyTypes {
         _ model: ClassDeclSyntax, _ properties: [PropertyDeclaration],
         _ context: some MacroExpansionContext
     ) {
-        let names = properties.compactMap { property -> String? in
-            guard let type = property.checkedType else { return nil }
-            let access = property.fieldAccess.isEmpty ? "" : property.fieldAccess
-            return context.atLine(
-                of: property.writtenType, "\(access)typealias \(property.reference) = \(type)")
-        }
+        let names =
+            properties.compactMap { property -> String? in
+                guard let type = property.checkedType else { return nil }
+                let access = property.fieldAccess.isEmpty ? "" : property.fieldAccess
+                return context.atLine(
+                    of: property.writtenType, "\(access)typealias \(property.reference) = \(type)")
+            } + model.indexes.flatMap { $0.checks(of: properties, context) }
         if names.isEmpty {
             declarations = []
         } else {
@@ -57,6 +58,16 @@ extension PropertyDeclaration {
     /// The expression that checks the type; nil if the text shows that it can be stored.
     var checkedType: String? {
         let written = WrittenType(type)
+        let isRuled = !written.isOptional && options.contains { $0.name != "hidden" }
+        return type.checked(as: isRuled ? "RuledAttribute" : "Attribute")
+    }
+}
+
+extension TypeSyntax {
+    /// Returns the expression that checks the type of an attribute or a member; nil if the text
+    /// shows that it can be stored.
+    func checked(as kind: String) -> String? {
+        let written = WrittenType(self)
         let prefix = written.isOptional ? "_Optional" : "_"
         if let (key, value) = written.base.dictionaryTypes {
             guard key.isUnknown || value.isUnknown else { return nil }
@@ -66,11 +77,9 @@ extension PropertyDeclaration {
         if let element = written.base.arrayElement {
             return element.isUnknown ? "\(element.checked).\(prefix)List" : nil
         }
-        return written.base.isUnknown ? "\(written.base.checked).\(prefix)Attribute" : nil
+        return written.base.isUnknown ? "\(written.base.checked).\(prefix)\(kind)" : nil
     }
-}
 
-extension TypeSyntax {
     /// True for a type about which the text says nothing.
     fileprivate var isUnknown: Bool { WrittenType(self).kind == nil }
 

@@ -57,7 +57,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
                 "_ObjectTable", "_Reference", "Validators",
             ],
             "Model/ModelState.swift": ["_ObjectTable"],
-            "Model/Macros.swift": ["Deletable"],
+            "Model/Macros.swift": ["Deletable", "EmbeddedValue"],
             "Model/ModelRelationship.swift": ["_ToManyProperty"],
             "Model/RuleOptions.swift": ["OrderedValue"],
             // The name of a protocol is what the compiler's error says.
@@ -67,6 +67,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
             "Model/Storable.swift": [
                 "CodableAttribute", "QueryExpression", "RawAttribute", "_QueryObject",
             ],
+            "Attributes/EmbeddedValue.swift": ["QueryExpression", "_QueryObject"],
             "Relationships/Reference.swift": ["_QueryObject"],
             // A context belongs to a store, and owns the parts that do its work.
             "Context/ContextCore.swift": [

@@ -241,7 +241,8 @@ import Testing
         ("#Index<Article>(path)", "#Index reads the text: write '\\.name', not 'path'"),
         (
             "var a: Int\n#Index<Article>(\\.a.b)",
-            "#Index reads the text: write '\\.name', not '\\.a.b'"
+            "'a' is not an embedded value: #Index takes '\\.name' or, in an embedded value, "
+                + "'\\.address.city'"
         ),
         ("#Unique<Article>()", "#Unique needs properties: write '\\.name'"),
     ])

@@ -3,8 +3,8 @@
 
 public import StetStore
 
-extension Array: _Storable, _OptionalStorable, StoredValue, AttributeValue,
-    `RawAttribute, CodableAttribute or @Model`
+extension Array: _Storable, _OptionalStorable, StoredValue, _SnapshotField, AttributeValue,
+    `RawAttribute, CodableAttribute, @Embedded or @Model`
 where Element: _AttributeElement {
     public static var _valueType: ValueType { .list }
     public static var _elementTypes: [ValueType] { [Element._valueType] }
@@ -28,8 +28,8 @@ where Element: _AttributeElement {
     }
 }
 
-extension Dictionary: _Storable, _OptionalStorable, StoredValue, AttributeValue,
-    `RawAttribute, CodableAttribute or @Model`
+extension Dictionary: _Storable, _OptionalStorable, StoredValue, _SnapshotField, AttributeValue,
+    `RawAttribute, CodableAttribute, @Embedded or @Model`
 where Key: _AttributeElement, Value: _AttributeElement {
     public static var _valueType: ValueType { .dictionary }
     public static var _elementTypes: [ValueType] { [Key._valueType, Value._valueType] }

@@ -5,8 +5,8 @@ public import StetStore
 /// A property needs an explicit type: `Bool`, integers of every width up to 64 bits, `Float`,
 /// `Double`, `Decimal`, `String`, `Data`, `Date`, `UUID`, `URL`; an enum by its raw value
 /// (`RawAttribute`); a struct or enum that is `Codable` (`CodableAttribute`); arrays and
-/// dictionaries of all these; any of them optional; or an optional model. A struct is one
-/// attribute: it is compared and shown as a whole. `@Attribute` adds rules; `@Transient` leaves a
+/// dictionaries of all these; any of them optional; an optional model; or an `@Embedded` struct,
+/// whose members become attributes. `@Attribute` adds rules; `@Transient` leaves a
 /// property out; `#Unique` and `#Index` in the class combine several properties; computed
 /// properties and constants are not part of the model. The class keeps the initialisers that it
 /// declares.
@@ -26,8 +26,8 @@ public import StetStore
 ///   store of that version keeps its objects. See `Store.open(at:for:configuration:)`.
 @attached(
     member, conformances: Model,
-    names: named(_$state), named(_$registrar), named(_$Types), named(_$superclass(_:)),
-    named(Snapshot), named(Fields), named(_$snapshot),
+    names: named(_$state), named(_$registrar), named(_$Types), named(_$Slots),
+    named(_$superclass(_:)), named(Snapshot), named(Fields), named(_$snapshot),
     named(_$assign(_:)), named(init(_$snapshot:state:)),
     named(_$description), named(_$name), named(_$propertyCount),
     named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
@@ -48,8 +48,8 @@ public macro Model(originalName: String? = nil) =
 ///   - originalName: the name of the class in the previous version of the models.
 @attached(
     member, conformances: Model,
-    names: named(_$state), named(_$registrar), named(_$Types), named(_$superclass(_:)),
-    named(Snapshot), named(Fields), named(_$snapshot),
+    names: named(_$state), named(_$registrar), named(_$Types), named(_$Slots),
+    named(_$superclass(_:)), named(Snapshot), named(Fields), named(_$snapshot),
     named(_$assign(_:)), named(init(_$snapshot:state:)),
     named(_$description), named(_$name), named(_$propertyCount),
     named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
@@ -68,8 +68,8 @@ public macro Model(_ option: ModelOption, originalName: String? = nil) =
 ///   - originalName: the name of the class in the previous version of the models.
 @attached(
     member, conformances: Model,
-    names: named(_$state), named(_$registrar), named(_$Types), named(_$superclass(_:)),
-    named(Snapshot), named(Fields), named(_$snapshot),
+    names: named(_$state), named(_$registrar), named(_$Types), named(_$Slots),
+    named(_$superclass(_:)), named(Snapshot), named(Fields), named(_$snapshot),
     named(_$assign(_:)), named(init(_$snapshot:state:)),
     named(_$description), named(_$name), named(_$propertyCount),
     named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
@@ -89,8 +89,8 @@ public macro Model(_ option: ModelOption.Protection, originalName: String? = nil
 ///   - originalName: the name of the class in the previous version of the models.
 @attached(
     member, conformances: Model,
-    names: named(_$state), named(_$registrar), named(_$Types), named(_$superclass(_:)),
-    named(Snapshot), named(Fields), named(_$snapshot),
+    names: named(_$state), named(_$registrar), named(_$Types), named(_$Slots),
+    named(_$superclass(_:)), named(Snapshot), named(Fields), named(_$snapshot),
     named(_$assign(_:)), named(init(_$snapshot:state:)),
     named(_$description), named(_$name), named(_$propertyCount),
     named(_$reference(in:)), named(_$setReference(in:to:)), named(_$encode(into:)),
@@ -102,12 +102,31 @@ public macro Model(
     _ option: ModelOption, _ protection: ModelOption.Protection, originalName: String? = nil
 ) = #externalMacro(module: "StetMacros", type: "ModelMacro")
 
-/// Adds rules, normalisation or stamps to an attribute of a model.
+/// Makes a struct an embedded value: its members become attributes of the models that contain it.
+///
+/// See ``EmbeddedValue``. A member has an explicit type, which is one of those that an attribute of
+/// a model can have, and `@Attribute` adds rules; an embedded value has no relationships and
+/// contains no other one.
+@attached(
+    member,
+    names: named(_$Types), named(Fields), named(_$CodingKeys), named(_$members),
+    named(_$memberCount), named(_$encode(into:slot:)), named(_$encode(to:)),
+    named(_$normalize(since:)), named(_$stamp(_:isInsert:)), named(==)
+)
+@attached(
+    extension, conformances: EmbeddedValue,
+    names: named(init(_$reader:slot:)), named(init(_$decoder:))
+)
+public macro Embedded() = #externalMacro(module: "StetMacros", type: "EmbeddedMacro")
+
+/// Adds rules, normalisation or stamps to an attribute of a model or of an embedded value.
 ///
 /// - Parameters:
 ///   - options: its rules, normalisation, stamps and indexes.
 ///   - originalName: the name of the attribute in the previous version of the model, so that a
-///     store of that version keeps its values. See `Store.open(at:for:configuration:)`.
+///     store of that version keeps its values. See `Store.open(at:for:configuration:)`. At a member
+///     of an embedded value, the previous name of the member, or of the model's attribute that has
+///     become the member; at an embedded value, its own previous name.
 @attached(peer)
 public macro Attribute(_ options: AttributeOption..., originalName: String? = nil) =
     #externalMacro(module: "StetMacros", type: "AttributeMacro")
@@ -175,9 +194,12 @@ public macro Relationship(
 public macro Transient() = #externalMacro(module: "StetMacros", type: "TransientMacro")
 
 /// Implements a stored property; `@Model` writes it, do not use it directly.
+///
+/// Without a slot it takes that of `_$Slots`, because an embedded value before the property has a
+/// number of slots that only the compiler knows.
 @attached(accessor, names: named(init), named(get), named(set))
 @attached(peer, names: prefixed(_))
-public macro _Stored(_ slot: Slot, isObserved: Bool = false) =
+public macro _Stored(_ slot: Slot? = nil, isObserved: Bool = false) =
     #externalMacro(module: "StetMacros", type: "StoredMacro")
 
 /// Implements a to-many relationship; `@Model` writes it, do not use it directly.

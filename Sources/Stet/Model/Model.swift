@@ -11,7 +11,7 @@ public import StetStore
 /// Objects are not `Sendable`: they belong to the isolation of their context. Send ids and
 /// snapshots elsewhere instead.
 public protocol Model: AnyObject, Hashable, Identifiable, SendableMetatype, _OptionalStorable,
-    `RawAttribute, CodableAttribute or @Model`
+    `RawAttribute, CodableAttribute, @Embedded or @Model`
 where
     ID == ObjectID, _OptionalStorage == _Reference<Self>, _OptionalSnapshotValue == ObjectID?,
     _OptionalField == Fields?

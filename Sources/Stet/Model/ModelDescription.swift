@@ -7,7 +7,7 @@ public import StetStore
 public final class _ModelDescription<M: Model>: Sendable {
     let entity: Entity
     /// The slots, by the key path of the snapshot's field.
-    private let slots: [AnySendableKeyPath: Slot]
+    private let slots: [AnySendableKeyPath: [Slot]]
     /// The fields of references, by slot; key paths that capture nothing and never change.
     nonisolated(unsafe) private let referenceFields: [KeyPath<M.Snapshot, ObjectID?>?]
     /// The functions that change a value before it is validated, by slot.
@@ -25,42 +25,32 @@ public final class _ModelDescription<M: Model>: Sendable {
 
     /// Creates a description from properties, relationships, and the indexes that the options of
     /// the properties do not declare.
-    public convenience init(
+    public init(
         name: String, originalName: String? = nil, properties: [_ModelProperty<M>],
         indexes: [_ModelIndex] = [], relationships: [_ModelRelationship] = []
     ) {
-        let names = properties.map(\.property.name)
-        let single = properties.flatMap { property in
-            property.indexes.map { $0.index(of: [property.property], names) }
-        }
-        self.init(
-            entity: Entity(
-                name: name, properties: properties.map(\.property),
-                indexes: single + indexes.map { $0.index(of: properties.map(\.property), names) }),
-            keyPaths: properties.map(\.keyPath), relationships: relationships,
-            normalizers: properties.map(\.normalizers), originalName: originalName,
-            origins: properties.map(\.origin))
-    }
-
-    /// Creates a description of an entity whose properties appear in these fields of the snapshot.
-    init(
-        entity: Entity, keyPaths: [PartialKeyPath<M.Snapshot>],
-        relationships: [_ModelRelationship] = [],
-        normalizers: [[@Sendable (Value) -> Value]] = [], originalName: String? = nil,
-        origins: [PropertyOrigin] = []
-    ) {
-        self.entity = entity
+        let parts = properties.flatMap(\.parts)
+        let described = parts.map(\.described)
+        let single = described.flatMap(\.indexes)
+        let all = described.map(\.property)
+        let names = all.map(\.name)
+        entity = Entity(
+            name: name, properties: all,
+            indexes: (single + indexes).map { $0.index(of: all, names) })
         self.relationships = relationships
         self.originalName = originalName
-        self.origins = origins
-        slots = Dictionary(
-            uniqueKeysWithValues: keyPaths.slotted.map { slot, keyPath in
-                (AnySendableKeyPath(keyPath: keyPath), slot)
-            })
-        referenceFields = keyPaths.map { $0 as? KeyPath<M.Snapshot, ObjectID?> }
-        isStamped = entity.properties.contains { $0.stamp != nil }
-        self.normalizers = normalizers
-        hasCustomNormalizers = entity.properties.contains { $0.normalizers.contains(.custom) }
+        origins = described.map(\.origin)
+        var slots: [AnySendableKeyPath: [Slot]] = [:]
+        for (slot, part) in parts.slotted {
+            slots[AnySendableKeyPath(keyPath: part.keyPath)] = [slot]
+            guard let whole = part.embedded else { continue }
+            slots[AnySendableKeyPath(keyPath: whole), default: []].append(slot)
+        }
+        self.slots = slots
+        referenceFields = parts.map { $0.keyPath as? KeyPath<M.Snapshot, ObjectID?> }
+        isStamped = all.contains { $0.stamp != nil }
+        normalizers = described.map(\.normalizers)
+        hasCustomNormalizers = all.contains { $0.normalizers.contains(.custom) }
     }
 
     /// Returns a value after its normalisers have run.
@@ -71,21 +61,35 @@ public final class _ModelDescription<M: Model>: Sendable {
     /// Returns the field of the snapshot that shows a reference; nil for an attribute.
     func referenceField(in slot: Slot) -> KeyPath<M.Snapshot, ObjectID?>? { referenceFields[slot] }
 
-    /// Returns the slot of a field of the snapshot; nil for a key path that is not a field.
+    /// Returns the slot of a field of the snapshot; nil for a key path that is not a field, and for
+    /// an embedded value as a whole.
     func slot(of keyPath: PartialKeyPath<M.Snapshot>) -> Slot? {
-        slots[AnySendableKeyPath(keyPath: keyPath)]
+        guard let slots = slots[AnySendableKeyPath(keyPath: keyPath)], slots.count == 1 else {
+            return nil
+        }
+        return slots[0]
+    }
+
+    /// Returns the slots of a field of the snapshot: those of all members for an embedded value,
+    /// none for a key path that is not a field.
+    func slots(of keyPath: PartialKeyPath<M.Snapshot>) -> [Slot] {
+        slots[AnySendableKeyPath(keyPath: keyPath)] ?? []
     }
 }
 
-/// The description of one property that `@Model` writes.
+/// The description of one property that `@Model` writes: one attribute or reference, or the members
+/// of an embedded value.
 public struct _ModelProperty<M: Model>: Sendable {
-    let property: Property
-    let origin: PropertyOrigin
-    /// The indexes that its options declare.
-    let indexes: [_ModelIndex]
-    let normalizers: [@Sendable (Value) -> Value]
-    /// A key path without captured values, as `@Model` writes it; it never changes.
-    nonisolated(unsafe) let keyPath: PartialKeyPath<M.Snapshot>
+    /// A property of the entity.
+    struct Part: Sendable {
+        let described: DescribedProperty
+        /// A key path without captured values, as `@Model` writes it; it never changes.
+        nonisolated(unsafe) let keyPath: PartialKeyPath<M.Snapshot>
+        /// The embedded value that the property is a member of; nil for any other property.
+        nonisolated(unsafe) var embedded: PartialKeyPath<M.Snapshot>?
+    }
+    /// The properties of the entity, in the order of their slots.
+    let parts: [Part]
 
     /// Creates a description of a property of type `type`.
     public init<T: _Storable>(
@@ -93,17 +97,31 @@ public struct _ModelProperty<M: Model>: Sendable {
         _ options: [AttributeOption] = [], relationship: [RelationshipOption] = [],
         deleteRule: DeleteRule = .nullify, originalName: String? = nil,
         default value: (@Sendable () -> T)? = nil
-    ) {
-        self.keyPath = keyPath
+    ) where T._SnapshotValue: StoredValue {
+        var described = DescribedProperty(
+            name, type, options, relationship: relationship, deleteRule: deleteRule)
+        described.origin.names = originalName.map { [$0] } ?? []
+        if let value { described.origin.value = { DescribedProperty.stored(value()) } }
+        parts = [Part(described: described, keyPath: keyPath)]
+    }
+
+    init(parts: [Part]) { self.parts = parts }
+}
+
+/// A property as a model or an embedded value declares it.
+struct DescribedProperty: Sendable {
+    var property: Property
+    var origin: PropertyOrigin
+    /// The indexes that its options declare.
+    var indexes: [_ModelIndex]
+    let normalizers: [@Sendable (Value) -> Value]
+
+    init<T: _Storable>(
+        _ name: String, _ type: T.Type, _ options: [AttributeOption],
+        relationship: [RelationshipOption] = [], deleteRule: DeleteRule = .nullify
+    ) where T._SnapshotValue: StoredValue {
+        origin = PropertyOrigin(name: name)
         normalizers = options.compactMap(\.normalizer?.change)
-        var initial: (@Sendable () -> Value)?
-        if let value {
-            initial = {
-                var state = _ModelState()
-                return T._snapshotValue(T._initialStorage(value(), slot: 0, &state))._value
-            }
-        }
-        origin = PropertyOrigin(name: name, originalName: originalName, value: initial)
         indexes = options.compactMap(\.index).map { option in
             _ModelIndex(isUnique: option.isUnique, [name], comparing: option.folding)
         }
@@ -118,14 +136,47 @@ public struct _ModelProperty<M: Model>: Sendable {
             isHidden: options.contains(where: \.isHidden),
             isCounter: options.contains(where: \.isCounter))
     }
+
+    /// Returns an initial value in its stored form.
+    static func stored<T: _Storable>(_ value: T) -> Value where T._SnapshotValue: StoredValue {
+        var state = _ModelState()
+        return T._snapshotValue(T._initialStorage(value, slot: 0, &state))._value
+    }
+
+    /// Returns the property of a model that shows this member of an embedded value.
+    ///
+    /// - Parameters:
+    ///   - owner: the name of the embedded value.
+    ///   - formerOwner: its previous name; nil when it never had another one.
+    ///   - isHidden: true when all members are hidden.
+    /// - Returns: the property, which has a default value if the member has one.
+    func member(
+        of owner: String, formerly formerOwner: String?, isHidden: Bool
+    ) -> DescribedProperty {
+        let name = "\(owner).\(property.name)"
+        var member = self
+        member.property = Property(
+            name: name, type: property.type, elements: property.elements,
+            isOptional: property.isOptional, rules: property.rules,
+            normalizers: property.normalizers, stamp: property.stamp,
+            isHidden: property.isHidden || isHidden, isCounter: property.isCounter)
+        member.indexes = indexes.map { $0.named(name) }
+        let former = "\(formerOwner ?? owner).\(origin.names.first ?? property.name)"
+        // A member may have been a property of the model itself.
+        member.origin = PropertyOrigin(
+            name: name, names: (former == name ? [] : [former]) + origin.names,
+            value: origin.value)
+        return member
+    }
 }
 
-/// The previous name and default value of a property, for stores of earlier versions.
+/// The previous names and default value of a property, for stores of earlier versions.
 struct PropertyOrigin: Sendable {
     let name: String
-    let originalName: String?
+    /// The previous names, of which the first one that the store has counts.
+    var names: [String] = []
     /// Returns the value for objects that have none: the default value of the declaration.
-    let value: (@Sendable () -> Value)?
+    var value: (@Sendable () -> Value)?
 }
 
 /// The description of an index over several properties that `@Model` writes.
@@ -139,6 +190,11 @@ public struct _ModelIndex: Sendable {
         self.isUnique = isUnique
         self.properties = properties
         self.folding = folding
+    }
+
+    /// Returns the index over one property with another name.
+    fileprivate func named(_ name: String) -> _ModelIndex {
+        _ModelIndex(isUnique: isUnique, [name], comparing: folding)
     }
 
     /// Returns the index of the entity; `names` contains the names of all properties, by slot.

@@ -9,16 +9,21 @@ public import StetStore
 /// A type of which a property of a model can consist.
 ///
 /// Its name is what a compiler's error says. Used by the code that `@Model` writes.
-public protocol `RawAttribute, CodableAttribute or @Model` {}
+public protocol `RawAttribute, CodableAttribute, @Embedded or @Model` {}
 
 /// The type of a property, or of the elements of one.
 ///
 /// Used by the code that `@Model` writes.
-public typealias _PropertyType<T: `RawAttribute, CodableAttribute or @Model`> = T
+public typealias _PropertyType<T: `RawAttribute, CodableAttribute, @Embedded or @Model`> = T
 
 extension AttributeValue {
     public typealias _Attribute = Self
     public typealias _OptionalAttribute = Self?
+    /// The type of a property with options.
+    public typealias _RuledAttribute = Self
+    /// The type of a member of an embedded value.
+    public typealias _Member = Self
+    public typealias _OptionalMember = Self?
 }
 
 extension _AttributeElement {
@@ -27,8 +32,8 @@ extension _AttributeElement {
     public typealias _OptionalList = [Self]?
 }
 
-extension Optional: `RawAttribute, CodableAttribute or @Model`
-where Wrapped: `RawAttribute, CodableAttribute or @Model` {}
+extension Optional: `RawAttribute, CodableAttribute, @Embedded or @Model`
+where Wrapped: `RawAttribute, CodableAttribute, @Embedded or @Model` {}
 
 extension Optional where Wrapped: _OptionalStorable {
     public typealias _Attribute = Self
@@ -41,6 +46,21 @@ extension Model {
         *, unavailable, message: "a relationship to one is optional: write 'Owner?' for 'Owner'"
     )
     public typealias _Attribute = _RefusedProperty<Self>
+
+    @available(
+        *, unavailable, message: "a relationship to one is optional: write 'Owner?' for 'Owner'"
+    )
+    public typealias _RuledAttribute = _RefusedProperty<Self>
+
+    @available(
+        *, unavailable, message: "an embedded value has no relationships: write it in the model"
+    )
+    public typealias _Member = _RefusedProperty<Self>
+
+    @available(
+        *, unavailable, message: "an embedded value has no relationships: write it in the model"
+    )
+    public typealias _OptionalMember = _RefusedProperty<Self?>
 
     @available(
         *, unavailable,
@@ -66,33 +86,34 @@ public enum _RefusedProperty<T>: _Storable {
         QueryExpression(.property(object.place, slot: slot))
     }
     public static var _targetName: String? { nil }
-    public static func _initialStorage(_ value: Self, slot: Slot, _ state: inout _ModelState) -> Int
-    { 0 }
-    public static func _initialStorage(_ value: T, slot: Slot, _ state: inout _ModelState) -> Int {
-        0
-    }
-    public static func _storage(from value: Int) -> Int { value }
-    public static func _storage<M: Model>(
-        assigning value: Self, replacing storage: borrowing Int, in owner: M, slot: Slot
+    public static func _initialStorage(
+        _ value: Self, slot: Slot, _ state: inout _ModelState
     ) -> Int? { nil }
-    public static func _storage<M: Model>(
-        assigning value: T, replacing storage: borrowing Int, in owner: M, slot: Slot
+    public static func _initialStorage(
+        _ value: T, slot: Slot, _ state: inout _ModelState
     ) -> Int? { nil }
-    public static func _value<M: Model>(of storage: Int, in owner: M, slot: Slot) -> Self {
+    public static func _storage(from value: Int?) -> Int? { value }
+    public static func _storage<M: Model>(
+        assigning value: Self, replacing storage: borrowing Int?, in owner: M, slot: Slot
+    ) -> Int?? { nil }
+    public static func _storage<M: Model>(
+        assigning value: T, replacing storage: borrowing Int?, in owner: M, slot: Slot
+    ) -> Int?? { nil }
+    public static func _value<M: Model>(of storage: Int?, in owner: M, slot: Slot) -> Self {
         .refused
     }
-    public static func _value<M: Model>(of storage: Int, in owner: M, slot: Slot) -> T {
+    public static func _value<M: Model>(of storage: Int?, in owner: M, slot: Slot) -> T {
         trap("a property of this type, which does not compile, is read")
     }
-    public static func _snapshotValue(_ storage: Int) -> Int { storage }
-    public static func _reference(_ storage: Int) -> ObjectID { .none }
-    public static func _setReference(_ storage: inout Int, _ id: ObjectID) {}
+    public static func _snapshotValue(_ storage: Int?) -> Int? { storage }
+    public static func _reference(_ storage: Int?) -> ObjectID { .none }
+    public static func _setReference(_ storage: inout Int?, _ id: ObjectID) {}
 }
 
 extension _ModelProperty {
     /// Creates a description of a property that the compiler has refused.
     public init<T>(
-        _ name: String, _ type: _RefusedProperty<T>.Type, _ keyPath: KeyPath<M.Snapshot, Int>,
+        _ name: String, _ type: _RefusedProperty<T>.Type, _ keyPath: KeyPath<M.Snapshot, Int?>,
         _ options: [AttributeOption] = [], relationship: [RelationshipOption] = [],
         deleteRule: DeleteRule = .nullify, originalName: String? = nil,
         default value: @escaping @Sendable () -> T

@@ -1,6 +1,7 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 // Underscored members are called by generated code only; each is explained at its requirement.
 
+public import FoundationEssentials
 public import StetStore
 
 /// A type that a property of a model can have; see `@Model`.
@@ -10,9 +11,11 @@ public protocol _Storable: SendableMetatype {
     /// The representation in the object.
     associatedtype _Storage
     /// The representation in snapshots and records.
-    associatedtype _SnapshotValue: StoredValue
+    associatedtype _SnapshotValue: _SnapshotField
     /// The representation in a query.
     associatedtype _Field
+    /// The number of slots: one, except for an embedded value.
+    static var _slotCount: Int { get }
 
     /// Returns the representation of the object's property in a query.
     static func _field(_ object: _QueryObject, slot: Slot) -> _Field
@@ -35,6 +38,34 @@ public protocol _Storable: SendableMetatype {
     static func _reference(_ storage: _Storage) -> ObjectID
     /// Sets the target of a reference; this does not count as an edit.
     static func _setReference(_ storage: inout _Storage, _ id: ObjectID)
+    /// Returns the storage after the members of an embedded value were normalised; nil for others.
+    static func _normalized(_ storage: borrowing _Storage, since base: _SnapshotValue?) -> _Storage?
+    /// Returns the storage after the members of an embedded value were stamped; nil for others.
+    static func _stamped(
+        _ storage: borrowing _Storage, _ date: Date, isInsert: Bool
+    ) -> _Storage?
+}
+
+extension _Storable {
+    @inlinable public static var _slotCount: Int { 1 }
+
+    @inlinable
+    public static func _normalized(
+        _ storage: borrowing _Storage, since base: _SnapshotValue?
+    ) -> _Storage? { nil }
+
+    @inlinable
+    public static func _stamped(
+        _ storage: borrowing _Storage, _ date: Date, isInsert: Bool
+    ) -> _Storage? { nil }
+}
+
+/// Returns the slot that comes some slots after those of a property.
+///
+/// Used by the code that `@Model` writes.
+@inlinable
+public func _slot<T: _Storable>(after slot: Slot, _ type: T.Type, _ distance: Int = 0) -> Slot {
+    Slot(slot.index &+ T._slotCount &+ distance)
 }
 
 /// A type that a property can have when it is optional.
@@ -118,7 +149,7 @@ extension Optional: _Storable where Wrapped: _OptionalStorable {
 
 /// A type of attribute; the object contains the value itself.
 public protocol AttributeValue: _Storable, _OptionalStorable, StoredValue,
-    `RawAttribute, CodableAttribute or @Model`
+    `RawAttribute, CodableAttribute, @Embedded or @Model`
 where
     _Storage == Self, _SnapshotValue == Self, _Field == QueryExpression<Self>,
     _OptionalStorage == Self?, _OptionalSnapshotValue == Self?,

@@ -4,10 +4,26 @@
 public import FoundationEssentials
 public import StetStore
 
+/// The field of a snapshot: one value, or an embedded value, which consists of several.
+///
+/// Used by the code that `@Model` writes.
+public protocol _SnapshotField: Sendable, Equatable {
+    /// Reads the field from the slots of a record that begin with `slot`.
+    static func _field(
+        _ reader: inout RecordReader, slot: Slot
+    ) throws(_UnreadableValue) -> Self
+    /// Writes the field into the slots of a record that begin with `slot`.
+    func _write(_ writer: inout RecordWriter, slot: Slot)
+    static func _decode<Key: CodingKey>(
+        _ values: KeyedDecodingContainer<Key>, _ key: Key
+    ) throws -> Self
+    func _encode<Key: CodingKey>(_ values: inout KeyedEncodingContainer<Key>, _ key: Key) throws
+}
+
 /// A value in the form that snapshots and records contain.
 ///
 /// Used by the code that `@Model` writes.
-public protocol StoredValue: Sendable, Codable, Equatable {
+public protocol StoredValue: _SnapshotField, Codable {
     static var _valueType: ValueType { get }
     /// The type of the elements of a list; the types of the keys and values of a dictionary.
     static var _elementTypes: [ValueType] { get }
@@ -15,7 +31,6 @@ public protocol StoredValue: Sendable, Codable, Equatable {
     static func _read(
         _ reader: inout RecordReader, slot: Slot
     ) throws(_UnreadableValue) -> Self
-    func _write(_ writer: inout RecordWriter, slot: Slot)
     /// The value without its static type.
     var _value: Value { get }
     /// Creates a value from `_value`; nil when that is of another type.
@@ -233,7 +248,7 @@ extension ObjectID: StoredValue {
     }
 }
 
-extension Optional: StoredValue where Wrapped: StoredValue {
+extension Optional: StoredValue, _SnapshotField where Wrapped: StoredValue {
     @inlinable public static var _valueType: ValueType { Wrapped._valueType }
     @inlinable public static var _isOptional: Bool { true }
     @inlinable public static var _elementTypes: [ValueType] { Wrapped._elementTypes }

@@ -99,29 +99,48 @@ struct FeedProperty {
     /// The end of the links that change a relationship; nil for an attribute or a reference.
     let link: FeedInterest.LinkEnd?
 
-    init<M: Model>(_ type: M.Type, _ keyPath: PartialKeyPath<M.Fields>, in schema: Schema) {
-        let entity = M._$description.entity
+    /// Returns the property that a key path names, or the members of an embedded value.
+    static func named<M: Model>(
+        _ keyPath: PartialKeyPath<M.Fields>, of type: M.Type, in schema: Schema
+    ) -> [FeedProperty] {
         let field = M.fields[keyPath: keyPath]
+        guard let members = field as? any _EmbeddedFields, members._object.isRoot else {
+            return [FeedProperty(type, keyPath, field, in: schema)]
+        }
+        let properties = M._$description.entity.properties
+        return members.slots.map { slot in
+            FeedProperty(name: properties[slot].name, slot: slot, link: nil)
+        }
+    }
+
+    private init(name: String, slot: Slot?, link: FeedInterest.LinkEnd?) {
+        self.name = name
+        self.slot = slot
+        self.link = link
+    }
+
+    private init<M: Model>(
+        _ type: M.Type, _ keyPath: PartialKeyPath<M.Fields>, _ field: Any, in schema: Schema
+    ) {
+        let entity = M._$description.entity
         if let slot = Self.slot(of: field) {
-            self.slot = slot
-            name = entity.properties[slot].name
-            link = nil
+            self.init(name: entity.properties[slot].name, slot: slot, link: nil)
             return
         }
         guard let field = field as? any RelationshipField,
             let relationship = schema.entity(named: entity.name)?.relationships
                 .element(at: field.relationship)
         else { trap("\(keyPath) is not a property of \(M.self)") }
-        slot = nil
-        name = relationship.name
+        let link: FeedInterest.LinkEnd
         switch schema.membersEnd(of: relationship)?.source {
-        case .targets(let link)?: self.link = .init(link: link, isOfSources: true)
-        case .sources(let link)?: self.link = .init(link: link, isOfSources: false)
+        case .targets(let number)?: link = .init(link: number, isOfSources: true)
+        case .sources(let number)?: link = .init(link: number, isOfSources: false)
         case .reference?, nil:
             trap(
-                "\(M.self).\(name) is not changed by itself: its members refer to the object; "
-                    + "observe that reference of \(relationship.target)")
+                "\(M.self).\(relationship.name) is not changed by itself: its members refer to the "
+                    + "object; observe that reference of \(relationship.target)")
         }
+        self.init(name: relationship.name, slot: nil, link: link)
     }
 
     /// Returns the slot of an attribute or a reference of the object itself.

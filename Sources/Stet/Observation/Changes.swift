@@ -83,13 +83,14 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
     /// `.properties(\.title, \.tags)`.
     ///
     /// A to-many relationship counts as a property when links change it: when it is many-to-many or
-    /// has no inverse. Where members refer to the object, observe that reference.
+    /// has no inverse. Where members refer to the object, observe that reference. An embedded value
+    /// stands for all of its members.
     ///
     /// - Precondition: each is a property of the model.
     public func properties(_ properties: PartialKeyPath<M.Fields>...) -> Changes {
         let schema = store.file.schema
         return changed {
-            $0.narrow(to: properties.map { FeedProperty(M.self, $0, in: schema) })
+            $0.narrow(to: properties.flatMap { FeedProperty.named($0, of: M.self, in: schema) })
         }
     }
 

@@ -30,6 +30,9 @@ public struct _QueryObject: Sendable {
 
     init(_ place: QueryObject) { self.place = place }
 
+    /// True for the queried object itself.
+    var isRoot: Bool { if case .root = place { true } else { false } }
+
     /// The reference that points to the object: a slot of another object, whose value is the id.
     var reference: QueryNode? {
         guard case .target(let owner, let slot, _) = place else { return nil }

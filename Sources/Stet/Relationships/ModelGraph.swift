@@ -63,7 +63,7 @@ struct ModelGraph {
         let name = model._$name
         if let original = model._$originalName { origins.entityNames[name] = original }
         for origin in model._$origins {
-            origins.propertyNames[name, default: [:]][origin.name] = origin.originalName
+            origins.propertyNames[name, default: [:]][origin.name] = origin.names
             origins.defaults[name, default: [:]][origin.name] = origin.value
         }
         for relationship in model._$relationships

@@ -97,6 +97,20 @@ extension Change {
             guard let slot = M._$description.slot(of: keyPath) else { return nil }
             return values[M._$description.entity.properties[slot].name].flatMap(V.init(_value:))
         }
+
+        /// Returns an embedded value; nil when it is not known as a whole.
+        ///
+        /// An update contains the changed members alone, `change.new[\.address.city]`, unless all
+        /// have changed or the observer has requested snapshots.
+        public subscript<V: EmbeddedValue>(_ keyPath: KeyPath<M.Snapshot, V>) -> V? {
+            if let snapshot { return snapshot[keyPath: keyPath] }
+            let properties = M._$description.slots(of: keyPath).map {
+                M._$description.entity.properties[$0]
+            }
+            let values = properties.compactMap { self.values[$0.name] }
+            guard values.count == properties.count else { return nil }
+            return V(_$values: values)
+        }
     }
 }
 

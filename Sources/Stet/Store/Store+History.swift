@@ -55,6 +55,8 @@ extension Store {
     /// Returns the last change of one property of an object, which shows who has set its value; nil
     /// when there never was such an object.
     ///
+    /// For an embedded value it is the last change of any of its members.
+    ///
     /// An insertion and a deletion count as changes of every property.
     ///
     /// - Throws: `StoreError`.
@@ -62,9 +64,15 @@ extension Store {
     public func blame<M: Model, V>(
         _ type: M.Type, id: ObjectID, _ property: KeyPath<M.Snapshot, V>
     ) throws -> HistoricChange? {
-        guard let slot = M._$description.slot(of: property) else { return nil }
-        let name = M._$description.entity.properties[slot].name
-        return try file.read { try $0.lastChange(of: type, id) { $0[name] != nil } }
+        let names = M._$description.slots(of: property).map {
+            M._$description.entity.properties[$0].name
+        }
+        if names.isEmpty { return nil }
+        return try file.read { reader in
+            try reader.lastChange(of: type, id) { change in
+                names.contains { change[$0] != nil }
+            }
+        }
     }
 
     /// Returns the last change of the members of a relationship, as in

@@ -231,11 +231,15 @@ extension RedactionRequest {
         _ file: StoreFile, _ type: M.Type, _ id: ObjectID,
         _ properties: [PartialKeyPath<M.Snapshot>]
     ) throws {
-        let slots = properties.map { keyPath in
-            guard let slot = M._$description.slot(of: keyPath),
-                M._$description.entity.properties[slot].type != .reference
-            else { trap("\(keyPath) is no attribute of \(M._$name)") }
-            return slot
+        let slots = properties.flatMap { keyPath in
+            let slots = M._$description.slots(of: keyPath)
+            let isAttribute = slots.allSatisfy {
+                M._$description.entity.properties[$0].type != .reference
+            }
+            if slots.isEmpty || !isAttribute {
+                trap("\(keyPath) is no attribute of \(M._$name)")
+            }
+            return slots
         }
         guard let entity = file.schema.number(ofEntity: M._$name) else {
             throw StoreError(

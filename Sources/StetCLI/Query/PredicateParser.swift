@@ -248,7 +248,7 @@ struct PredicateParser {
         var place = scopes[scopes.count - 1]
         for _ in 0..<Self.pathLimit {
             let start = token.offset
-            let name = try takeName()
+            let name = try takeName(at: place)
             guard [.sign("."), .sign("?.")].contains(token.kind) else { return (place, name) }
             if relationship(place, name) != nil { return (place, name) }
             let entity = schema.entities[place.entity]
@@ -260,6 +260,17 @@ struct PredicateParser {
             place = (.target(place.object, slot: slot, entity: target), number)
         }
         throw PredicateMistake("expected at most \(Self.pathLimit) references", at: token.offset)
+    }
+
+    /// Takes the name of a property, which consists of two words for a member of an embedded value.
+    private mutating func takeName(at place: Place) throws(PredicateMistake) -> String {
+        let name = try takeName()
+        let next = tokens[min(self.place + 1, tokens.count - 1)].kind
+        guard token.kind == .sign("."), case .name(let member) = next,
+            schema.entities[place.entity].slot(of: "\(name).\(member)") != nil
+        else { return name }
+        self.place += 2
+        return "\(name).\(member)"
     }
 
     private mutating func takeName() throws(PredicateMistake) -> String {

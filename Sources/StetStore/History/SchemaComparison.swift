@@ -112,9 +112,15 @@ extension SchemaComparison {
         for property in new.properties {
             var slot =
                 old.slot(of: property.name)
-                ?? names[property.name].flatMap { name in
+                ?? names[property.name]?.lazy.compactMap { name in
                     new.slot(of: name) == nil ? old.slot(of: name) : nil
-                }
+                }.first
+            if let former = slot, let heir = slots.firstIndex(of: former) {
+                problems.append(
+                    "\(new.name).\(old.properties[former].name) of the store can't become both "
+                        + "\(new.properties[heir].name) and \(property.name)")
+                slot = nil
+            }
             if let former = slot, origins.allowsPlaceholders,
                 !isCompatible(old.properties[former], property)
             {

@@ -5,8 +5,9 @@
 package struct SchemaOrigins: Sendable {
     /// The previous name of each entity, by its name.
     package var entityNames: [String: String] = [:]
-    /// The previous name of each property, by entity and name.
-    package var propertyNames: [String: [String: String]] = [:]
+    /// The previous names of each property, by entity and name; the first one that a store has
+    /// counts.
+    package var propertyNames: [String: [String: [String]]] = [:]
     /// The previous name of each type of links, by its name.
     package var linkNames: [String: String] = [:]
     /// The closures that return the values of objects that have none, by entity and property.

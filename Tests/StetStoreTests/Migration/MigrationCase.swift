@@ -35,7 +35,7 @@ extension SchemaOrigins {
     ) {
         self.init()
         entityNames = entities
-        propertyNames = properties
+        propertyNames = properties.mapValues { $0.mapValues { name in [name] } }
         self.defaults = defaults.mapValues { $0.mapValues { value in { value } } }
     }
 }

@@ -180,7 +180,7 @@ struct MigrationDriver {
             else { return }
             let name = newName()
             log.append("rename \(entity.name).\(properties[slot].name) to \(name)")
-            origins.propertyNames[entity.name] = [name: properties[slot].name]
+            origins.propertyNames[entity.name] = [name: [properties[slot].name]]
             let value = origins.defaults[entity.name]?.removeValue(forKey: properties[slot].name)
             if let value { origins.defaults[entity.name]?[name] = value }
             settled.insert(name)

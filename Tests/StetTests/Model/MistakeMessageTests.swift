@@ -6,7 +6,7 @@ import Testing
     private typealias Error = CompiledProgram.Error
 
     private static let noAttribute =
-        "does not conform to protocol '`RawAttribute, CodableAttribute or @Model`'"
+        "does not conform to protocol '`RawAttribute, CodableAttribute, @Embedded or @Model`'"
     private static let toMany =
         "a relationship to many is a 'ToMany<Tag>' or 'OrderedToMany<Tag>', not an array"
     private static let unordered =
@@ -50,7 +50,7 @@ import Testing
                 Error(13, "'_OptionalList' is unavailable: \(Self.toMany)"),
                 Error(
                     15,
-                    "'_Attribute' is unavailable: a relationship to one is optional: write "
+                    "'_RuledAttribute' is unavailable: a relationship to one is optional: write "
                         + "'Owner?' for 'Owner'"),
                 Error(16, "type 'Color' \(Self.noAttribute)"),
             ])

@@ -1,0 +1,80 @@
+import Stet
+import StetTestSupport
+import Testing
+
+@Embedded struct Address: EmbeddedValue {
+    @Attribute(.trimmed, .length(...40)) var street: String = ""
+    @Attribute(.indexed(.caseInsensitive)) var city: String = ""
+    var zip: String?
+}
+
+@Model final class Customer {
+    var name: String
+    var address: Address = Address()
+    #Index<Customer>(\.address.city, \.name)
+    init(name: String) { self.name = name }
+}
+
+private enum Former {
+    @Model final class Company {
+        var town: String = ""
+        init() {}
+    }
+}
+
+@Embedded struct Site: EmbeddedValue {
+    @Attribute(originalName: "town") var city: String = ""
+    var country: String = "CH"
+}
+
+@Model private final class Company {
+    var site: Site = Site()
+    init() {}
+}
+
+/// The code of EmbeddedValues.md.
+@Suite struct EmbeddedValuesTests {
+    private let directory = TemporaryDirectory()
+    private let context: ManagedContext
+
+    init() throws { context = try Store.inMemory(for: Customer.self).context() }
+
+    @Test func membersAreAttributes() throws {
+        let ann = Customer(name: "Ann")
+        ann.address = Address(street: " Lane 7 ", city: "Bern")
+        context.insert(ann)
+        try context.save()
+        ann.address.zip = "3000"
+        try context.save()
+        let street = ann.snapshot.address.street  // "Lane 7"
+        #expect(street == "Lane 7")
+
+        let inBern = try context.fetch(Customer.self) { $0.address.city == "Bern" }
+            .sorted(by: \.address.zip).then(by: \.name).all()
+        let same = try context.fetch(Customer.self) { $0.address == ann.address }.count()
+        #expect(inBern == [ann] && same == 1)
+
+        ann.address.city = "Chur"
+        let commit = try #require(try context.save())
+        let change = commit.changes(of: Customer.self)[0]
+        let city = change.new[\.address.city]  // "Chur"
+        let address = change.new[\.address]  // nil: the street has not changed
+        #expect(city == "Chur" && address == nil)
+    }
+
+    @Test func anAttributeBecomesAMember() throws {
+        let path = directory.file()
+        do {
+            let store = try Store.open(at: path, for: Former.Company.self)
+            defer { store.close() }
+            try store.edit { context in
+                let company = Former.Company()
+                company.town = "Bern"
+                context.insert(company)
+            }
+        }
+        let store = try Store.open(at: path, for: Company.self)
+        let sites = try store.fetch(Company.self).all().map(\.site)
+        #expect(sites == [Site(city: "Bern", country: "CH")])
+    }
+}
