@@ -84,8 +84,7 @@ extension Store {
 
     /// The saves and undos of this process that are refused or rolled back from now on.
     ///
-    /// They are not commits, and the journal does not contain them. An attempt that `edit` repeats
-    /// is no refusal.
+    /// The journal does not contain them. An attempt that `edit` repeats is no refusal.
     public var refusals: Refusals { Refusals(file.refusals) }
 
     /// Returns a start in which the current revision replaces `.now`.

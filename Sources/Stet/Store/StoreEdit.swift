@@ -48,17 +48,6 @@ extension Store {
             StoreEdit.saved(result, in: context)
         }
     }
-
-    /// Returns a function that decides whether the edits of a new context may end differently on
-    /// the last commit: they were in conflict, or they are not valid and others have saved since.
-    func overtaking(_ context: ManagedContext) -> (any Error) -> Bool {
-        let beginning = context.revision
-        return { error in
-            if error is ConflictError { return true }
-            // The error remains if the store cannot be read any more.
-            return error is ValidationError && ((try? self.revision()) ?? beginning) > beginning
-        }
-    }
 }
 
 /// An edit of a store, apart from what it does.
@@ -77,6 +66,17 @@ struct StoreEdit {
         self.author = author
         self.scope = scope
         self.retries = retries
+    }
+
+    /// Returns a function that decides whether the edits of a new context may end differently on
+    /// the last commit: they were in conflict, or they are not valid and others have saved since.
+    static func overtaking(_ context: ManagedContext) -> (any Error) -> Bool {
+        let (store, beginning) = (context.core.store, context.revision)
+        return { error in
+            if error is ConflictError { return true }
+            // The error remains if the store cannot be read any more.
+            return error is ValidationError && ((try? store.revision()) ?? beginning) > beginning
+        }
     }
 
     /// An attempt: a context in which the closure has run.
@@ -136,7 +136,7 @@ struct StoreEdit {
     ) throws -> Attempt<Value> {
         let context = store.context(author: author, scope: scope)
         context.label = label
-        if retry < retries { context.core.saves.isRepeated = store.overtaking(context) }
+        if retry < retries { context.core.saves.isRepeated = Self.overtaking(context) }
         let value = try context.core.inStoreEdit { try body(context) }
         return Attempt(
             context: context, value: value, edited: context.core.pending.objects.map(\.object))

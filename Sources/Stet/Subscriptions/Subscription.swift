@@ -151,7 +151,7 @@ public struct Subscription<Element: Sendable>: Sendable {
         for attempt in 0...Self.retries {
             let context = store.context(author: author)
             if attempt < Self.retries {
-                context.core.saves.isRepeated = store.overtaking(context)
+                context.core.saves.isRepeated = StoreEdit.overtaking(context)
             }
             context.core.configure { $0.subscription = item.update }
             try await context.core.inStoreEdit { try await handler(item.element, context) }
