@@ -29,6 +29,7 @@ package struct FileReplacement {
     ///   - limit: The time to wait for reads after `body`.
     ///   - body: Makes the file, with the tables of this one.
     ///   - whenReplaced: Called while no transaction is open.
+    /// - Returns: The result of `body`.
     /// - Throws: `LMDBError`: `.busy` when a read stays open. The file is unchanged, unless only
     ///   the durability of its new name is unknown: then this environment can write no more.
     package func run<Result>(

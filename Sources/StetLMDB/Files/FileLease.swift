@@ -65,7 +65,9 @@ extension FileLease {
     ///
     /// The holder keeps it when the environment replaces its file.
     ///
-    /// - Parameter number: The number of the right, from 0 up to 2^48.
+    /// - Parameters:
+    ///   - number: The number of the right, from 0 up to 2^48.
+    ///   - environment: The environment of the file.
     /// - Returns: The right; nil while another holder has it.
     /// - Throws: `LMDBError`.
     package static func acquire(

@@ -65,8 +65,7 @@ final class FileLocks: @unchecked Sendable {  // its variables are set before it
     /// LMDB only sets its size and writes through a map, where a full disk would end the process
     /// with SIGBUS.
     ///
-    /// - Parameter place: The present path of a file that will be renamed to `path`; nil for
-    ///   `path`.
+    /// `place` is the present path of a file that will be renamed to `path`; nil for `path`.
     init(
         at path: String, presently place: String? = nil, readerCount: Int, createsFile: Bool
     ) throws(LMDBError) {
@@ -255,6 +254,7 @@ final class FileLocks: @unchecked Sendable {  // its variables are set before it
     ///   - number: The number of the right, from 0 up to 2^48.
     ///   - place: The present path of a file that will be renamed to `path`; nil for `path`.
     /// - Returns: The descriptor that has the right; nil while another holder has it.
+    /// - Throws: `LMDBError`.
     func lease(
         _ number: Int, presently place: String? = nil
     ) throws(LMDBError) -> SharedDescriptor? {

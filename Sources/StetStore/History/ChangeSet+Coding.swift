@@ -84,8 +84,7 @@ extension PropertyChange: Codable {
             try container.decode(String.self, forKey: .name), decoder, needsOld: false)
     }
 
-    /// - Parameter needsOld: Whether a missing old value is an error, because it would be compared
-    ///   as null.
+    /// With `needsOld`, a missing old value is an error, because it would be compared as null.
     fileprivate init(_ name: String, _ decoder: any Decoder, needsOld: Bool) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let isHidden = try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false

@@ -8,7 +8,9 @@ extension StoreFile {
     /// process is open. Another process that has the previous file open can only read it: its next
     /// save throws `.storeMoved`, until it closes the store and opens it again.
     ///
-    /// - Parameter limit: The time to wait for open reads.
+    /// - Parameters:
+    ///   - limit: The time to wait for open reads.
+    ///   - progress: Receives the number of bytes that are copied; an error ends the work.
     /// - Returns: The verification report of the copy, and its size.
     /// - Throws: `StoreError`, as `copy`, and `.storeBusy` when a read of this process stays open;
     ///   the store is then unchanged.

@@ -17,7 +17,11 @@ extension StoreCopy {
     /// id of the shipped store, its commits up to that state, and the durable subscriptions of the
     /// base.
     ///
-    /// - Parameter progress: Receives the number of commits that are added.
+    /// - Parameters:
+    ///   - directory: The directory of the shipped journal.
+    ///   - path: The path of the store, where no file may exist.
+    ///   - point: The state.
+    ///   - progress: Receives the number of commits that are added.
     /// - Returns: The verification report of the store, and its size.
     /// - Throws: `StoreError`: `.alreadyExists`, `.notFound` when the directory has no base,
     ///   `.historyTrimmed` for a state before the first base, `.noSuchRevision` for one that was
