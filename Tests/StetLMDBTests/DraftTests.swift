@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import StetLMDB
+import StetTestSupport
 import Testing
 
 /// Files that get their name when they are whole.
@@ -37,5 +38,19 @@ struct DraftTests {
         defer { next.remove() }
         let drafts = [atWork, next].map { ($0.path as NSString).lastPathComponent }
         #expect(directory.names == (others + drafts).sorted())
+    }
+
+    @Test func aLockFileWithoutItsDraftIsRemovedUnlessItIsInUse() throws {
+        let (left, used) = (
+            "test.mdb.new-0123456789abcdef-lock", "test.mdb.new-0123456789abcdee-lock"
+        )
+        for name in [left, used] {
+            try Data([1]).write(to: URL(fileURLWithPath: directory.file(name)))
+        }
+        // The number of the data file that a process which has both open publishes.
+        let claim = try #require(ForeignLock(directory.file(used), from: 6 << 48 + 7))
+        defer { claim.release() }
+        try Draft(of: directory.file()).remove()
+        #expect(directory.names == [used])
     }
 }

@@ -114,32 +114,10 @@ public struct _EmbeddedMember<Value: EmbeddedValue>: Sendable {
 
 extension EmbeddedValue {
     @inlinable public static var _slotCount: Int { _$memberCount }
-    public static var _targetName: String? { nil }
 
     public static func _field(_ object: _QueryObject, slot: Slot) -> Fields {
         Fields(_object: object, slot: slot)
     }
-
-    @inlinable
-    public static func _initialStorage(
-        _ value: Self, slot: Slot, _ state: inout _ModelState
-    ) -> Self { value }
-    @inlinable public static func _storage(from value: Self) -> Self { value }
-
-    @inlinable
-    public static func _storage<M: Model>(
-        assigning value: Self, replacing storage: borrowing Self, in owner: M, slot: Slot
-    ) -> Self? {
-        owner._$willChange() ? value : nil
-    }
-
-    @inlinable
-    public static func _value<M: Model>(of storage: Self, in owner: M, slot: Slot) -> Self {
-        storage
-    }
-    @inlinable public static func _snapshotValue(_ storage: Self) -> Self { storage }
-    @inlinable public static func _reference(_ storage: Self) -> ObjectID { .none }
-    @inlinable public static func _setReference(_ storage: inout Self, _ id: ObjectID) {}
 
     public static func _normalized(_ storage: borrowing Self, since base: Self?) -> Self? {
         var value = copy storage

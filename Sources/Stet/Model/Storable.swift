@@ -147,26 +147,8 @@ extension Optional: _Storable where Wrapped: _OptionalStorable {
 
 // MARK: - Attributes
 
-/// A type of attribute; the object contains the value itself.
-public protocol AttributeValue: _Storable, _OptionalStorable, StoredValue,
-    `RawAttribute, CodableAttribute, @Embedded or @Model`
-where
-    _Storage == Self, _SnapshotValue == Self, _Field == QueryExpression<Self>,
-    _OptionalStorage == Self?, _OptionalSnapshotValue == Self?,
-    _OptionalField == QueryExpression<Self?>
-{}
-
-extension AttributeValue {
-    public static func _field(_ object: _QueryObject, slot: Slot) -> QueryExpression<Self> {
-        QueryExpression(.property(object.place, slot: slot))
-    }
-
-    public static func _field(
-        optionalOf object: _QueryObject, slot: Slot
-    ) -> QueryExpression<Self?> {
-        QueryExpression(.property(object.place, slot: slot))
-    }
-
+/// The types that an object contains as they are.
+extension _Storable where _Storage == Self, _SnapshotValue == Self {
     @inlinable public static var _targetName: String? { nil }
     @inlinable
     public static func _initialStorage(
@@ -188,6 +170,27 @@ extension AttributeValue {
     @inlinable public static func _snapshotValue(_ storage: Self) -> Self { storage }
     @inlinable public static func _reference(_ storage: Self) -> ObjectID { .none }
     @inlinable public static func _setReference(_ storage: inout Self, _ id: ObjectID) {}
+}
+
+/// A type of attribute; the object contains the value itself.
+public protocol AttributeValue: _Storable, _OptionalStorable, StoredValue,
+    `RawAttribute, CodableAttribute, @Embedded or @Model`
+where
+    _Storage == Self, _SnapshotValue == Self, _Field == QueryExpression<Self>,
+    _OptionalStorage == Self?, _OptionalSnapshotValue == Self?,
+    _OptionalField == QueryExpression<Self?>
+{}
+
+extension AttributeValue {
+    public static func _field(_ object: _QueryObject, slot: Slot) -> QueryExpression<Self> {
+        QueryExpression(.property(object.place, slot: slot))
+    }
+
+    public static func _field(
+        optionalOf object: _QueryObject, slot: Slot
+    ) -> QueryExpression<Self?> {
+        QueryExpression(.property(object.place, slot: slot))
+    }
 
     @inlinable public static var _optionalTargetName: String? { nil }
     @inlinable

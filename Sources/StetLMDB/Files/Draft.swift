@@ -74,11 +74,20 @@ package final class Draft {
         let directory = FileSystem.directory(of: target)
         let prefix = target.split(separator: "/").last.map { $0 + infix } ?? infix
         for name in FileSystem.names(in: directory) where name.hasPrefix(prefix) {
-            let suffix = name.dropFirst(prefix.count)
+            let isLock = name.hasSuffix("-lock")
+            let draft = isLock ? name.dropLast(5) : name[...]
+            let suffix = draft.dropFirst(prefix.count)
             guard suffix.count == suffixCount, suffix.allSatisfy(hexDigits.contains) else {
                 continue
             }
-            let path = "\(directory)/\(name)"
+            let path = "\(directory)/\(draft)"
+            if isLock {
+                // Its draft was renamed, but it was not. One that is in use is about to be.
+                if access(path, F_OK) != 0, (try? FileLocks.refuseInUse(lockFileOf: path)) != nil {
+                    unlink("\(path)-lock")
+                }
+                continue
+            }
             guard let leftover = try? SharedDescriptor(path, O_RDWR, naming: path),
                 (try? leftover.holdDraft(path)) == true,
                 leftover.identity == FileIdentity(path: path)

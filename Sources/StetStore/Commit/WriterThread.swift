@@ -42,6 +42,13 @@ final class WriterThread: Sendable {
             thread == pthread_self() || leader == pthread_self()
         }
 
+        /// Whether the thread works, and nobody waits for it.
+        var mayRetainAlone: Bool {
+            let isWorking = phase != .notStarted && phase != .ended && !isAsleep
+            return isWorking && !isOnCommittingThread
+                && !(queue + batch).contains { !$0.isDecided }
+        }
+
         /// Returns whether the thread must be woken, which then counts as awake.
         mutating func takeSleep() -> Bool {
             defer { isAsleep = false }
@@ -168,11 +175,14 @@ final class WriterThread: Sendable {
         state.wait { $0.phase == .ended ? () : nil }
     }
 
-    /// Waits for the writer's thread of an environment's store that is not wanted: it may be the
+    /// The longest wait for a store that only its thread may still retain.
+    private static let releaseLimit = Duration.seconds(5)
+
+    /// Waits for the writer's thread of an environment's store that is in the way: it may be the
     /// only one that still retains the store.
-    static func awaitRelease(of environment: Environment, unlessWanted: (StoreFile) -> Bool) {
+    static func awaitRelease(of environment: Environment, ifInTheWay: (StoreFile) -> Bool) {
         func writer() -> WriterThread? {
-            guard let file = environment.attached as? StoreFile, unlessWanted(file) else {
+            guard let file = environment.attached as? StoreFile, ifInTheWay(file) else {
                 return nil
             }
             return file.writer
@@ -180,11 +190,12 @@ final class WriterThread: Sendable {
         writer()?.waitUntilIdle()
     }
 
-    /// Returns when the thread has no work; only while it works does it retain the store.
+    /// Returns when the thread does not work, or works for somebody who uses the store; only while
+    /// it works does it retain the store.
     private func waitUntilIdle() {
-        state.wait { state in
-            let isIdle = state.isAsleep || state.phase == .notStarted || state.phase == .ended
-            return isIdle || state.isOnCommittingThread ? () : nil
+        let end = systemUptime() + Self.releaseLimit
+        while systemUptime() < end, state.withLock(\.mayRetainAlone) {
+            state.wait(atMost: .milliseconds(10), while: \.mayRetainAlone)
         }
     }
 

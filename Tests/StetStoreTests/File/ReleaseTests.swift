@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import StetLMDB
 import StetStore
+import StetTestSupport
 import Testing
 
 /// A store that nobody uses any more, although it was not closed.
@@ -40,6 +41,21 @@ struct ReleaseTests {
         let opened = try outcome.wait { $0 }.get()
         #expect(opened.schema.entities.map(\.properties.count) == [2])
         opened.close()
+    }
+
+    @Test func otherModelsAreRefusedWhileASaveWaitsForAnotherProcess() throws {
+        let directory = try StoreDirectory()
+        let file = try directory.open()
+        let other = try #require(ForeignLock(writing: directory.file(), process: 4_711))
+        let submission = try file.submitInserts([1])[0]
+        let error = thrown(StoreError.self) {
+            try StoreFile.open(
+                at: directory.file(), schema: try Schema(entities: [note(.title)]), .small())
+        }
+        #expect(error?.code == .modelMismatch)
+        #expect(!submission.isDecided)
+        other.release()
+        #expect(try submission.wait().revision == 1)
     }
 }
 

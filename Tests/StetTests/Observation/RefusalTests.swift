@@ -45,61 +45,66 @@ import Testing
         #expect(await refusals.next()?.label == "bad")
     }
 
-    @Test func anEditThatIsRepeatedIsNoRefusal() async throws {
-        let scratch = try Scratch()
-        let (context, _, article) = try scratch.saved()
-        let (store, id) = (scratch.store, article.id)
-        article.body = ""
-        try await context.save()
-        var refusals = store.refusals.makeAsyncIterator()
+    /// An article whose editors are overtaken by another commit, and the number of their attempts.
+    private struct ContestedArticle: Sendable {
+        let scratch: Scratch
+        let id: ObjectID
         let attempts = Monitor(0)
-        @Sendable func edit(_ context: ManagedContext) throws {
+
+        var store: Store { scratch.store }
+
+        init() throws {
+            scratch = try Scratch()
+            let (context, _, article) = try scratch.saved()
+            article.body = ""
+            try context.save()
+            id = article.id
+        }
+
+        /// Appends "y", after another commit has appended "x" unless it is an `nth` attempt.
+        func edit(_ context: ManagedContext, succeedsAt nth: Int) throws {
             let number = attempts.withLock { count in
                 count += 1
                 return count
             }
             let mine = try #require(try context.object(Article.self, id: id))
-            if number % 3 != 0 {
+            if number % nth != 0 {
                 let other = store.context()
                 try #require(try other.object(Article.self, id: id)).body? += "x"
                 try other.save()
             }
             mine.body? += "y"
         }
-        func editBlocking() throws { try store.edit("blocking") { try edit($0) } }
-        try editBlocking()
-        try await store.edit("asynchronous") { try edit($0) }
-        #expect(attempts.withLock { $0 } == 6)
-        #expect(try store.object(Article.self, id: id)?.body == "xxyxxy")
+
+        func editBlocking() throws {
+            try store.edit("blocking") { try edit($0, succeedsAt: 3) }
+        }
+    }
+
+    @Test func anEditThatIsRepeatedIsNoRefusal() async throws {
+        let article = try ContestedArticle()
+        var refusals = article.store.refusals.makeAsyncIterator()
+        try article.editBlocking()
+        try await article.store.edit("asynchronous") { try article.edit($0, succeedsAt: 3) }
+        #expect(article.attempts.withLock { $0 } == 6)
+        #expect(try article.store.object(Article.self, id: article.id)?.body == "xxyxxy")
         await #expect(throws: ValidationError.self) {
-            try await store.edit("bad") { context in
-                try #require(try context.object(Article.self, id: id)).title = ""
-            }
+            try await article.store.edit("bad") { $0.insert(Article(title: "")) }
         }
         #expect(await refusals.next()?.label == "bad")
     }
 
     @Test func theLastAttemptOfAnEditIsARefusal() async throws {
-        let scratch = try Scratch()
-        let (context, _, article) = try scratch.saved()
-        let (store, id) = (scratch.store, article.id)
-        article.body = ""
-        try await context.save()
-        var refusals = store.refusals.makeAsyncIterator()
-        let attempts = Monitor(0)
+        let article = try ContestedArticle()
+        var refusals = article.store.refusals.makeAsyncIterator()
         await #expect(throws: ConflictError.self) {
-            try await store.edit("never", retries: 2) { context in
-                attempts.withLock { $0 += 1 }
-                let mine = try #require(try context.object(Article.self, id: id))
-                let other = store.context()
-                try #require(try other.object(Article.self, id: id)).body? += "x"
-                try other.save()
-                mine.body? += "y"
+            try await article.store.edit("never", retries: 2) {
+                try article.edit($0, succeedsAt: .max)
             }
         }
-        #expect(attempts.withLock { $0 } == 3)
+        #expect(article.attempts.withLock { $0 } == 3)
         await #expect(throws: ValidationError.self) {
-            try await store.edit("bad") { $0.insert(Article(title: "")) }
+            try await article.store.edit("bad") { $0.insert(Article(title: "")) }
         }
         #expect(await refusals.next()?.label == "never")
         #expect(await refusals.next()?.label == "bad")
