@@ -24,6 +24,10 @@
 @_exported public import enum StetStore.Retention
 @_exported public import struct StetStore.Revision
 @_exported public import struct StetStore.Signals
+@_exported public import protocol StetStore.SharedJournal
+@_exported public import struct StetStore.SharedJournalEntry
+@_exported public import struct StetStore.SharedJournalError
+@_exported public import struct StetStore.SharedJournalHead
 @_exported public import enum StetStore.Stamp
 @_exported public import struct StetStore.StoreError
 @_exported public import struct StetStore.StoreInspection

@@ -14,8 +14,9 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
         module: "StetStore",
         folders: [
             "Values", "Bytes", "Schema", "Patterns", "Members", "Records", "Journal", "History",
-            "File", "Reader", "Subscriptions", "Commit", "State", "Query", "Validation",
+            "Shared", "File", "Reader", "Subscriptions", "Commit", "State", "Query", "Validation",
             "Observation", "Undo", "Retention", "Migration", "Verification", "Shipping",
+            "Nodes",
         ],
         exceptions: [
             // A schema compiles its rules and counts once, when it is made.
@@ -28,9 +29,10 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
             "Journal/Journal.swift": ["EncodedChangeSet"],
             // An open store owns its parts: a reader for each read, the writer, and the feeds.
             "File/StoreFile.swift": [
-                "CommitFeed", "Projection", "RefusalFeed", "SavesUnderWay", "SchemaUpdate",
-                "StoreReader", "WriterThread",
+                "CommitFeed", "NodeOpening", "Projection", "RefusalFeed", "SavesUnderWay",
+                "SchemaUpdate", "StoreReader", "WriterThread",
             ],
+            "File/Opening/StoreOpening.swift": ["SchemaUpdate", "WriterThread"],
             // A copy is verified before it counts as made.
             "File/StoreFile+Copy.swift": ["VerificationReport"],
             // A check of unique values reads the index changes of the commit.
@@ -41,7 +43,10 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
             "Commit/NetChanges+Objects.swift": ["EncodedBody", "QueryState"],
             // The writer checks counts again, and publishes what it has committed.
             "Commit/CommitCheck.swift": ["Miscount"],
-            "Commit/CommitWriter.swift": ["CommitFeed"],
+            "Commit/CommitWriter.swift": ["CommitFeed", "SharedCommit"],
+            // A node looks for a commit behind those of the other nodes.
+            "Commit/Outcome.swift": ["StoreNode"],
+            "Migration/StoreFile+Adopt.swift": ["StoreNode"],
         ])
 
     static let stet = FolderOrder(
