@@ -200,6 +200,7 @@ extension SharedJournal where Self == PostgresJournal {
     /// - Parameters:
     ///   - connection: A connection string or URI of libpq, which is never logged.
     ///   - store: The name of the store in the database.
+    /// - Returns: The journal; nothing is connected yet.
     public static func postgres(_ connection: String, store: String) -> PostgresJournal {
         PostgresJournal(connection, store: store)
     }
