@@ -104,6 +104,7 @@ package final class StoreFile: Sendable {
                 try connect(environment, declared, configuration)
             }
             try refuseOthers(file, declared)
+            try DerivationWork.perform(on: file)
             if file.retention != configuration.retention {
                 configuration.logger.warning(
                     "The store is open in this process with another retention, which stays.")

@@ -118,6 +118,9 @@ struct SchemaUpdate {
             let isBuilt = try build.finish(head, in: transaction)
             try writer.write(
                 &head, time: configuration.time(), isBuilt: isBuilt, in: transaction)
+            if migration.changesDerivations {
+                try StoreTables.markUnderived(in: transaction)
+            }
         }
     }
 }
