@@ -106,6 +106,19 @@ public struct _ModelProperty<M: Model>: Sendable {
     }
 
     init(parts: [Part]) { self.parts = parts }
+
+    /// Returns the property as one that is derived by an expression.
+    public func derived(
+        by expression: (M.Fields) -> any _DerivedExpression
+    ) -> _ModelProperty {
+        let node = expression(M.fields)._derivation.node
+        return _ModelProperty(
+            parts: parts.map { part in
+                var described = part.described
+                described.property = described.property.derived(by: node)
+                return Part(described: described, keyPath: part.keyPath, embedded: part.embedded)
+            })
+    }
 }
 
 /// A property as a model or an embedded value declares it.

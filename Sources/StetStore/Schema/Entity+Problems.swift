@@ -40,6 +40,14 @@ extension Entity {
                     "\(name).\(property.name) is a counter, which must be an integer that is not "
                     + "optional"
             }
+            if property.isDerived,
+                property.stamp != nil || property.isCounter
+                    || !property.normalizers.isEmpty || !property.type.canBeDerived
+            {
+                return
+                    "\(name).\(property.name) is derived, which a \(property.typeDescription) with "
+                    + "stamps, normalizers or increments can't be"
+            }
             if property.elements.count != property.type.elementTypeCount
                 || !property.elements.allSatisfy(\.isElement)
             {

@@ -38,6 +38,7 @@ struct StoreOpening {
                 try StoreFile.connect(environment, declared, configuration)
             }
             try StoreFile.refuseOthers(file, declared)
+            try DerivationWork.perform(on: file)
             if file.retention != configuration.retention {
                 configuration.logger.warning(
                     "The store is open in this process with another retention, which stays.")
