@@ -13,7 +13,8 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
     static let stetStore = FolderOrder(
         module: "StetStore",
         folders: [
-            "Values", "Bytes", "Schema", "Patterns", "Members", "Records", "Journal", "History",
+            "Values", "Bytes", "Text", "Schema", "Patterns", "Members", "Records", "Journal",
+            "History",
             "File", "Reader", "Subscriptions", "Commit", "State", "Query", "Validation",
             "Observation", "Undo", "Retention", "Migration", "Verification", "Shipping",
         ],

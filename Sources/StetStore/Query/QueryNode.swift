@@ -25,6 +25,10 @@ package indirect enum QueryNode: Hashable, Sendable {
     case coalesced(QueryNode, QueryNode)
     /// Whether members of a relationship satisfy a condition, or how many do.
     case members(MemberTest, QueryMembers, QueryNode)
+    /// Whether an object has the words of a search.
+    case matching(QueryObject, TextMatch)
+    /// The rank of an object in the result of a search, the lowest one first.
+    case rank(QueryObject, TextMatch)
 
     /// The comparison of two values.
     ///
@@ -140,11 +144,16 @@ package struct StoreQuery: Hashable, Sendable {
         package let body: [UInt8]
         /// The properties whose values are known; nil for all.
         package let slots: Set<Slot>?
+        /// The rank of the object; nil where it follows from the values.
+        package let rank: Double?
 
-        package init(id: ObjectID, body: [UInt8], slots: Set<Slot>? = nil) {
+        package init(
+            id: ObjectID, body: [UInt8], slots: Set<Slot>? = nil, rank: Double? = nil
+        ) {
             self.id = id
             self.body = body
             self.slots = slots
+            self.rank = rank
         }
     }
 
