@@ -13,9 +13,10 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
     static let stetStore = FolderOrder(
         module: "StetStore",
         folders: [
-            "Values", "Bytes", "Schema", "Patterns", "Members", "Records", "Journal", "History",
-            "Shared", "File", "Reader", "Subscriptions", "Commit", "State", "Query", "Validation",
-            "Observation", "Undo", "Retention", "Migration", "Verification", "Shipping",
+            "Values", "Bytes", "Text", "Schema", "Patterns", "Members", "Records", "Journal",
+            "History", "Shared", "File", "Reader", "Subscriptions", "Commit", "State", "Query",
+            "Validation", "Observation", "Undo", "Retention", "Migration", "Verification",
+            "Shipping",
             "Nodes",
         ],
         exceptions: [

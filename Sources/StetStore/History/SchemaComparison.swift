@@ -380,9 +380,9 @@ extension String {
 extension Upcast {
     /// Returns whether the entries of an index can be kept as those of another one.
     fileprivate func keepsEntries(of old: EntityIndex, as new: EntityIndex) -> Bool {
-        guard old.parts.count == new.parts.count, old.isUnique || !new.isUnique else {
-            return false
-        }
+        guard old.parts.count == new.parts.count, old.isUnique || !new.isUnique,
+            old.tokenizerVersion == new.tokenizerVersion
+        else { return false }
         return zip(old.parts, new.parts).allSatisfy { oldPart, newPart in
             let (former, property) = (from.properties[oldPart.slot], to.properties[newPart.slot])
             return slots[newPart.slot] == oldPart.slot && oldPart.folding == newPart.folding

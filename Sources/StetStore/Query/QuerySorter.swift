@@ -33,8 +33,12 @@ struct QuerySorter {
     var isDescendingByID: Bool { keys.isDescendingByID }
 
     /// Appends the key of an object, without its id.
-    func append(_ row: QueryState.Row, to bytes: inout [UInt8]) throws {
-        var frame = QueryFrame(state, row)
+    ///
+    /// - Parameter rank: the rank, if it does not follow from the object's values.
+    func append(
+        _ row: QueryState.Row, rank: Double? = nil, to bytes: inout [UInt8]
+    ) throws {
+        var frame = QueryFrame(state, row, rank: rank)
         try keys.append(&frame, to: &bytes)
     }
 
@@ -70,7 +74,7 @@ struct QueryPage {
         after = try query.after.map { position in
             let row = try sorter.row(position, query.entity)
             var key: [UInt8] = []
-            try sorter.append(row, to: &key)
+            try sorter.append(row, rank: position.rank, to: &key)
             return (row, key)
         }
     }

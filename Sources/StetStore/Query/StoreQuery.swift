@@ -41,11 +41,16 @@ package struct StoreQuery: Hashable, Sendable {
         package let body: [UInt8]
         /// The properties whose values are known; nil for all.
         package let slots: Set<Slot>?
+        /// The rank of the object; nil where it follows from the values.
+        package let rank: Double?
 
-        package init(id: ObjectID, body: [UInt8], slots: Set<Slot>? = nil) {
+        package init(
+            id: ObjectID, body: [UInt8], slots: Set<Slot>? = nil, rank: Double? = nil
+        ) {
             self.id = id
             self.body = body
             self.slots = slots
+            self.rank = rank
         }
     }
 

@@ -144,7 +144,8 @@ private struct ExpressionCheck {
                 throw DecodingFailure("its expression combines a \(first) and a \(second)")
             }
             return first ?? second
-        case .members: throw DecodingFailure("an expression over members can't be stored")
+        case .members, .matching, .rank:
+            throw DecodingFailure("an expression over members or a search can't be stored")
         }
     }
 

@@ -12,6 +12,7 @@ extension Entity {
         if indexes.count > Limits.indexCount {
             return "\(name) has \(indexes.count) indexes, the limit is \(Limits.indexCount)"
         }
+        if indexes.count(where: \.isText) > 1 { return "\(name) has two indexes of words" }
         return problemOfProperties ?? indexes.lazy.compactMap { $0.problem(in: self) }.first
     }
 

@@ -45,7 +45,8 @@ extension QueryNode {
         case .arithmetic(let operation, let one, let other):
             put(.arithmetic, operation.code, one, other)
         case .coalesced(let one, let other): put(.coalesced, nil, one, other)
-        case .members: trap("a schema contains an expression over members, which none can")
+        case .members, .matching, .rank:
+            trap("a schema contains an expression over members or a search, which none can")
         }
     }
 
