@@ -150,7 +150,7 @@ extension Store {
         _ commit: Revision, policy: UndoPolicy = .fail
     ) throws -> UndoPlan {
         guard let plan = try storeUndo.plan(.revert(commit), policy) else {
-            trap("a commit that there is can be looked at")
+            trap("a revert of commit \(commit) has no plan: report this as a bug of Stet")
         }
         return plan
     }
