@@ -41,7 +41,7 @@
 @_exported public import struct StetStore.UndoGroup
 @_exported public import enum StetStore.UndoPolicy
 @_exported public import struct StetStore.UnknownOutcomeError
-@_exported public import class StetStore._ValidationChain
+@_exported public import class StetStore.ValidationChain
 @_exported public import enum StetStore.Value
 @_exported public import enum StetStore.ValueType
 @_exported public import struct StetStore.VerificationReport

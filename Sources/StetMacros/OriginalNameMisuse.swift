@@ -34,7 +34,7 @@ enum OriginalNameMisuse {
 
     private static func sameName(_ name: String) -> Misuse {
         Misuse(
-            "originalName", "'originalName' is the name of before: this is '\(name)' already",
+            "originalName", "'originalName' must be the former name: the name is '\(name)' already",
             severity: .warning)
     }
 }

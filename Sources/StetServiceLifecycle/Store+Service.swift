@@ -7,6 +7,8 @@ extension Store: Service {
     ///
     /// Place services that use the store after it in the group, so that they are shut down before
     /// it.
+    ///
+    /// - Throws: nothing; cancellation ends it like a graceful shutdown.
     public func run() async throws {
         defer { close() }
         do {

@@ -17,6 +17,8 @@ public struct SequentialIDs: TestTrait, SuiteTrait, TestScoping {
     public var isRecursive: Bool { true }
 
     /// Runs a test with ids of its own.
+    ///
+    /// - Throws: the errors of the test.
     public func provideScope(
         for test: Test, testCase: Test.Case?,
         performing function: @Sendable @concurrent () async throws -> Void

@@ -75,7 +75,7 @@ struct CopyTests {
         try Data("mine".utf8).write(to: URL(fileURLWithPath: target))
         let text =
             "stet: There is a file \(target) already. "
-            + "Give a name that is not taken; nothing was changed.\n"
+            + "Choose a name that does not exist yet. Nothing was changed.\n"
         #expect(
             try Tool.run(command, fixture.path, target) == Tool.Outcome(status: 73, errors: text))
         #expect(try Data(contentsOf: URL(fileURLWithPath: target)) == Data("mine".utf8))

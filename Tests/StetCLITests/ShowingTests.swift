@@ -246,7 +246,7 @@ struct ShowingTests {
             hash        \(hashes[2])
             size        \(size), \(byteCountText(overview.freeByteCount)) of it free
             journal     \(byteCountText(overview.journalByteCount)), \(share) % of the size
-            commits     3, all that there have been
+            commits     3 (complete journal)
             records     \(byteCountText(overview.recordsByteCount))
             members     \(byteCountText(overview.membersByteCount))
             indexes     \(byteCountText(overview.indexesByteCount))

@@ -113,8 +113,8 @@ import Testing
                 }
                 """)
                 == [
-                    "'originalName' is the name of before: this is 'Article' already",
-                    "'originalName' is the name of before: this is 'title' already",
+                    "'originalName' must be the former name: the name is 'Article' already",
+                    "'originalName' must be the former name: the name is 'title' already",
                     "'text' can't have been 'title': the model has a 'title' still",
                     "Only one property can have been 'count'",
                 ])

@@ -27,7 +27,7 @@ try context.save("rate")
 let best = try context.fetch(Article.self) { $0.rating >= 3 }.sorted(by: \.title).all()
 print(best.map(\.title), article.notebook?.name ?? "none")  // the name is trimmed
 
-try store.undo(author: "lala")  // the last save; it could also be one of an earlier process
+try store.undo(author: "lala")  // undoes the last save, even one made by an earlier process
 try context.refresh()
 print(article.rating)
 

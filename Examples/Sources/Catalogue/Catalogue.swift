@@ -83,14 +83,14 @@ import Stet
             Array(saved) == edits)
 
         let seen = try await takeBack(edits, in: store, observer, names)
-        report.heading("Questions, and the catalogue as it was")
+        report.heading("Queries, and past states")
         try Questions(store: store, report: report, imported: file.packages.count).run()
 
         let expectation = try Expectation(since: 1, in: store)
         store.close()
         report.check("the observer ended when the store was closed", await observer.end())
 
-        report.heading("A new process reads them back")
+        report.heading("Read them in a new process")
         let isMet = try expectation.isMetInNewProcess(
             storePath: place.path, file: place.directory.appendingPathComponent("expectation.json"))
         report.check("the new process found what was saved", isMet)
@@ -101,7 +101,7 @@ import Stet
     private func takeBack(
         _ edits: [Commit], in store: Store, _ observer: Observer, _ names: Names
     ) async throws -> [Commit] {
-        report.heading("Edits that are taken back")
+        report.heading("Undo the edits")
         let commits = try TakenBack(
             store: store, report: report, names: names, author: "editor", edits: edits
         ).run()

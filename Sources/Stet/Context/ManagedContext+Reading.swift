@@ -4,7 +4,7 @@ extension ManagedContext {
     /// Returns the object with an id; nil when there is none at this context's revision, or it has
     /// been deleted.
     ///
-    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
+    /// - Throws: `StoreError`; the error of an earlier read inside an accessor.
     /// - Complexity: one look-up in the identity map, or one read of the store.
     public func object<M: Model>(_ type: M.Type, id: ObjectID) throws -> M? {
         try core.checkUsable()
@@ -22,7 +22,7 @@ extension ManagedContext {
     /// ```
     ///
     /// - Precondition: the property is `.unique`.
-    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
+    /// - Throws: `StoreError`; the error of an earlier read inside an accessor.
     /// - Complexity: O(pending changes + changes in the store since this context's revision), and a
     ///   few reads.
     public func object<M: Model, T: StoredValue>(
@@ -99,7 +99,7 @@ extension ManagedContext {
     /// ```
     ///
     /// - Returns: each target once, in the order of its first occurrence, without deleted ones.
-    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
+    /// - Throws: `StoreError`; the error of an earlier read inside an accessor.
     /// - Complexity: O(objects), in one read.
     public func load<M: Model, Target: Model>(
         _ property: KeyPath<M, Target?>, of objects: some Sequence<M>
@@ -110,7 +110,7 @@ extension ManagedContext {
     /// Reads the members of a relationship of objects.
     ///
     /// - Returns: each member once, in the order of its first occurrence, without deleted ones.
-    /// - Throws: `StoreError`; the error that an earlier read inside an accessor met.
+    /// - Throws: `StoreError`; the error of an earlier read inside an accessor.
     /// - Complexity: O(objects + members), in one read.
     public func load<M: Model, Members: _ToManyProperty>(
         _ property: KeyPath<M, Members>, of objects: some Sequence<M>

@@ -19,8 +19,8 @@ extension ManagedContext {
     ///   - make: creates an object with that value; called only if none exists.
     /// - Returns: the object, with the value.
     /// - Precondition: the property is `.unique`, and `make` gives it the value.
-    /// - Throws: errors of `make`; `StoreError`; the error that an earlier read inside an
-    ///   accessor met.
+    /// - Throws: errors of `make`; `StoreError`; the error of an earlier read inside an
+    ///   accessor.
     /// - Complexity: that of `object(_:where:is:)`, and of `insert(_:)`.
     @discardableResult
     public func upsert<M: Model, T: StoredValue>(

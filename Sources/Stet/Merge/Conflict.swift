@@ -177,6 +177,8 @@ extension Conflict.Property: Codable {
     }
 
     /// Decodes a conflict; values that were hidden are `.null`.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func value(_ key: CodingKeys) throws -> Value {
@@ -192,6 +194,8 @@ extension Conflict.Property: Codable {
 
     /// Encodes the conflict; without its values if they are hidden, unless the encoder has
     /// `CodingUserInfoKey.encodesHiddenValues`.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(entity, forKey: .entity)

@@ -273,7 +273,7 @@ private struct ChangeSetApplication {
                 ChangeSetError.Problem(
                     entity: table.description.name, object: id,
                     property: table.description.properties[slot].name,
-                    message: "the value means nothing to its type"))
+                    message: "the value is not valid for its type"))
             return nil
         }
         return try table.capture(id, body, as: type)

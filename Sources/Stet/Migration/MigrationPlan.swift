@@ -89,6 +89,8 @@ extension Store {
     ///
     /// It is `open(at:for:seededFrom:journal:configuration:)`, and throws the same errors. The
     /// configuration reports the progress of a migration. Cancellation has no effect.
+    ///
+    /// - Throws: the errors of `open(at:for:seededFrom:configuration:)`.
     public static func openInBackground(
         at path: String, for models: any Model.Type..., seededFrom seed: String? = nil,
         configuration: Store.Configuration = Store.Configuration()
@@ -102,6 +104,8 @@ extension Store {
     ///
     /// It is `open(at:migrating:seededFrom:configuration:)`, and throws the same errors.
     /// Cancellation has no effect.
+    ///
+    /// - Throws: the errors of `open(at:migrating:seededFrom:configuration:)`.
     public static func openInBackground(
         at path: String, migrating plan: MigrationPlan, seededFrom seed: String? = nil,
         configuration: Store.Configuration = Store.Configuration()

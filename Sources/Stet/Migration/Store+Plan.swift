@@ -51,6 +51,8 @@ extension Store {
     }
 
     /// Returns the steps that opening a store with an array of models would take; changes nothing.
+    ///
+    /// - Throws: the errors of the form with a list of models.
     public static func plan(
         at path: String, for models: [any Model.Type],
         configuration: Store.Configuration = Store.Configuration()

@@ -245,9 +245,9 @@ extension Model {
         return StoreError(
             .unreadableValue,
             message: "\(_$name).\(entity.properties[problem.slot].name) of object \(id) has "
-                + "a value that means nothing to its type.",
-            advice: "Newer code may have written it: use that, or give the type such a value, "
-                + "which 'stet show' prints.")
+                + "a value that is not valid for its type.",
+            advice: "Newer code may have written it: use that code, or add the value to the "
+                + "type. 'stet show' prints it.")
     }
 
     /// Captures the values and what is attached to the object.

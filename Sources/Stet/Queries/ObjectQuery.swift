@@ -284,6 +284,7 @@ extension ObjectQuery {
     ///
     /// The text is for people and may change.
     ///
+    /// - Throws: `StoreError`, and the errors of the read.
     /// - Complexity: planning the query, without running it.
     public func explain() throws -> String {
         try read { run in try run.explanation() }

@@ -22,17 +22,22 @@ extension QueryAggregates {
     ///
     /// NaN does not count.
     ///
+    /// - Throws: `StoreError`, and the errors of the read.
     /// - Complexity: O(objects of the query); no object is made.
     public func min<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>) throws -> T? {
         try extreme(value(M.fields).node, .less)
     }
 
     /// Returns the least value that is not nil; nil when there is none.
+    ///
+    /// - Throws: `StoreError`, and the errors of the read.
     public func min<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T?>) throws -> T? {
         try extreme(value(M.fields).node, .less)
     }
 
     /// Returns the least value of an expression behind a `?`; nil when there is none.
+    ///
+    /// - Throws: `StoreError`, and the errors of the read.
     public func min<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>?) throws -> T? {
         try extreme(value(M.fields)?.node ?? .constant(.null), .less)
     }
@@ -41,17 +46,22 @@ extension QueryAggregates {
     ///
     /// NaN does not count.
     ///
+    /// - Throws: `StoreError`, and the errors of the read.
     /// - Complexity: O(objects of the query); no object is made.
     public func max<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>) throws -> T? {
         try extreme(value(M.fields).node, .greater)
     }
 
     /// Returns the greatest value that is not nil; nil when there is none.
+    ///
+    /// - Throws: `StoreError`, and the errors of the read.
     public func max<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T?>) throws -> T? {
         try extreme(value(M.fields).node, .greater)
     }
 
     /// Returns the greatest value of an expression behind a `?`; nil when there is none.
+    ///
+    /// - Throws: `StoreError`, and the errors of the read.
     public func max<T: OrderedValue>(_ value: (M.Fields) -> QueryExpression<T>?) throws -> T? {
         try extreme(value(M.fields)?.node ?? .constant(.null), .greater)
     }
@@ -177,6 +187,8 @@ extension ObjectQuery {
     ///
     /// Values that an index does not distinguish are equal: 0 and -0, NaN and NaN, canonically
     /// equivalent texts.
+    ///
+    /// - Throws: `StoreError`, and the errors of the read.
     public func distinct<T: StoredValue>(
         _ value: (M.Fields) -> QueryExpression<T>
     ) throws -> [T] {
@@ -185,6 +197,8 @@ extension ObjectQuery {
 
     /// Returns the distinct values of an expression behind a `?`, in ascending order; nil comes
     /// first.
+    ///
+    /// - Throws: `StoreError`, and the errors of the read.
     public func distinct<T: StoredValue>(
         _ value: (M.Fields) -> QueryExpression<T>?
     ) throws -> [T?] {
@@ -209,6 +223,8 @@ extension ObjectQuery {
     /// ```
     ///
     /// The closure runs inside the read; the group must not be used after it has returned.
+    ///
+    /// - Throws: the errors of the closure, `StoreError`, and the errors of the read.
     public func grouped<Key: StoredValue, Result>(
         by value: (M.Fields) -> QueryExpression<Key>,
         _ make: (QueryGroup<M>) throws -> Result
@@ -220,6 +236,8 @@ extension ObjectQuery {
 
     /// Returns the results of a closure for each group of objects with the same value of an
     /// expression behind a `?`.
+    ///
+    /// - Throws: the errors of the closure, `StoreError`, and the errors of the read.
     public func grouped<Key: StoredValue, Result>(
         by value: (M.Fields) -> QueryExpression<Key>?,
         _ make: (QueryGroup<M>) throws -> Result
@@ -231,6 +249,8 @@ extension ObjectQuery {
 
     /// Returns the results of a closure for each group of objects that refer to the same object;
     /// the key is its id, or nil for objects whose reference is nil.
+    ///
+    /// - Throws: the errors of the closure, `StoreError`, and the errors of the read.
     public func grouped<Target: _ModelFields, Result>(
         by reference: (M.Fields) -> Target?, _ make: (QueryGroup<M>) throws -> Result
     ) throws -> [(key: ObjectID?, value: Result)] {

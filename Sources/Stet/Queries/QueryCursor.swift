@@ -52,6 +52,8 @@ extension QueryCursor: LosslessStringConvertible {
 
 extension QueryCursor: Codable {
     /// Reads the text of a cursor.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let cursor = QueryCursor(try container.decode(String.self)) else {
@@ -62,6 +64,8 @@ extension QueryCursor: Codable {
     }
 
     /// Writes the cursor as text.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
@@ -135,6 +139,7 @@ extension Fetch {
     /// It behaves like `page(_:after:)`, and throws the same errors.
     ///
     /// - Returns: the objects, and the cursor of the next page; nil on the last page.
+    /// - Throws: the errors of `page(_:after:)`.
     public func objects(
         _ count: Int, after cursor: QueryCursor? = nil
     ) throws -> (objects: [M], next: QueryCursor?) {

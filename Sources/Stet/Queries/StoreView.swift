@@ -43,6 +43,7 @@ extension Store {
         ///
         /// Members of an ordered relationship are in its order, others in ascending order of id.
         ///
+        /// - Throws: `StoreError`.
         /// - Complexity: one or two reads for each member.
         public func members<M: Model, Member: Model>(
             of id: ObjectID, in type: M.Type, _ relationship: (M.Fields) -> ToManyField<Member>
@@ -85,6 +86,7 @@ extension Store {
     ///
     /// It is the state after the last commit that is not dated later; see `Commit.time`.
     ///
+    /// - Throws: `StoreError` (`.historyTrimmed`) for a time before the beginning of the journal.
     /// - Complexity: O(log commits) reads.
     public func view(asOf time: Date) throws -> Store.View {
         Store.View(

@@ -153,6 +153,8 @@ extension _ToManyProperty {
     public func removeAll() { removeAll { _ in true } }
 
     /// Removes the members that satisfy a condition.
+    ///
+    /// - Throws: the errors of the condition, before anything is removed.
     public func removeAll(where isRemoved: (Element) throws -> Bool) rethrows {
         for member in try filter(isRemoved) { remove(member) }
     }

@@ -51,6 +51,7 @@ extension ManagedContext {
     /// Returns an action that describes what deleting all objects of a model would destroy, and
     /// deletes them once confirmed.
     ///
+    /// - Throws: `ValidationError` when hooks do not settle; `StoreError`.
     /// - Complexity: O(objects + objects that the delete rules reach).
     public func requestDeleteAll<M: Model>(_ type: M.Type) throws -> DestructiveAction {
         try request(

@@ -117,6 +117,8 @@ extension Change {
 extension Change: Encodable {
     /// Encodes the change as an `ObjectChange`: `{"title": {"old": "a", "new": "b"}}`, without the
     /// values of hidden properties.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var change = ObjectChange(
             entity: M._$name, id: id, kind: kind, properties: [], relationships: relationships)

@@ -1,7 +1,7 @@
 import Glibc
 public import StetStore
 
-/// A confirmer that asks on the terminal.
+/// A confirmer that prompts on the terminal.
 ///
 /// When standard input is not a terminal, it refuses instead of reading an answer from a file or
 /// waiting in vain; a script passes `--yes`.
@@ -70,6 +70,8 @@ public struct FixedConfirmer: Confirmer {
     }
 
     /// Returns the fixed answer.
+    ///
+    /// - Throws: nothing.
     public func confirms(_ plan: DestructiveAction.Plan) async throws -> Bool {
         record(plan)
         return answer

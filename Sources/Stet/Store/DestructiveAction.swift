@@ -173,7 +173,7 @@ public struct DestructiveAction: ~Copyable {
     }
 }
 
-/// A service, terminal or page that is asked before something is destroyed.
+/// A service, terminal or page that confirms an action before it destroys something.
 public protocol Confirmer: Sendable {
     /// Returns whether the plan may be carried out.
     func confirms(_ plan: DestructiveAction.Plan) async throws -> Bool

@@ -127,6 +127,8 @@ extension Store {
     /// Makes a store at the last shipped commit that is dated no later than a time.
     ///
     /// It behaves like `restore(from:to:at:)` with a revision, and throws the same errors.
+    ///
+    /// - Throws: the errors of `restore(from:to:at:)` with a revision.
     @discardableResult
     public static func restore(
         from directory: String, to path: String, at time: Date

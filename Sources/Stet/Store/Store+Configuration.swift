@@ -83,7 +83,7 @@ extension Store {
 
         /// The checks of properties that are composed at run time; they run after the rules of the
         /// models.
-        public var chains: [_ValidationChain] = []
+        public var chains: [ValidationChain] = []
         /// The rules for all changes of a save together; they run when nothing else is wrong, on
         /// the isolation of the context.
         public var changeSetValidators:

@@ -40,6 +40,8 @@ extension Store {
     /// Undoes the last commit or group of an author in a scope, without blocking the thread.
     ///
     /// It behaves like the blocking `undo`, and throws the same errors.
+    ///
+    /// - Throws: the errors of the blocking form.
     @discardableResult
     public nonisolated(nonsending) func undo(
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
@@ -65,6 +67,8 @@ extension Store {
     /// Redoes the last undone step of an author in a scope, without blocking the thread.
     ///
     /// It behaves like the blocking `redo`, and throws the same errors.
+    ///
+    /// - Throws: the errors of the blocking form.
     @discardableResult
     public nonisolated(nonsending) func redo(
         author: String, scope: String? = nil, policy: UndoPolicy = .fail, id: CommitID? = nil
@@ -94,6 +98,8 @@ extension Store {
     /// Reverts any commit, without blocking the thread.
     ///
     /// It behaves like the blocking `revert`, and throws the same errors.
+    ///
+    /// - Throws: the errors of the blocking form.
     @discardableResult
     public nonisolated(nonsending) func revert(
         _ commit: Revision, author: String? = nil, scope: String? = nil,
@@ -150,7 +156,7 @@ extension Store {
         _ commit: Revision, policy: UndoPolicy = .fail
     ) throws -> UndoPlan {
         guard let plan = try storeUndo.plan(.revert(commit), policy) else {
-            trap("a commit that there is can be looked at")
+            trap("a revert of commit \(commit) has no plan: report this as a bug of Stet")
         }
         return plan
     }

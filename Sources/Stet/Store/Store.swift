@@ -78,6 +78,8 @@ public final class Store: Sendable {
     ///
     /// It behaves like `open(at:for:seededFrom:journal:configuration:)` with a list of models, and
     /// throws the same errors.
+    ///
+    /// - Throws: the errors of the form with a list of models.
     public static func open(
         at path: String, for models: [any Model.Type], seededFrom seed: String? = nil,
         journal: (any SharedJournal)? = nil,
@@ -114,6 +116,8 @@ public final class Store: Sendable {
     }
 
     /// Creates a store in memory for an array of models.
+    ///
+    /// - Throws: the errors of the form with a list of models.
     public static func inMemory(
         for models: [any Model.Type], configuration: Store.Configuration = Store.Configuration()
     ) throws -> Store {

@@ -18,7 +18,7 @@ extension Store {
     ///   deleted it; and the commit, nil when there was no net change.
     /// - Precondition: the object belongs to the context of the closure.
     /// - Throws: what `body` throws, and nothing is saved; what `ManagedContext.save(_:)` throws;
-    ///   the last `ConflictError` when all retries met one; `CancellationError`. A
+    ///   the last `ConflictError` when every attempt had one; `CancellationError`. A
     ///   `ValidationError` is tried again, too, when others have saved since the closure ran.
     @discardableResult
     public nonisolated(nonsending) func edit<M: Model>(
@@ -33,6 +33,8 @@ extension Store {
     }
 
     /// Runs an edit, and returns its object as saved; blocks the thread until the edit is durable.
+    ///
+    /// - Throws: the errors of the asynchronous form, except `CancellationError`.
     @discardableResult
     public func edit<M: Model>(
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
@@ -46,6 +48,8 @@ extension Store {
     }
 
     /// Runs an edit, and returns its objects as saved, in their order.
+    ///
+    /// - Throws: the errors of the form with one object.
     @discardableResult
     public nonisolated(nonsending) func edit<M: Model>(
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
@@ -60,6 +64,8 @@ extension Store {
 
     /// Runs an edit, and returns its objects as saved, in their order; blocks the thread until the
     /// edit is durable.
+    ///
+    /// - Throws: the errors of the asynchronous form, except `CancellationError`.
     @discardableResult
     public func edit<M: Model>(
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,

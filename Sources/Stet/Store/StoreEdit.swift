@@ -39,6 +39,8 @@ extension Store {
     ///
     /// It behaves like the asynchronous `edit`, and throws the same errors except
     /// `CancellationError`.
+    ///
+    /// - Throws: the errors of the asynchronous form, except `CancellationError`.
     @discardableResult
     public func edit<Result: Sendable>(
         _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,

@@ -41,7 +41,7 @@ extension Model {
         let configuration = _$core?.store.configuration ?? Store.Configuration()
         var violations = try Self._$violations(of: normalized, slot, id, configuration.messages)
         let entity = Self._$description.entity
-        let field = _ValidationChain.Field(
+        let field = ValidationChain.Field(
             entity: entity.name, property: entity.properties[slot].name, value: normalized)
         for chain in configuration.chains {
             violations += chain.violations(of: field, id, slot: slot, configuration.messages)

@@ -106,23 +106,27 @@ extension ValidationError {
     ///     response.body = try JSONEncoder().encode(error.problem)
     /// }
     /// ```
-    public var problem: ProblemDetails { problem(description) { $0.message } }
+    public var problem: ProblemDetails { problem(description, \.message, \.failureReason) }
 
     /// Returns the violations as `application/problem+json` in another language than that of the
     /// store's configuration.
     public func problem(in messages: MessageTable) -> ProblemDetails {
-        problem(description(in: messages)) { $0.message(in: messages) }
+        problem(description(in: messages)) {
+            $0.message(in: messages)
+        } _: {
+            $0.failureReason(in: messages)
+        }
     }
 
     private func problem(
-        _ detail: String, _ message: (Violation) -> String
+        _ detail: String, _ message: (Violation) -> String, _ reason: (Violation) -> String?
     ) -> ProblemDetails {
         ProblemDetails(
             status: 422, title: "The changes are not valid.", code: errorCode, detail: detail,
             errors: violations.map { violation in
                 ProblemDetails.Problem(
                     property: violation.property, detail: message(violation),
-                    reason: violation.failureReason, code: violation.code.number,
+                    reason: reason(violation), code: violation.code.number,
                     domain: violation.code.domain, entity: violation.entity,
                     object: violation.object)
             })

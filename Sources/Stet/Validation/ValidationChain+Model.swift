@@ -1,6 +1,6 @@
 public import StetStore
 
-extension _ValidationChain {
+extension ValidationChain {
     /// Adds a link for one property of one model, or replaces the link with the same name in its
     /// place.
     ///

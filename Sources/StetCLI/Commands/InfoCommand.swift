@@ -6,7 +6,7 @@ import StetStore
 struct InfoCommand: StoreCommand {
     static let configuration = CommandConfiguration(
         commandName: "info",
-        abstract: "Shows sizes, the schema, the last commit, who reads, and the log.",
+        abstract: "Shows sizes, schema, last commit, open readers, and log.",
         discussion: """
             Numbers of records include those that remain of deleted objects. Readers are the reads \
             that other processes have open now; one that is many transactions behind is stuck, and \
@@ -59,7 +59,7 @@ extension StoreOverview {
 
     /// The revision to which the journal was trimmed, and the reason.
     private var trimText: String {
-        guard let floor else { return ", all that there have been" }
+        guard let floor else { return " (complete journal)" }
         let reason =
             switch floor.retention {
             case .forever: ""

@@ -60,7 +60,7 @@ package struct CommitLog: Sendable {
 
     // MARK: Commits
 
-    /// Writes a frame behind the last one; a sync of `file` makes it durable.
+    /// Writes a frame after the last one; a sync of `file` makes it durable.
     ///
     /// - Returns: the position before it, for `withdraw`.
     /// - Throws: `LMDBError`: bytes of the frame may be in the file, and have to be withdrawn.

@@ -3,7 +3,7 @@ import Glibc
 /// A mark in an LMDB data file whose last commits may not be on the disk: the file is not to be
 /// opened without the log that it names.
 ///
-/// It is in both meta pages, behind the bytes that LMDB uses and writes. LMDB's own copies of a
+/// It is in both meta pages, after the bytes that LMDB uses and writes. LMDB's own copies of a
 /// file have no mark if they are compact, as this package makes them.
 package struct LogMark: Hashable, Sendable {
     /// The place of commits that are not in the data file for sure.

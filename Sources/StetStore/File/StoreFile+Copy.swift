@@ -110,7 +110,7 @@ struct StoreCopier {
     static func alreadyExists(_ path: String) -> StoreError {
         StoreError(
             .alreadyExists, path: path, message: "There is a file \(path) already.",
-            advice: "Give a name that is not taken; nothing was changed.")
+            advice: "Choose a name that does not exist yet. Nothing was changed.")
     }
 
     /// Refuses the path of an existing file or lock file: a lock file would be shared with the

@@ -29,6 +29,8 @@ extension ObjectChange: Codable {
     }
 
     /// Decodes a change; its properties and relationships are in the order of their names.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
@@ -53,6 +55,8 @@ extension ObjectChange: Codable {
 
     /// Encodes a change, with an object of its properties by name:
     /// `{"title": {"old": "a", "new": "b"}}`.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(entity, forKey: .entity)
@@ -78,6 +82,8 @@ extension PropertyChange: Codable {
     private enum CodingKeys: String, CodingKey { case name, old, new, redacted, hidden }
 
     /// Decodes a change of a property with a name.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         try self.init(
@@ -105,6 +111,8 @@ extension PropertyChange: Codable {
     }
 
     /// Encodes the change with its name.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)
@@ -127,6 +135,8 @@ extension RelationshipChange: Codable {
     private enum CodingKeys: String, CodingKey { case name, added, removed, moved, members }
 
     /// Decodes a change of a relationship with a name.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         try self.init(try container.decode(String.self, forKey: .name), decoder)
@@ -149,6 +159,8 @@ extension RelationshipChange: Codable {
     }
 
     /// Encodes the change with its name.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)
@@ -174,6 +186,8 @@ extension ChangeKind: Codable {
     ]
 
     /// Decodes "insert", "update" or "delete".
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let name = try container.decode(String.self)
@@ -185,6 +199,8 @@ extension ChangeKind: Codable {
     }
 
     /// Encodes the kind as a word.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode("\(self)")

@@ -7,6 +7,8 @@ extension Commit: Encodable {
     }
 
     /// Encodes the commit with its changes; what it does not have is left out.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(revision, forKey: .revision)
@@ -28,11 +30,15 @@ extension Commit: Encodable {
 
 extension UndoGroup: Codable {
     /// Decodes the id of a group.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         self.init(try ObjectID(from: decoder))
     }
 
     /// Encodes the id of the group.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws { try id.encode(to: encoder) }
 }
 
@@ -40,6 +46,8 @@ extension CommitID: Codable {
     private enum CodingKeys: String, CodingKey { case store, base, token }
 
     /// Decodes an id.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let text = try container.decode(String.self, forKey: .token)
@@ -53,6 +61,8 @@ extension CommitID: Codable {
     }
 
     /// Encodes an id; the token is text, because JavaScript has no integers of 64 bits.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(store, forKey: .store)

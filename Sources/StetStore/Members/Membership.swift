@@ -19,6 +19,8 @@ extension Membership: Codable {
 
     /// Decodes a membership: null for an object that is not a member, otherwise an object with an
     /// optional position.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         if let container = try? decoder.singleValueContainer(), container.decodeNil() {
             self = .absent
@@ -29,6 +31,8 @@ extension Membership: Codable {
     }
 
     /// Encodes a membership.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         guard case .present(let position) = self else {
             var container = encoder.singleValueContainer()

@@ -67,7 +67,7 @@ extension SubscriptionError {
             .lost, name,
             message: "The subscription \"\(name)\" has moved on without this delivery: it was "
                 + "taken over, paused, rewound or removed.",
-            advice: "The delivery comes again where it is still due.")
+            advice: "The delivery will be repeated when it is next due.")
     }
 
     package static func stopped(name: String, _ failure: SubscriptionState.Failure)

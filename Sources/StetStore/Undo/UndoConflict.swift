@@ -151,6 +151,8 @@ extension UndoConflict: Codable {
     }
 
     /// Decodes a conflict; values that were hidden are `.null`.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func value(_ key: CodingKeys) throws -> Value {
@@ -169,6 +171,8 @@ extension UndoConflict: Codable {
 
     /// Encodes the conflict; without its values if they are hidden, unless the encoder has
     /// `CodingUserInfoKey.encodesHiddenValues`.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(kind, forKey: .kind)

@@ -6,7 +6,7 @@ import StetLMDB
 /// is open, and take effect with the next save.
 ///
 /// ```swift
-/// let chain = _ValidationChain(.firstFailure)
+/// let chain = ValidationChain(.firstFailure)
 /// chain.add("short", for: Notebook.self, \.name, message: "a short name, please") {
 ///     $0.count < 9
 /// }
@@ -17,7 +17,7 @@ import StetLMDB
 /// ```
 ///
 /// State: the links, guarded by the monitor.
-public final class _ValidationChain: Sendable {
+public final class ValidationChain: Sendable {
     /// The extent to which the failures of a chain are reported.
     public enum Mode: Sendable {
         /// Reports the first failure of each object: properties are checked in the order of their
@@ -152,7 +152,7 @@ public final class _ValidationChain: Sendable {
     }
 }
 
-extension _ValidationChain {
+extension ValidationChain {
     /// Returns the violations that the links find in inserted and updated objects.
     package func violations(
         of net: borrowing NetChanges, _ messages: MessageTable

@@ -103,6 +103,8 @@ public struct Violation: Sendable, Hashable {
     /// values, validators and chains.
     package let ruleIndex: Int
     package let sentence: Sentence
+    /// The reason as it was reported, with its placeholders.
+    private let reasonTemplate: String?
 
     /// A violation of your own, to be reported beside those of the store.
     ///
@@ -145,6 +147,7 @@ public struct Violation: Sendable, Hashable {
         self.slot = slot?.index ?? Int.max
         self.ruleIndex = ruleIndex
         self.sentence = sentence
+        reasonTemplate = reason
         message = messages.text(sentence, entity: entity, property: property)
         failureReason = reason.map {
             messages.text(Sentence($0), entity: entity, property: property)
@@ -154,6 +157,13 @@ public struct Violation: Sendable, Hashable {
     /// Returns the message in another language.
     public func message(in messages: MessageTable) -> String {
         messages.text(sentence, entity: entity, property: property)
+    }
+
+    /// Returns the reason in another language; nil when the validator has reported none.
+    ///
+    /// The table translates it like a message: by the text that the validator reported.
+    public func failureReason(in messages: MessageTable) -> String? {
+        reasonTemplate.map { messages.text(Sentence($0), entity: entity, property: property) }
     }
 
     /// The violation without its value, for logs and for readers who must not see it.
@@ -178,6 +188,7 @@ public struct Violation: Sendable, Hashable {
         slot = other.slot
         ruleIndex = other.ruleIndex
         sentence = other.sentence
+        reasonTemplate = other.reasonTemplate
     }
 
     /// Returns whether one violation comes before another in reports: by operation (deletions,
@@ -204,10 +215,12 @@ public struct Violation: Sendable, Hashable {
 extension Violation: Codable {
     private enum CodingKeys: String, CodingKey {
         case code, operation, entity, object, property, value, rule, message, reason, others
-        case order, sentence
+        case order, sentence, reasonSentence
     }
 
     /// Decodes a violation.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         code = try container.decode(Code.self, forKey: .code)
@@ -220,6 +233,8 @@ extension Violation: Codable {
         let text = try container.decode(String.self, forKey: .message)
         message = text
         failureReason = try container.decodeIfPresent(String.self, forKey: .reason)
+        reasonTemplate =
+            try container.decodeIfPresent(String.self, forKey: .reasonSentence) ?? failureReason
         others = try container.decodeIfPresent([ObjectID].self, forKey: .others) ?? []
         let order = try container.decodeIfPresent([Int].self, forKey: .order) ?? []
         slot = order.element(at: 0) ?? Int.max
@@ -230,8 +245,10 @@ extension Violation: Codable {
 
     /// Encodes the violation; what it does not have is left out.
     ///
-    /// The keys `order` and `sentence`, which are of no use to a client, bring back the same
-    /// violation, whose message can be translated.
+    /// The keys `order`, `sentence` and `reasonSentence`, which are of no use to a client, restore
+    /// the same violation, whose message and reason can be translated.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(code, forKey: .code)
@@ -248,6 +265,9 @@ extension Violation: Codable {
             try container.encode([slot, ruleIndex], forKey: .order)
         }
         if sentence != Sentence(message) { try container.encode(sentence, forKey: .sentence) }
+        if reasonTemplate != failureReason {
+            try container.encodeIfPresent(reasonTemplate, forKey: .reasonSentence)
+        }
     }
 }
 

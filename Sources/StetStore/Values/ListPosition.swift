@@ -171,6 +171,8 @@ extension ListPosition: Codable {
     }
 
     /// Encodes the position as text.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

@@ -138,6 +138,8 @@ extension ObjectID: CustomStringConvertible, LosslessStringConvertible {
 
 extension ObjectID: Codable {
     /// Reads the text of an id.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -149,6 +151,8 @@ extension ObjectID: Codable {
     }
 
     /// Writes the id as text.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

@@ -68,11 +68,15 @@ extension Revision: CustomStringConvertible, ExpressibleByIntegerLiteral, Codabl
     }
 
     /// Reads the number.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         self.init(try decoder.singleValueContainer().decode(UInt64.self))
     }
 
     /// Writes the number.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(number)

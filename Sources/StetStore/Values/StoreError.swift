@@ -260,8 +260,8 @@ extension StoreError {
     package static func movesOn(path: String) -> StoreError {
         StoreError(
             .migrationFailed, path: path,
-            message: "The store can't be migrated: others go on saving to it.",
-            advice: "Nothing was changed. End the programs that use it with its earlier models.")
+            message: "The store can't be migrated: another process keeps saving to it.",
+            advice: "Nothing was changed. Stop every process that uses the earlier models.")
     }
 
     /// Runs `body`, converting the errors of the layers below to this type.

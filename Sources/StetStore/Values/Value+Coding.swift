@@ -12,6 +12,8 @@ extension Value: Codable {
     }
 
     /// Decodes a value.
+    ///
+    /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
         if let plain = Self.plain(decoder) {
             self = plain
@@ -66,6 +68,8 @@ extension Value: Codable {
     }
 
     /// Encodes any value, including numbers that are not finite.
+    ///
+    /// - Throws: the errors of the encoder.
     public func encode(to encoder: any Encoder) throws {
         func encode(_ key: Key, _ value: some Encodable) throws {
             var container = encoder.container(keyedBy: Key.self)

@@ -159,7 +159,7 @@ extension Value: CustomStringConvertible {
         case .decimal(let value): "\(value)"
         case .date(let value): timeText(value.timeIntervalSinceReferenceDate)
         case .string(let value): "\"\(value)\""
-        case .data(let value): "\(value.count) bytes"
+        case .data(let value): value.count == 1 ? "1 byte" : "\(value.count) bytes"
         case .uuid(let value): value.uuidString.lowercased()
         case .url(let value): value.absoluteString
         case .reference(let id), .placed(let id, _): "\(id)"

@@ -68,7 +68,7 @@ struct OpenErrorTests {
         #expect(
             try refused()
                 == StoreError(
-                    .notAStore, path: path, message: "The file is empty, and so not a Stet store.",
+                    .notAStore, path: path, message: "The file is empty; it is not a Stet store.",
                     advice: "Correct the path, or remove the file; nothing was changed."))
     }
 

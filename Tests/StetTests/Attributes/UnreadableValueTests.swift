@@ -91,7 +91,7 @@ private struct Refusing: CodableAttribute {
         #expect(error.code == .unreadableValue)
         #expect(
             error.message
-                == "Task.\(property) of object \(task.id) has a value that means nothing to its "
+                == "Task.\(property) of object \(task.id) has a value that is not valid for its "
                 + "type."
         )
         #expect(try reading.object(Older.Task.self, id: other.id)?.status == .draft)

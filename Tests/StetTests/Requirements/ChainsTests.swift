@@ -9,14 +9,14 @@ import Testing
 @Suite struct ChainsTests {
     private let directory = TemporaryDirectory()
 
-    private func store(_ chain: _ValidationChain) throws -> Store {
+    private func store(_ chain: ValidationChain) throws -> Store {
         var configuration = Store.Configuration()
         configuration.chains = [chain]
         return try Store.open(
             at: directory.file(), for: Notebook.self, Article.self, configuration: configuration)
     }
 
-    private func add(to chain: _ValidationChain) {
+    private func add(to chain: ValidationChain) {
         chain.add("no digits", for: Notebook.self, \.name, message: "no digits, please") { name in
             !name.contains(where: \.isNumber)
         }
@@ -36,7 +36,7 @@ import Testing
 
     @Test("D1 a chain stops at the first failure or tells all, and changes while the store is open")
     func d1Modes() throws {
-        let chain = _ValidationChain(.firstFailure)
+        let chain = ValidationChain(.firstFailure)
         add(to: chain)
         let context = try store(chain).context()
         let notebook = Notebook(name: "Notebook 2000")
@@ -52,9 +52,9 @@ import Testing
         notebook.name = "a"
         #expect(rules(context) == [] && !context.hasChanges)
 
-        let all = _ValidationChain(.all)
+        let all = ValidationChain(.all)
         add(to: all)
-        let field = _ValidationChain.Field(
+        let field = ValidationChain.Field(
             entity: "Notebook", property: "name", value: .string("Notebook 2000"))
         #expect(all.check(field).map(\.message) == ["no digits, please", "a short name, please"])
         #expect(
@@ -64,7 +64,7 @@ import Testing
 
     @Test("D1 a chain of a store tells all that it is asked to")
     func d1All() throws {
-        let chain = _ValidationChain(.all)
+        let chain = ValidationChain(.all)
         add(to: chain)
         let context = try store(chain).context()
         let notebook = Notebook(name: " Notebook 2000")
@@ -80,7 +80,7 @@ import Testing
 
     @Test("D2 a link sees the property and its value, and has its own message")
     func d2Fields() throws {
-        let chain = _ValidationChain(.all)
+        let chain = ValidationChain(.all)
         chain.add("ASCII", message: "{property} must be plain") { field in
             guard case .string(let text) = field.value else { return true }
             return text.utf8.allSatisfy { $0 < 128 }

@@ -122,7 +122,7 @@ private enum Mood: String, RawAttribute { case good }
         #expect(error.code == .unreadableValue)
         #expect(
             error.message
-                == "Secretive.mood of object \(id) has a value that means nothing to its type.")
+                == "Secretive.mood of object \(id) has a value that is not valid for its type.")
         expectSilence(error)
     }
 

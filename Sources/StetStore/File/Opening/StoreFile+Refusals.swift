@@ -8,7 +8,7 @@ extension StoreFile {
         let inspection = try FileInspection.inspect(path: path, walkingPages: false)
         if inspection.isEmptyFile {
             throw StoreError(
-                .notAStore, path: path, message: "The file is empty, and so not a Stet store.",
+                .notAStore, path: path, message: "The file is empty; it is not a Stet store.",
                 advice: "Correct the path, or remove the file; nothing was changed.")
         }
         try refuseDamaged(inspection, path)
