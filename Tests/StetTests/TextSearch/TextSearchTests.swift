@@ -210,7 +210,7 @@ import Testing
 
     @Test func mergedTextsAreFound() throws {
         let page = try #require(try context.fetch(SearchedPage.self) { $0.number == 3 }.first())
-        context.mergePolicy = .mine
+        context.mergePolicy = .mergeContextWins
         let other = store.context(author: "other")
         let same = try #require(try other.object(SearchedPage.self, id: page.id))
         same.title = "A wombat"
