@@ -56,6 +56,7 @@ extension QueryRun {
     /// that is not of its property's type.
     package func position(_ bookmark: QueryBookmark) throws -> StoreQuery.Position? {
         let entity = state.entity(query.entity)
+        guard (bookmark.values[Self.rank] == nil) == (rankedMatch == nil) else { return nil }
         var values = [Value](repeating: .null, count: entity.properties.count)
         var slots: Set<Slot> = []
         var rank: Double?
@@ -72,9 +73,7 @@ extension QueryRun {
             values[slot] = value
             slots.insert(slot)
         }
-        guard slots.isSuperset(of: orderSlots), (rank != nil) == (rankedMatch != nil) else {
-            return nil
-        }
+        guard slots.isSuperset(of: orderSlots) else { return nil }
         let body = try EncodedBody(values, placedSlots: entity.placedSlots)
         return StoreQuery.Position(id: bookmark.id, body: body.bytes, slots: slots, rank: rank)
     }

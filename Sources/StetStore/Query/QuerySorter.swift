@@ -32,9 +32,8 @@ struct QuerySorter {
 
     var isDescendingByID: Bool { keys.isDescendingByID }
 
-    /// Appends the key of an object, without its id.
-    ///
-    /// - Parameter rank: the rank, if it does not follow from the object's values.
+    /// Appends the key of an object, without its id; `rank` is its rank, if that does not follow
+    /// from its values.
     func append(
         _ row: QueryState.Row, rank: Double? = nil, to bytes: inout [UInt8]
     ) throws {

@@ -21,9 +21,7 @@ struct TextOccurrences {
     private static let positionBits = 40
 
     /// Adds an object that follows all others, unless the word is in attributes only that are not
-    /// searched.
-    ///
-    /// - Parameter offset: the place of the word in the phrase, whose position is added.
+    /// searched; `offset` is the place of the word in the phrase, by which places are moved back.
     mutating func append(
         _ id: ObjectID, _ posting: TextPosting, isSearched: (Int) -> Bool, back offset: Int
     ) throws {

@@ -28,6 +28,7 @@ extension TextQuery {
     /// - Parameters:
     ///   - text: the text of an attribute.
     ///   - wordCount: the number of words in the part, at most.
+    /// - Returns: the part, and the ranges of the words in it.
     /// - Complexity: O(length of the text).
     /// - Precondition: `wordCount` is positive.
     public func snippet(of text: String, wordCount: Int = 20) -> TextSnippet {
