@@ -90,7 +90,7 @@ extension Store {
     /// It is `open(at:for:seededFrom:journal:configuration:)`, and throws the same errors. The
     /// configuration reports the progress of a migration. Cancellation has no effect.
     ///
-    /// - Throws: the errors of `open(at:for:seededFrom:configuration:)`.
+    /// - Throws: the errors of `open(at:for:seededFrom:journal:configuration:)`.
     public static func openInBackground(
         at path: String, for models: any Model.Type..., seededFrom seed: String? = nil,
         configuration: Store.Configuration = Store.Configuration()
