@@ -72,13 +72,15 @@ final class PostgresServer: Sendable {
         let process = Process()
         // A server that is started must not keep the descriptor open by which Foundation sees the
         // end of its process.
-        let closing = "for fd in {3..40}; do eval \"exec $fd>&-\"; done; exec \"$@\""
+        let closing =
+            "for file in /proc/$$/fd/*; do number=${file##*/}; "
+            + "[ $number -gt 2 ] && eval \"exec $number>&-\"; done; exec \"$@\""
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
         process.arguments = ["-c", closing, "bash", program] + arguments
         process.currentDirectoryURL = URL(fileURLWithPath: "/")
         // A server that is started keeps the output open, so it is a file.
         let output = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        FileManager.default.createFile(atPath: output.path, contents: nil)
+        try Data().write(to: output)
         defer { try? FileManager.default.removeItem(at: output) }
         process.standardOutput = try FileHandle(forWritingTo: output)
         process.standardError = FileHandle.nullDevice
