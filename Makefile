@@ -4,7 +4,8 @@ SWIFT ?= swift
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 HEADER := $(firstword $(wildcard /usr/include/lmdb.h /usr/local/include/lmdb.h))
 
-.PHONY: help setup setup-service service service-load service-test browse demo test test-optimised docs lint fuzz fuzz-keep bench bench-quick format \
+.PHONY: help setup setup-service setup-postgres service service-load service-test browse demo test \
+  test-optimised test-postgres docs lint fuzz fuzz-keep bench bench-quick format \
   goldens setup-bench setup-campaigns campaign-build simulate campaign campaigns-small \
   lowest bill-of-materials
 
@@ -49,6 +50,15 @@ service-test: setup-service ## Tests the tracker and stet-browse over sockets an
 	cd Examples/Tracker/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/debug python3 -m unittest
 	cd Examples/Browse/Tests && SERVICE_BUILD=$(SERVICE_BUILD)/debug python3 -m unittest
 	@echo "screenshots: $(SERVICE_BUILD)/screenshots"
+
+setup-postgres: setup ## Installs PostgreSQL and libpq for the tests of StetPostgres when missing
+	@ls /usr/lib/postgresql/*/bin/initdb /usr/include/postgresql/libpq-fe.h >/dev/null 2>&1 || \
+	  { $(SUDO) apt-get update && $(SUDO) apt-get install -y postgresql libpq-dev; }
+
+test-postgres: setup-postgres ## Tests StetPostgres with a PostgreSQL server of its own
+	$(BUILD_SERVICE) Packages/StetPostgres --build-tests
+	$(SWIFT) test --scratch-path $(SERVICE_BUILD) --package-path Packages/StetPostgres \
+	  --skip-build --disable-xctest
 
 service-load: setup ## Watches and edits an optimised tracker that is killed meanwhile: SECONDS=120
 	$(BUILD_TRACKER) -c release --product tracker
@@ -204,11 +214,11 @@ goldens: setup ## Makes the golden stores anew, after a change of the format
 	  --skip-build --disable-xctest --filter "[gG]olden"
 
 lint: ## Checks format, documentation rules and comments, and that the mutants apply
-	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Examples Benchmarks
+	$(SWIFT) format lint --strict --recursive Package.swift Sources Tests Examples Benchmarks Packages
 	@Tests/Mutants/run --check
 
 format: ## Formats the sources
-	$(SWIFT) format format --in-place --recursive Package.swift Sources Tests Examples Benchmarks
+	$(SWIFT) format format --in-place --recursive Package.swift Sources Tests Examples Benchmarks Packages
 
 # What `make fuzz` runs, and how long; its corpus grows outside of the repository.
 NAME ?= record

@@ -171,7 +171,8 @@ let package = Package(
         ),
         // The code of the pages in Sources/Stet/Stet.docc; imports what a user imports.
         .testTarget(
-            name: "DocumentationTests", dependencies: ["Stet", "StetTesting", "StetTestSupport"]),
+            name: "DocumentationTests",
+            dependencies: ["Stet", "StetTesting", "StetTestModels", "StetTestSupport"]),
         .testTarget(
             name: "SourceTests",
             dependencies: ["Stet", "StetStore", "StetTestSupport", "stet-readme"]),

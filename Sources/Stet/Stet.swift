@@ -24,6 +24,10 @@
 @_exported public import enum StetStore.Retention
 @_exported public import struct StetStore.Revision
 @_exported public import struct StetStore.Signals
+@_exported public import protocol StetStore.SharedJournal
+@_exported public import struct StetStore.SharedJournalEntry
+@_exported public import struct StetStore.SharedJournalError
+@_exported public import struct StetStore.SharedJournalHead
 @_exported public import enum StetStore.Stamp
 @_exported public import struct StetStore.StoreError
 @_exported public import struct StetStore.StoreInspection
@@ -31,6 +35,8 @@
 @_exported public import struct StetStore.SubscriptionError
 @_exported public import struct StetStore.SubscriptionState
 @_exported public import struct StetStore.TextFolding
+@_exported public import struct StetStore.TextQuery
+@_exported public import struct StetStore.TextSnippet
 @_exported public import struct StetStore.UndoConflict
 @_exported public import struct StetStore.UndoGroup
 @_exported public import enum StetStore.UndoPolicy

@@ -226,10 +226,11 @@ extension VariableDeclSyntax {
         return name?.filter { $0 != "`" }
     }
 
-    /// True for a stored instance variable that is not `@Transient`.
+    /// True for a stored instance variable that is not `@Transient`, and for a derived attribute.
     var isModelProperty: Bool {
         bindingSpecifier.tokenKind == .keyword(.var) && !hasModifier(.static, .class)
-            && attribute("Transient") == nil && !bindings.contains { $0.accessorBlock != nil }
+            && attribute("Transient") == nil
+            && (derivation != nil || !bindings.contains { $0.accessorBlock != nil })
     }
 }
 

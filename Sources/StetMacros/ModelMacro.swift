@@ -16,6 +16,9 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         ModelMisuse.reportHooks(of: declaration, context)
         let properties = model.modelProperties
         let relationships = model.modelRelationships
+        for property in properties where property.isDerived {
+            DerivedMisuse.report(property, among: properties, relationships, context)
+        }
         for property in properties + relationships {
             ModelMisuse.reportOptions(of: property, context)
             RelationshipMisuse.report(property, context)
@@ -48,9 +51,9 @@ struct ModelMacro: MemberMacro, MemberAttributeMacro, ExtensionMacro {
         if let relationship = declaration.modelRelationships.first(where: { $0.name == name }) {
             return ["@Stet._Members(\(raw: relationship.slot))"]
         }
-        guard let property = declaration.modelProperties.first(where: { $0.name == name }) else {
-            return []
-        }
+        guard let property = declaration.modelProperties.first(where: { $0.name == name }),
+            !property.isDerived
+        else { return [] }
         let observed = ModelOptions(node).isObservable
         return ["@Stet._Stored(\(raw: property.storedArguments(isObserved: observed)))"]
     }
@@ -116,8 +119,19 @@ struct ModelMembers {
         properties.compactMap(line).joined(separator: "\n")
     }
 
-    private func list(_ element: (PropertyDeclaration) -> String) -> String {
-        properties.map(element).joined(separator: ", ")
+    /// Returns one line for each property that the object stores, joined.
+    private func storedLines(_ line: (PropertyDeclaration) -> String?) -> String {
+        properties.filter { !$0.isDerived }.compactMap(line).joined(separator: "\n")
+    }
+
+    /// The expressions of derived attributes, in which the names are those of the fields.
+    private var derivations: [String] {
+        properties.compactMap { property in
+            property.writtenDerivation.map { expression in
+                "fileprivate var \(property.derivationName): some Stet._DerivedExpression "
+                    + "{ \(expression) }"
+            }
+        }
     }
 
     private var fields: DeclSyntax {
@@ -134,7 +148,7 @@ struct ModelMembers {
             self._object = _object
             }
             \(raw: lines { "\($0.fieldAccess)var \($0.reference): \($0.fieldType) { \($0.codeType)._field(_object, slot: \($0.slot)) }" })
-            \(raw: members.joined(separator: "\n"))
+            \(raw: (members + derivations).joined(separator: "\n"))
             }
             """
     }
@@ -148,7 +162,7 @@ struct ModelMembers {
     }
 
     private var assignment: DeclSyntax {
-        let assignments = lines { property in
+        let assignments = storedLines { property in
             let value = "snapshot.\(property.reference)"
             return shown(
                 property,
@@ -166,7 +180,7 @@ struct ModelMembers {
         """
         \(raw: access)init(_$snapshot snapshot: Snapshot, state: consuming Stet._ModelState) {
         _$state = state
-        \(raw: lines { "\($0.storage) = \($0.codeType)._storage(from: snapshot.\($0.reference))" })
+        \(raw: storedLines { "\($0.storage) = \($0.codeType)._storage(from: snapshot.\($0.reference))" })
         }
         """
     }
@@ -180,7 +194,9 @@ struct ModelMembers {
                 (relationship.options.isEmpty
                     ? "" : ", relationship: \(relationship.writtenOptions)") + relationship.written
             return "Stet._ModelProperty(\"\(property.name)\", (\(property.codeType)).self, "
-                + "\\Snapshot.\(property.reference), [\(options)]\(further)\(property.writtenOriginalName)\(property.writtenDefault)),"
+                + "\\Snapshot.\(property.reference), [\(options)]\(further)\(property.writtenOriginalName)\(property.writtenDefault))"
+                + (property.derivingExpression == nil
+                    ? "," : ".derived(by: { $0.\(property.derivationName) }),")
         }
         let indexes =
             indexes.isEmpty
@@ -208,7 +224,7 @@ struct ModelMembers {
 
     /// Returns one line for each property that may be a reference, joined.
     private func cases(_ line: (PropertyDeclaration) -> String) -> String {
-        lines { $0.mayBeReference ? "case \($0.slotIndex): \(line($0))" : nil }
+        storedLines { $0.mayBeReference ? "case \($0.slotIndex): \(line($0))" : nil }
     }
 
     private var reference: DeclSyntax {
@@ -236,13 +252,13 @@ struct ModelMembers {
     private var encode: DeclSyntax {
         """
         \(raw: access)final func _$encode(into writer: inout Stet._RecordWriter) {
-        \(raw: lines { "\($0.codeType)._snapshotValue(\($0.storage))._write(&writer, slot: \($0.slot))" })
+        \(raw: lines { "\($0.snapshotExpression(of: "self"))._write(&writer, slot: \($0.slot))" })
         }
         """
     }
 
     private var normalize: DeclSyntax {
-        let changes = lines { property in
+        let changes = storedLines { property in
             let place = isObservable ? "normalized" : property.storage
             let options = property.options.filter { ModelMisuse.fits($0, property) }
             let calls = options.compactMap { $0.normalization(of: place) }
@@ -284,7 +300,7 @@ struct ModelMembers {
     }
 
     private var stamp: DeclSyntax {
-        let stamps = lines { property in
+        let stamps = storedLines { property in
             guard let option = property.options.first(where: { $0.name == "stamped" }) else {
                 return stampOfMembers(property)
             }

@@ -63,6 +63,7 @@ enum ModelMisuse {
         if text { return }
         let needed = model.modelProperties.filter { property in
             property.initializer == nil && !property.isOptional && !property.hasOption("stamped")
+                && !property.isDerived
         }
         let parameters = needed.map { "\($0.name): \($0.typeName)" }.joined(separator: ", ")
         let assignments = needed.map { "self.\($0.name) = \($0.name)" }.joined(separator: "; ")
@@ -100,8 +101,16 @@ enum ModelMisuse {
     ) -> Bool {
         let name = variable.singleName ?? "property"
         let binding = variable.bindings.first
-        if let accessors = binding?.accessorBlock {
+        if let accessors = binding?.accessorBlock, variable.derivation == nil {
             return reportAccessors(accessors, name, context)
+        }
+        if variable.attribute("Derived") != nil, variable.derivation == nil {
+            context.report(
+                Misuse(
+                    "derived",
+                    "@Derived '\(name)' needs an expression: write 'var \(name): … { … }'"),
+                at: variable.bindings)
+            return false
         }
         if variable.attribute("Transient") != nil {
             if binding?.initializer == nil, !isImplicitlyNil(variable) {

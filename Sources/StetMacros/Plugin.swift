@@ -6,6 +6,7 @@ import SwiftSyntaxMacros
 struct StetMacrosPlugin: CompilerPlugin {
     let providingMacros: [any Macro.Type] = [
         ModelMacro.self, StoredMacro.self, MembersMacro.self, RelationshipMacro.self,
-        AttributeMacro.self, TransientMacro.self, IndexMacro.self, EmbeddedMacro.self,
+        AttributeMacro.self, TransientMacro.self, DerivedMacro.self, IndexMacro.self,
+        EmbeddedMacro.self,
     ]
 }

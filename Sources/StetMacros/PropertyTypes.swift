@@ -55,6 +55,13 @@ extension PropertyDeclaration {
     /// The type of the field of queries in generated code.
     var fieldType: String { "Stet._FieldOf<\(codeType)>" }
 
+    /// Returns the value of the property in the form that snapshots contain.
+    func snapshotExpression(of object: String) -> String {
+        if isDerived { return "\(object).\(reference)" }
+        let place = object == "self" ? storage : "\(object).\(storage)"
+        return "\(codeType)._snapshotValue(\(place))"
+    }
+
     /// The expression that checks the type; nil if the text shows that it can be stored.
     var checkedType: String? {
         let written = WrittenType(type)

@@ -22,7 +22,7 @@ struct SnapshotType {
         \(raw: lines { "\($0.fieldAccess)var \($0.reference): \($0.snapshotType)" })
         fileprivate init(_$of object: \(raw: model)) {
         self.id = object.id
-        \(raw: lines { "self.\($0.reference) = \($0.codeType)._snapshotValue(object.\($0.storage))" })
+        \(raw: lines { "self.\($0.reference) = \($0.snapshotExpression(of: "object"))" })
         }
         \(raw: access)init(_$id id: Stet.ObjectID, reader: inout Stet._RecordReader) throws(Stet._UnreadableValue) {
         self.id = id

@@ -70,9 +70,13 @@ def read_relationship(data):
     data.take(18)
     return name, place if members == 1 else None
 
+def read_index(data):
+    data.take(2 if data.number(1) & 2 else 0)  # the version of the rules for words
+    data.take(data.number(1) * 3 + 2)
+
 def read_entity(data):
     name, properties = data.text(), data.list(2, read_property)
-    data.list(1, lambda data: data.take(1) + data.take(data.number(1) * 3 + 2))  # indexes
+    data.list(1, read_index)
     count = data.number(2) & 0x7FFF
     links = [link for link in (read_relationship(data) for _ in range(count)) if link[1]]
     return Entity(name, [name for name, _ in properties], [kind for _, kind in properties], links)

@@ -44,7 +44,8 @@ extension StoreError: StetError {
             problem(409, "The request does not match the state of the store.")
         case .limitExceeded: problem(413, "The changes exceed a limit of the store.")
         case .mapFull, .diskFull: problem(507, "The store is full.")
-        case .storeBusy, .storeClosed, .readersFull, .writtenElsewhere, .noThread:
+        case .storeBusy, .storeClosed, .readersFull, .writtenElsewhere, .noThread,
+            .journalUnavailable:
             problem(503, "The store cannot be used at the moment.")
         default: problem(500, "The store cannot be used.")
         }

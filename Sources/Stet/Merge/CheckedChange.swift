@@ -46,6 +46,8 @@ struct CheckedChange {
                 report("\(change.entity) has no property \(property.name)", property.name)
                 continue
             }
+            // A derived attribute follows its expression, whatever the change set says.
+            if entity.properties[slot].isDerived { continue }
             if new[slot] != nil { report("the property is changed twice", property.name) }
             if change.kind != .delete, !entity.properties[slot].acceptsUnplaced(property.new) {
                 report("the value does not fit its type", property.name)
@@ -55,7 +57,7 @@ struct CheckedChange {
         }
         if change.kind != .insert { return }
         for (slot, property) in entity.properties.slotted
-        where new[slot] == nil && !property.isOptional {
+        where new[slot] == nil && !property.isOptional && !property.isDerived {
             report("the inserted object needs a value for it", property.name)
         }
     }

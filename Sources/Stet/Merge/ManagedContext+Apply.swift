@@ -87,7 +87,9 @@ private struct ChangeSetApplication {
         let table = core.table(for: type)
         let properties = table.description.properties
         let values = try properties.slots.map { slot in
-            try placed(change.new[slot] ?? .null, slot, table, change)
+            // The object computes derived attributes itself.
+            let absent = properties[slot].isDerived ? properties[slot].placeholder : .null
+            return try placed(change.new[slot] ?? absent, slot, table, change)
         }
         guard let capture = try capture(of: type, change.key.id, values, table) else { return }
         let made = M(_$snapshot: capture.snapshot, state: _ModelState())

@@ -116,7 +116,8 @@ private struct ObjectSides<M: Model> {
         }
         // A value without a stored form is reported by the save.
         let pending = try (try? object._$body())?.values(of: entity)
-        for (slot, property) in entity.properties.slotted where property.stamp != .update {
+        for (slot, property) in entity.properties.slotted
+        where property.stamp != .update && !property.isDerived {
             let stored = theirs.values?[slot] ?? .null
             add(
                 property, base.values?[slot] ?? .null, pending?[slot].unplaced ?? stored, stored)

@@ -35,6 +35,7 @@ struct MergeSides {
         let base = try values(base)
         let entity = table.description
         return entity.properties.indices.compactMap { slot in
+            if entity.properties[slot].isDerived { return nil }
             let before = base?[slot] ?? .null
             if base != nil, mine[slot] == before, theirs[slot] == before { return nil }
             return Conflict.Property(
@@ -106,12 +107,24 @@ struct MergeSides {
         }
     }
 
-    /// Returns whether one side has changed nothing but counters, which no policy decides about.
+    /// Returns whether one side has changed nothing but counters and derived attributes, which no
+    /// policy decides about.
     func isCounted() throws -> Bool {
         guard let base, let mine, let theirs,
-            table.description.properties.contains(where: \.isCounter)
+            table.description.properties.contains(where: { $0.isCounter || $0.isDerived })
         else { return false }
         return try [mine, theirs].contains { try hasOnlyCounted($0, since: base) }
+    }
+
+    /// Returns whether the store has other values of derived attributes only.
+    func isDerivedOnly() throws -> Bool {
+        guard let base, let theirs, !table.description.derivedSlots.isEmpty else { return false }
+        let (before, after) = (
+            try base.values(of: table.description), try theirs.values(of: table.description)
+        )
+        return table.description.properties.slotted.allSatisfy { slot, property in
+            property.isDerived || before[slot] == after[slot]
+        }
     }
 
     private func hasOnlyCounted(_ side: EncodedBody, since base: EncodedBody) throws -> Bool {
@@ -119,7 +132,7 @@ struct MergeSides {
         return try base.read(as: entity) { base in
             try side.read(as: entity) { side in
                 try entity.properties.slotted.allSatisfy { slot, property in
-                    try property.isCounter || property.stamp == .update
+                    try property.isCounter || property.isDerived || property.stamp == .update
                         || Cell.areEqual(base.cell(slot), side.cell(slot))
                 }
             }

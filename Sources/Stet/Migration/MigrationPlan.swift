@@ -64,20 +64,22 @@ extension Store {
     /// copies before you change a step. When two processes migrate a store, one of them waits.
     ///
     /// - Parameters:
-    ///   - path: the path, as for `open(at:for:seededFrom:configuration:)`.
+    ///   - path: the path, as for `open(at:for:seededFrom:journal:configuration:)`.
     ///   - plan: the versions.
-    ///   - seed: the seed, as for `open(at:for:seededFrom:configuration:)`.
+    ///   - seed: the seed, as for `open(at:for:seededFrom:journal:configuration:)`.
     ///   - configuration: sizes, allowed places, the clock, and the receiver of the progress.
     /// - Returns: the store.
     /// - Throws: the error of a step; `ValidationError`, which names the objects that are not valid
-    ///   in the last version; `StoreError`, as for `open(at:for:seededFrom:configuration:)`:
-    ///   `.modelMismatch` when the store has none of the versions.
+    ///   in the last version; `StoreError`, as for
+    ///   `open(at:for:seededFrom:journal:configuration:)`: `.modelMismatch` when the store has none
+    ///   of the versions.
     /// - Complexity: a copy of the store for each version, and O(objects).
     public static func open(
         at path: String, migrating plan: MigrationPlan, seededFrom seed: String? = nil,
         configuration: Store.Configuration = Store.Configuration()
     ) throws -> Store {
         let models = plan.versions.last?.models ?? []
+        try StoreNode.prepare(at: path, configuration.ofFile)
         try StagedMigration(path, plan, configuration).run()
         return try open(at: path, for: models, seededFrom: seed, configuration: configuration)
     }
@@ -85,10 +87,10 @@ extension Store {
     /// Opens the store at `path` on a thread of its own, so that a migration blocks no thread of
     /// the cooperative pool.
     ///
-    /// It is `open(at:for:seededFrom:configuration:)`, and throws the same errors. The
+    /// It is `open(at:for:seededFrom:journal:configuration:)`, and throws the same errors. The
     /// configuration reports the progress of a migration. Cancellation has no effect.
     ///
-    /// - Throws: the errors of `open(at:for:seededFrom:configuration:)`.
+    /// - Throws: the errors of `open(at:for:seededFrom:journal:configuration:)`.
     public static func openInBackground(
         at path: String, for models: any Model.Type..., seededFrom seed: String? = nil,
         configuration: Store.Configuration = Store.Configuration()

@@ -187,6 +187,20 @@ public macro Relationship(
     originalName: String? = nil, inverse: AnyKeyPath? = nil
 ) = #externalMacro(module: "StetMacros", type: "RelationshipMacro")
 
+/// Stores the value of a computed property, so that queries, indexes, rules and history have it.
+///
+/// ```swift
+/// @Derived var fullName: String { first + " " + last }
+/// @Derived var employerName: String? { employer?.name }
+/// ```
+///
+/// Its expression names attributes of the object and of objects that it refers to, also other
+/// derived ones, with the operators that queries have. A save computes it whenever one of them has
+/// changed, also for the objects that refer to a changed one. It never conflicts, and an undo does
+/// not restore it but computes it again. See <doc:DerivedAttributes>.
+@attached(peer)
+public macro Derived() = #externalMacro(module: "StetMacros", type: "DerivedMacro")
+
 /// Leaves a stored property out of the model: it is neither saved nor restored.
 ///
 /// It needs a default value.

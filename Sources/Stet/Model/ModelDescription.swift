@@ -16,6 +16,8 @@ public final class _ModelDescription<M: Model>: Sendable {
     let hasCustomNormalizers: Bool
     /// True when a save has stamps to set.
     let isStamped: Bool
+    /// The attributes whose words are indexed.
+    let searchable: [TextMatch.Attribute]
     /// The to-many relationships, in the order of declaration.
     let relationships: [_ModelRelationship]
     /// The previous name of the model; nil when it never had another one.
@@ -34,9 +36,13 @@ public final class _ModelDescription<M: Model>: Sendable {
         let single = described.flatMap(\.indexes)
         let all = described.map(\.property)
         let names = all.map(\.name)
+        searchable = described.slotted.compactMap { slot, property in
+            property.searchWeight.map { TextMatch.Attribute(slot: slot, weight: $0) }
+        }
+        let words = searchable.isEmpty ? [] : [EntityIndex(words: searchable.map(\.slot))]
         entity = Entity(
             name: name, properties: all,
-            indexes: (single + indexes).map { $0.index(of: all, names) })
+            indexes: (single + indexes).map { $0.index(of: all, names) } + words)
         self.relationships = relationships
         self.originalName = originalName
         origins = described.map(\.origin)
@@ -106,6 +112,19 @@ public struct _ModelProperty<M: Model>: Sendable {
     }
 
     init(parts: [Part]) { self.parts = parts }
+
+    /// Returns the property as one that is derived by an expression.
+    public func derived(
+        by expression: (M.Fields) -> any _DerivedExpression
+    ) -> _ModelProperty {
+        let node = expression(M.fields)._derivation.node
+        return _ModelProperty(
+            parts: parts.map { part in
+                var described = part.described
+                described.property = described.property.derived(by: node)
+                return Part(described: described, keyPath: part.keyPath, embedded: part.embedded)
+            })
+    }
 }
 
 /// A property as a model or an embedded value declares it.
@@ -114,6 +133,8 @@ struct DescribedProperty: Sendable {
     var origin: PropertyOrigin
     /// The indexes that its options declare.
     var indexes: [_ModelIndex]
+    /// The weight of its words in searches; nil when they are not indexed.
+    let searchWeight: Double?
     let normalizers: [@Sendable (Value) -> Value]
 
     init<T: _Storable>(
@@ -122,6 +143,7 @@ struct DescribedProperty: Sendable {
     ) where T._SnapshotValue: StoredValue {
         origin = PropertyOrigin(name: name)
         normalizers = options.compactMap(\.normalizer?.change)
+        searchWeight = options.compactMap(\.searchWeight).last
         indexes = options.compactMap(\.index).map { option in
             _ModelIndex(isUnique: option.isUnique, [name], comparing: option.folding)
         }
@@ -225,6 +247,7 @@ public struct AttributeOption: Sendable {
     var normalizer: (kind: Normalizer, change: @Sendable (Value) -> Value)?
     var stamp: Stamp?
     var index: (isUnique: Bool, folding: TextFolding)?
+    var searchWeight: Double?
     var isHidden = false
     var isCounter = false
 
@@ -280,6 +303,30 @@ public struct AttributeOption: Sendable {
     /// folding.
     public static func indexed(_ comparing: TextFolding) -> AttributeOption {
         AttributeOption(index: (false, comparing))
+    }
+
+    /// Adds the words of a string to those that `matching(_:)` searches.
+    ///
+    /// ```swift
+    /// @Attribute(.searchable(weight: 3)) var title: String
+    /// @Attribute(.searchable) var text: String
+    /// ```
+    ///
+    /// Words are found at Unicode's word boundaries; case and diacritics make no difference.
+    public static let searchable = AttributeOption(searchWeight: 1)
+
+    /// Adds the words of a string to those that `matching(_:)` searches, with a weight: an
+    /// occurrence of a word in an attribute of weight 3 counts as three in one of weight 1 when
+    /// hits are ranked.
+    ///
+    /// A different weight takes effect at once, without a migration.
+    ///
+    /// - Precondition: `weight` is positive and finite.
+    public static func searchable(weight: Double) -> AttributeOption {
+        trap(
+            unless: weight > 0 && weight.isFinite,
+            "a weight of searchable words must be positive and finite")
+        return AttributeOption(searchWeight: weight)
     }
 
     /// Requires that the value is not nil when it is saved.

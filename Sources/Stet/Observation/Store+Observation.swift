@@ -24,7 +24,7 @@ extension Store {
     ///   (`.historyTrimmed`), which names the revision after which the journal begins, when the
     ///   next commit was trimmed.
     public func commits(after start: FeedStart) -> Commits {
-        Commits(file: file, after: resolved(start))
+        Commits(file: file, after: start.resolved(in: self))
     }
 
     /// Returns the changes of the objects of one model, commit by commit, as they are made.
@@ -43,7 +43,7 @@ extension Store {
     ///   - start: a revision, `.beginning` for all that the journal still contains, or `.now`.
     /// - Returns: a sequence that ends when the store is closed.
     public func changes<M: Model>(of type: M.Type, after start: FeedStart = .now) -> Changes<M> {
-        Changes(store: self, after: resolved(start))
+        Changes(store: self, after: start.resolved(in: self))
     }
 
     /// Returns the changes of the objects of one model that satisfy a condition before or after the
@@ -86,11 +86,13 @@ extension Store {
     ///
     /// The journal does not contain them. An attempt that `edit` repeats is no refusal.
     public var refusals: Refusals { Refusals(file.refusals) }
+}
 
-    /// Returns a start in which the current revision replaces `.now`.
-    private func resolved(_ start: FeedStart) -> FeedStart {
-        guard start == .now else { return start }
+extension FeedStart {
+    /// Returns the start in which the current revision replaces `.now`.
+    fileprivate func resolved(in store: Store) -> FeedStart {
+        guard self == .now else { return self }
         // If the head cannot be read, the observer's first read throws the error.
-        return .revision((try? revision()) ?? file.feed.head)
+        return .revision((try? store.revision()) ?? store.file.feed.head)
     }
 }

@@ -70,6 +70,60 @@ extension ObjectQuery {
         changed { $0.condition = .both($0.condition, condition(M.fields).node) }
     }
 
+    /// Returns only the objects whose searchable attributes match a search, such as one that a user
+    /// has typed: `.matching("undo jour* -sqlite \"edit session\"")`.
+    ///
+    /// `TextQuery` describes the text. The words may be in different attributes, but those of a
+    /// phrase are in one. The best hits come first, by BM25 with the weights of the attributes,
+    /// unless the query is sorted in another way.
+    ///
+    /// Edits in the context are found, too. How rare a word is, and how long texts are on average,
+    /// is taken from the last commit of the store, also in reads of the past.
+    ///
+    /// - Precondition: the model has an attribute that is `.searchable`.
+    /// - Complexity: O(occurrences of the words in the store) plus O(changed objects).
+    public func matching(_ query: TextQuery) -> Self {
+        let attributes = M._$description.searchable
+        trap(
+            unless: !attributes.isEmpty,
+            "\(M.self) has no searchable attribute: add @Attribute(.searchable) to a string")
+        return matching(query, attributes)
+    }
+
+    /// Returns only the objects of which some attributes match a search:
+    /// `.matching("undo", in: \.title)`.
+    ///
+    /// It is like `matching(_:)`, but only the words of these attributes count.
+    ///
+    /// - Precondition: the attributes are `.searchable`.
+    public func matching(
+        _ text: String, in attributes: PartialKeyPath<M.Snapshot>...
+    ) -> Self {
+        let description = M._$description
+        let found = attributes.flatMap { attribute in
+            let slots = description.slots(of: attribute)
+            let searchable = description.searchable.filter { slots.contains($0.slot) }
+            trap(
+                unless: !searchable.isEmpty,
+                "\(attribute) is not searchable: add @Attribute(.searchable) to the string")
+            return searchable
+        }
+        return matching(TextQuery(text), found)
+    }
+
+    private func matching(_ query: TextQuery, _ attributes: [TextMatch.Attribute]) -> Self {
+        let node = QueryNode.matching(.root, TextMatch(query, in: attributes))
+        return changed { request in
+            request.condition = .both(request.condition, node)
+            if request.order.isEmpty { request.order = node.ranking }
+        }
+    }
+
+    /// Returns only the objects whose searchable attributes match the text of a search.
+    ///
+    /// It is the same as `matching(TextQuery(text))`.
+    public func matching(_ text: String) -> Self { matching(TextQuery(text)) }
+
     // MARK: Order
 
     /// Returns the objects sorted by a value: `.sorted(by: \.title)`.

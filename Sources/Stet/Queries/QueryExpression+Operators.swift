@@ -72,6 +72,21 @@ extension QueryExpression where Value: NumericValue & BinaryInteger {
 // MARK: - Text
 
 extension QueryExpression where Value == String {
+    /// Returns the concatenation of two texts.
+    public static func + (left: Self, right: Self) -> Self {
+        QueryExpression(.arithmetic(.add, left.node, right.node))
+    }
+
+    /// Returns the concatenation of two texts.
+    public static func + (left: Self, right: String) -> Self {
+        QueryExpression(.arithmetic(.add, left.node, .constant(.string(right))))
+    }
+
+    /// Returns the concatenation of two texts.
+    public static func + (left: String, right: Self) -> Self {
+        QueryExpression(.arithmetic(.add, .constant(.string(left)), right.node))
+    }
+
     /// Returns whether the text begins with another, compared character by character.
     public func hasPrefix(_ prefix: String) -> QueryExpression<Bool> { search(.prefix, prefix) }
 

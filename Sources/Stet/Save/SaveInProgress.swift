@@ -22,6 +22,8 @@ final class SaveInProgress: CommitWork {
     private(set) var encoded: EncodedChangeSet?
     /// The positions of the changed objects among the pending ones.
     private(set) var positions: [Int] = []
+    /// The objects of which the save changes nothing but derived attributes.
+    private(set) var derived: [ObjectKey] = []
     private var stamped: [Int] = []
     private var time = Date()
     /// The commit that a retry has found in the journal.
@@ -122,7 +124,9 @@ final class SaveInProgress: CommitWork {
             isPreparedAgain = true
             var preparation = SavePreparation(core)
             let prepared = try preparation.prepare(time, horizon: horizon)
-            positions = prepared.changes.items.map(\.position)
+            positions = prepared.changes.items.map(\.position).filter { $0 >= 0 }
+            derived = prepared.changes.items.filter { $0.position < 0 }
+                .map { ObjectKey($0.entity, $0.id) }
             stamped = prepared.stamped
             if prepared.changes.isEmpty { return nil }
             try notifyWillCommit(prepared)

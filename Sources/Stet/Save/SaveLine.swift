@@ -157,6 +157,7 @@ final class SaveLine {
         for position in save.positions {
             sent.objects[position].object._$setRevision(commit.revision)
         }
+        for key in save.derived { core.object(key)?._$setRevision(commit.revision) }
         core.state.sent = nil
         save.committed = commit.revision
         core.ownCommits.land(commit.id, commit.revision)

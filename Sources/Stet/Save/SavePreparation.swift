@@ -46,12 +46,13 @@ struct SavePreparation {
         defer { pending.watch(false) }
         let tracer = core.store.file.tracer
         try tracer.span("stet.save.settle") { try settle() }
-        let changes = try core.netChanges()
+        var changes = try core.netChanges()
         let stamped = core.stampedObjects(changes)
+        changes.stamp(time)
+        try derive(&changes)
+        changes.sort()
         var prepared = PreparedSave(
             changes: changes, effects: graph.effects, stamped: stamped)
-        prepared.changes.stamp(time)
-        prepared.changes.sort()
         try prepared.changes.collectIndexChanges()
         let confirmed = Set(pending.objects.filter(\.isDeletionConfirmed).map(\.key))
         var check = ChangeSetCheck(
@@ -75,6 +76,12 @@ struct SavePreparation {
                 violations: violations.inTotalOrder(), rejected: try prepared.changeSet())
         }
         return prepared
+    }
+
+    /// Computes the derived attributes of the changed objects, and of those that refer to them.
+    private func derive(_ net: inout NetChanges) throws {
+        if core.schema.derivedProperties.isEmpty { return }
+        try core.store.file.read { try net.derive($0, at: core.revision, correctsBefore: true) }
     }
 
     /// Returns a violation for each deletion that a delete rule forbids, also of objects that were

@@ -29,6 +29,14 @@ extension Store {
         /// `StoreError` (`.damaged`) that names it. Opening takes O(pages), and writers wait for
         /// it.
         public var inspectsPages = false
+
+        /// The shared journal of which the store is a node, as `journal:` of
+        /// `open(at:for:seededFrom:journal:configuration:)`; nil by default.
+        public var sharedJournal: (any SharedJournal)?
+        /// The time for which a lost connection to it is tried again before an outcome is unknown.
+        package var settleLimit = Duration.seconds(5)
+        /// The pause between two looks at it.
+        package var followingPause = Duration.milliseconds(200)
         /// The greatest number of objects that others may have changed since a context's revision
         /// for its to-many relationships to be readable; 100,000 by default.
         ///
@@ -106,6 +114,13 @@ extension Store {
         /// Creates the default configuration.
         public init() {}
 
+        /// Returns the configuration of a node of a shared journal, unless that is nil.
+        func sharing(_ journal: (any SharedJournal)?) -> Self {
+            var configuration = self
+            configuration.sharedJournal = journal ?? sharedJournal
+            return configuration
+        }
+
         var ofFile: StoreFile.Configuration {
             var configuration = StoreFile.Configuration()
             configuration.mapByteCount = mapByteCount
@@ -129,6 +144,9 @@ extension Store {
                 }
             }
             configuration.inspectsPages = inspectsPages
+            configuration.sharedJournal = isMigration ? nil : sharedJournal
+            configuration.settleLimit = settleLimit
+            configuration.followingPause = followingPause
             return configuration
         }
     }

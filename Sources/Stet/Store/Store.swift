@@ -51,7 +51,10 @@ public final class Store: Sendable {
     ///     `path`, and must not be written to at that time. The new store has the seed's journal
     ///     and its own id, is verified, and exists complete or not at all; of two processes that
     ///     try at once, one makes it and both open it. A seed of earlier models is migrated like a
-    ///     store.
+    ///     store. A node of a shared journal has none.
+    ///   - journal: the shared journal of which the store is a node; nil for a store whose journal
+    ///     is in its own file. A file that does not exist is made from the journal's copy, or with
+    ///     a new journal. A node that cannot reach its journal can be read.
     ///   - configuration: sizes, allowed places, and the clock.
     /// - Returns: the store.
     /// - Throws: `StoreError`: `.invalidPath` for a directory, a symbolic link or an impossible
@@ -59,26 +62,32 @@ public final class Store: Sendable {
     ///   link, and network and user-space file systems (NFS, SMB, FUSE, …), `.notFound`,
     ///   `.noPermission`, `.notAStore`, `.newerFormat`, `.modelMismatch` when the store was made
     ///   for other models that cannot be migrated without code, or has one that is left out,
-    ///   `.migrationFailed`, `.invalidSchema`, `.damaged`, `.diskFull`, `.inputOutput`.
+    ///   `.migrationFailed`, `.invalidSchema`, `.damaged`, `.diskFull`, `.inputOutput`. With a
+    ///   shared journal: `.journalUnavailable` when there is no file yet, `.journalDiverged`, and
+    ///   `.sharedJournal` for a store that is no node of one, a retention, and a seed.
     public static func open(
         at path: String, for models: any Model.Type..., seededFrom seed: String? = nil,
+        journal: (any SharedJournal)? = nil,
         configuration: Store.Configuration = Store.Configuration()
     ) throws -> Store {
-        try open(at: path, for: models, seededFrom: seed, configuration: configuration)
+        try open(
+            at: path, for: models, seededFrom: seed, journal: journal, configuration: configuration)
     }
 
     /// Opens the store at `path` with an array of models, or creates it when there is no file.
     ///
-    /// It behaves like `open(at:for:seededFrom:configuration:)` with a list of models, and throws
-    /// the same errors.
+    /// It behaves like `open(at:for:seededFrom:journal:configuration:)` with a list of models, and
+    /// throws the same errors.
     ///
     /// - Throws: the errors of the form with a list of models.
     public static func open(
         at path: String, for models: [any Model.Type], seededFrom seed: String? = nil,
+        journal: (any SharedJournal)? = nil,
         configuration: Store.Configuration = Store.Configuration()
     ) throws -> Store {
         let graph = try ModelGraph(models, removing: configuration.removedModels)
-        return try open(at: path, graph, graph.origins, seededFrom: seed, configuration)
+        return try open(
+            at: path, graph, graph.origins, seededFrom: seed, configuration.sharing(journal))
     }
 
     /// Makes a new, empty store in memory: for tests, previews and caches.
@@ -124,10 +133,10 @@ public final class Store: Sendable {
     ) throws -> Store {
         let schema = try graph.schema()
         try schema.checkPatterns()
-        let file = try StoreFile.open(
-            at: path, schema: schema, origins: origins,
-            seededFrom: seed, configuration.ofFile)
-        return Store(file: file, graph, configuration)
+        return Store(
+            file: try StoreFile.open(
+                at: path, schema: schema, origins: origins, seededFrom: seed, configuration.ofFile),
+            graph, configuration)
     }
 
     /// The path that the store was opened with.

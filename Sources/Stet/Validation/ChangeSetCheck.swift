@@ -35,7 +35,7 @@ struct ChangeSetCheck {
         violations += reported
         violations += try violationsOfUniqueness(net)
         violations += try violationsOfCounts(net)
-        net.lookups = lookups
+        net.lookups.formUnion(lookups)
         if !store.configuration.changeSetValidators.isEmpty, violations.isEmpty, known.isEmpty,
             !net.isEmpty
         {
@@ -120,6 +120,7 @@ struct ChangeSetCheck {
             let item = net.items[index]
             // A value without a stored form has no snapshot.
             if !net.unstorable(in: item.after, ofEntity: item.entity, item.id).isEmpty { continue }
+            if try net.lacksDerivedValue(item) { continue }
             let old =
                 item.kind == .insert ? nil : try M._$decode(item.id, net.body(item.before))
             let new = item.kind == .delete ? nil : try M._$decode(item.id, net.body(item.after))

@@ -50,8 +50,8 @@ struct ImportBatch {
         }
     }
 
-    /// Returns the changes of the rows.
-    func changes() -> NetChanges {
+    /// Returns the changes of the rows, with the derived attributes that follow from them.
+    func changes(_ reader: borrowing StoreReader) throws -> NetChanges {
         var changes = NetChanges(schema: store.schema, expectedCount: rows.count)
         for row in rows {
             for link in row.links { changes.append(link) }
@@ -63,6 +63,7 @@ struct ImportBatch {
                     kind: before == nil ? .insert : .update, entity: row.key.entity,
                     id: row.key.id, base: row.base, before: before ?? 0..<0, after: after))
         }
+        try changes.derive(reader, at: base)
         changes.sort()
         return changes
     }
@@ -82,11 +83,13 @@ struct ImportWork: CommitWork {
     var contention: any Error { Overtaken() }
 
     func prepare() throws -> EncodedChangeSet? {
-        let changes = batch.changes()
-        if changes.isEmpty { return nil }
-        return try changes.encoded(
-            attributes: attributes, base: batch.base, token: .random(in: .min ... .max),
-            time: time, for: CommitPurpose(cause: .import, isUndoable: false))
+        try batch.store.read { reader in
+            let changes = try batch.changes(reader)
+            if changes.isEmpty { return nil }
+            return try changes.encoded(
+                attributes: attributes, base: batch.base, token: .random(in: .min ... .max),
+                time: time, for: CommitPurpose(cause: .import, isUndoable: false))
+        }
     }
 
     /// Throws, because changes of others are not overwritten.

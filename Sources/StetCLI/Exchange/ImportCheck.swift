@@ -13,7 +13,7 @@ struct ImportCheck {
         of batch: ImportBatch, _ reader: borrowing StoreReader
     ) throws -> [Int: [ImportProblem]] {
         var check = ImportCheck(batch)
-        var changes = batch.changes()
+        var changes = try batch.changes(reader)
         for violation in try changes.violations() { check.note(violation) }
         try check.checkUniqueValues(&changes, reader)
         try check.checkCounts(changes, reader)

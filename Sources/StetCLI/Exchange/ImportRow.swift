@@ -105,7 +105,7 @@ struct ImportConversion {
         var problems = record.fields.keys.filter { !shape.names.contains($0) }.sorted()
             .map { ImportProblem("\(entity.name) has no property \($0)") }
         var sound: [Slot] = []
-        for (slot, property) in entity.properties.slotted {
+        for (slot, property) in entity.properties.slotted where !property.isDerived {
             guard let field = record.fields[property.name], !property.isMissing(field) else {
                 if values[slot] == .null, !property.isOptional, property.stamp == nil {
                     problems.append(property.problem("is missing"))

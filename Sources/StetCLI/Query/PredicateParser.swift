@@ -98,6 +98,11 @@ struct PredicateParser {
             try expect(")")
             return node
         }
+        if case .text(let text) = tokens[min(place + 1, tokens.count - 1)].kind,
+            take(word: "matching")
+        {
+            return try matching(text)
+        }
         if isQuantifier, take(word: "any") { return try members(.any) }
         if isQuantifier, take(word: "all") { return try members(.all) }
         return try comparison()
@@ -110,6 +115,18 @@ struct PredicateParser {
         case .quotedName: true
         default: false
         }
+    }
+
+    /// Returns the search for words of the objects; the token before the text has been taken.
+    private mutating func matching(_ text: String) throws(PredicateMistake) -> QueryNode {
+        let (object, entity) = scopes[scopes.count - 1]
+        guard let index = schema.textIndex(ofEntity: entity) else {
+            throw PredicateMistake(
+                "\(schema.entities[entity].name) has no searchable attribute", at: token.offset)
+        }
+        place += 1
+        let attributes = index.index.parts.map { TextMatch.Attribute(slot: $0.slot) }
+        return .matching(object, TextMatch(TextQuery(text), in: attributes))
     }
 
     private mutating func members(

@@ -15,7 +15,8 @@ struct QueryCommand: StoreCommand {
             ignores case, accents or both: title ==[cd] "resume". notebook.name follows \
             a reference, tags.count counts members, any tags { name == "x" } and all tags { … } \
             ask them. Operators have the precedence that they have in Swift. A name in \
-            `backquotes` is not a word of the language.
+            `backquotes` is not a word of the language. matching "undo jour* -sqlite" searches \
+            the words of searchable attributes, and sorts by how well they fit.
 
             JSON and CSV are those of export, and have the members of relationships with links, \
             too. The result is in memory before any is written: use \
@@ -70,7 +71,8 @@ struct QueryCommand: StoreCommand {
                     try PredicateParser.condition(text, store.schema, entity: query.entity)
                 }
             }
-            query.order = try order(store.schema, query.entity)
+            query.order =
+                sort == nil ? query.condition.ranking : try order(store.schema, query.entity)
         } catch let error as Misunderstanding {
             error.complain(to: output)
             return .usage

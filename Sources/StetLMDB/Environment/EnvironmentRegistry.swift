@@ -157,6 +157,14 @@ final class EnvironmentRegistry: Sendable {
         }
     }
 
+    func isOpen(_ path: String) -> Bool {
+        guard let identity = FileIdentity(path: path) else { return false }
+        return open.withLock { state in
+            guard let registration = state.registrations[identity] else { return false }
+            return registration.forkGeneration == ProcessFork.generation
+        }
+    }
+
     /// Refuses to create a file at `path` where processes have an earlier one open.
     func refuseInUse(lockFileOf path: String) throws(LMDBError) {
         do {
@@ -347,6 +355,11 @@ extension Environment {
         at path: String, _ configuration: Configuration = Configuration()
     ) throws(LMDBError) -> Environment {
         try EnvironmentRegistry.shared.environment(at: path, configuration)
+    }
+
+    /// Returns whether this process has the file at `path` open.
+    package static func isOpen(_ path: String) -> Bool {
+        EnvironmentRegistry.shared.isOpen(path)
     }
 
     /// Refuses a place where a file would be created while processes have an earlier one open.

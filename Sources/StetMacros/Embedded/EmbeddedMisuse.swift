@@ -53,6 +53,14 @@ enum EmbeddedMisuse {
                         + "property, or write it in the model"), at: variable.bindings)
             return false
         }
+        if variable.attribute("Derived") != nil {
+            context.report(
+                Misuse(
+                    "derived",
+                    "An embedded value has no derived members: write '\(name)' in the model"),
+                at: variable.bindings)
+            return false
+        }
         let type = variable.bindings.first?.typeAnnotation?.type
         if variable.attribute("Relationship") != nil
             || type.map({ WrittenType($0).memberName != nil }) ?? false

@@ -52,7 +52,7 @@ struct EmbeddedPlace {
 extension PropertyDeclaration {
     /// True when the type may be that of an embedded value, as far as its text shows.
     var mayBeEmbedded: Bool {
-        WrittenType(type).kind == nil && !isOptional && memberName == nil
+        WrittenType(type).kind == nil && !isOptional && memberName == nil && !isDerived
     }
 
     /// The slot in generated code: the first one of an embedded value.

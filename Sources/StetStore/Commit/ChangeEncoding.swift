@@ -93,6 +93,9 @@ package struct NetChanges: ~Copyable {
         items.append(item)
     }
 
+    /// Replaces all items, which refer to bodies that were encoded or copied.
+    package mutating func replaceItems(with items: [Item]) { self.items = items }
+
     package mutating func append(_ link: LinkChange) {
         links.append(link)
     }

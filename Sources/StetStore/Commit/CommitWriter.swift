@@ -20,24 +20,25 @@ struct CommitWriter {
     ///
     /// Runs on the writer thread; no user code runs in it. The outcome of each change set is
     /// decided when this returns.
-    func commit(_ batch: [Submission]) {
+    ///
+    /// - Parameters:
+    ///   - batch: The submissions.
+    ///   - count: The number of times that other nodes of a shared journal have overtaken it.
+    func commit(_ batch: [Submission], overtaken count: Int = 0) {
         var results: [Result<Submission.Made, any Error>] = []
+        var appending = SharedAppending.notBegun
         do {
-            try write(batch, &results)
+            try write(batch, &results, &appending)
             publish(results)
             for (submission, result) in zip(batch, results) { submission.decide(result) }
+        } catch  where appending != .notBegun {
+            SharedCommit(file: file, appending: appending, cause: error)
+                .end(batch, results, overtaken: count) { commit(batch, overtaken: count + 1) }
         } catch let error as LMDBError where error.isOutcomeOpen {
             logger.error(
                 "A commit met a failure of the disk; the file was opened again.",
                 metadata: ["code": "\(error.code)"])
-            for (submission, result) in zip(batch, results) {
-                // A refused member has written nothing, whatever the outcome of the others.
-                if case .failure = result {
-                    submission.decide(result)
-                } else {
-                    submission.decide(settled(submission, error))
-                }
-            }
+            batch.decide(results) { settled($0, error) }
         } catch let error as LMDBError where error.code == LMDBError.mapFull && canGrow() {
             commit(batch)
         } catch  where batch.count > 1 {
@@ -91,7 +92,8 @@ struct CommitWriter {
     ///
     /// - Throws: `LMDBError` or `DecodingFailure`: nothing was written, unless the outcome is open.
     private func write(
-        _ batch: [Submission], _ results: inout [Result<Submission.Made, any Error>]
+        _ batch: [Submission], _ results: inout [Result<Submission.Made, any Error>],
+        _ appending: inout SharedAppending
     ) throws {
         try environment.write { transaction in
             let before = try Head.read(in: transaction.reading)
@@ -105,7 +107,14 @@ struct CommitWriter {
                     results.append(try write(update, head, in: transaction))
                 }
             }
-            if head != before { try head.write(in: transaction) }
+            guard head != before else { return }
+            try head.write(in: transaction)
+            // A working copy of a migration is adopted, and shared, as a whole.
+            if cause == .migration { return }
+            if file.shared != nil { appending = .begun }
+            try SharedLink.append(
+                to: file.shared, after: before, through: head, from: journal, in: transaction)
+            if file.shared != nil { appending = .appended }
         }
     }
 

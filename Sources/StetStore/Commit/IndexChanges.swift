@@ -18,10 +18,12 @@ package struct IndexChanges: Sendable {
     private(set) var removed: [Entry] = []
     /// The added entries, in the order of their bytes.
     private(set) var added: [Entry] = []
+    /// The changes of the indexes of words.
+    private(set) var texts = TextEdits()
 
     /// The approximate number of bytes in memory.
-    var byteCount: Int { bytes.count }
-    package var isEmpty: Bool { removed.isEmpty && added.isEmpty }
+    var byteCount: Int { bytes.count + texts.byteCount }
+    package var isEmpty: Bool { removed.isEmpty && added.isEmpty && texts.isEmpty }
     /// True when a value must be unique.
     package var hasClaims: Bool { added.contains(where: \.isClaim) }
 
@@ -100,6 +102,11 @@ package struct IndexChanges: Sendable {
             }
             if isSame { return }
         }
+        if index.index.isText {
+            return texts.append(
+                index.number, id, try before.map(index.index.words),
+                try after.map(index.index.words))
+        }
         let start = bytes.count
         let old: Entry? = if let before { try entry(index, id, before) } else { nil }
         let new: Entry? = if let after { try entry(index, id, after) } else { nil }
@@ -135,54 +142,12 @@ package struct IndexChanges: Sendable {
     fileprivate mutating func sort() {
         removed = sorted(removed)
         added = sorted(added)
+        texts.sort()
     }
 
     private func sorted(_ entries: [Entry]) -> [Entry] {
-        bytes.withUnsafeBytes { bytes in
-            func key(_ position: UInt32) -> UnsafeRawBufferPointer {
-                let entry = entries[Int(position)]
-                return UnsafeRawBufferPointer(
-                    rebasing: bytes[entry.start..<entry.start + entry.byteCount])
-            }
-            var keys = entries.indices.map { SortKey(entries[$0], UInt32($0), bytes) }
-            keys.sort { one, other in
-                if one.first != other.first { return one.first < other.first }
-                if one.second != other.second { return one.second < other.second }
-                if one.isWhole, other.isWhole { return one.position < other.position }
-                return key(one.position).compare(key(other.position)) < 0
-            }
-            return keys.map { entries[Int($0.position)] }
-        }
-    }
-
-    /// The beginning of an entry as two numbers, padded with zeros: they decide most comparisons,
-    /// without access to bytes anywhere in memory.
-    private struct SortKey {
-        let first: UInt64
-        let second: UInt64
-        /// The position, which is lower for the lower id among entries with equal values.
-        let position: UInt32
-        /// True when the two numbers contain all values.
-        ///
-        /// Because no key is a prefix of another, the zeros after them make no difference.
-        let isWhole: Bool
-
-        init(_ entry: Entry, _ position: UInt32, _ bytes: UnsafeRawBufferPointer) {
-            // The id after the values has as many bytes as the two numbers, so reading them stays
-            // within the entry.
-            let count = entry.byteCount - IndexKey.idByteCount
-            func number(at offset: Int) -> UInt64 {
-                let bits = 8 * min(max(count - offset, 0), 8)
-                return UInt64(
-                    bigEndian: bytes.loadUnaligned(
-                        fromByteOffset: entry.start + offset, as: UInt64.self))
-                    & ~(UInt64.max >> UInt64(bits))
-            }
-            first = number(at: 0)
-            second = number(at: 8)
-            self.position = position
-            isWhole = count <= 16
-        }
+        let parts = entries.map { $0.start..<$0.start + $0.byteCount - IndexKey.idByteCount }
+        return ByteOrder.sorted(bytes, parts).map { entries[$0] }
     }
 }
 

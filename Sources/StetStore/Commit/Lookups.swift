@@ -1,4 +1,5 @@
-/// The look-ups of validators, by which the writer checks whether their decision is still valid.
+/// The look-ups of validators and of derived attributes, by which the writer checks whether their
+/// result is still valid.
 package struct Lookups: Sendable {
     /// One object that was looked up, whether it existed or not.
     package struct Key: Hashable, Sendable {
@@ -12,9 +13,18 @@ package struct Lookups: Sendable {
     /// The entities of which all objects were read.
     private(set) var entities: Set<EntityNumber> = []
 
+    /// The members of lists, in ascending order.
+    private(set) var lists: [List: [ObjectID]] = [:]
+
+    /// A list of the objects that refer to an owner.
+    struct List: Hashable, Sendable {
+        let end: EndNumber
+        let owner: ObjectID
+    }
+
     package init() {}
 
-    package var isEmpty: Bool { objects.isEmpty && entities.isEmpty }
+    package var isEmpty: Bool { objects.isEmpty && entities.isEmpty && lists.isEmpty }
 
     package mutating func note(entity: EntityNumber, _ id: ObjectID) {
         objects.insert(Key(entity: entity, id: id))
@@ -25,6 +35,12 @@ package struct Lookups: Sendable {
         revision = max(revision, other.revision)
         objects.formUnion(other.objects)
         entities.formUnion(other.entities)
+        lists.merge(other.lists) { $1 }
+    }
+
+    /// Records the members of an owner.
+    package mutating func note(members: [ObjectID], of owner: ObjectID, at end: MemberEnd) {
+        lists[List(end: end.number, owner: owner)] = members.sorted()
     }
 
     package mutating func note(entity: EntityNumber) {
@@ -42,7 +58,24 @@ extension CommitCheck {
                 reasons.append(.lookupChanged(entity: key.entity, key.id))
             }
         }
+        try checkLists(into: &reasons)
         try checkEntities(head, into: &reasons)
+    }
+
+    /// Adds the entities of the lists whose members have changed since.
+    private func checkLists(into reasons: inout [CommitRefusal.Reason]) throws {
+        let reader = StoreReader(transaction, file)
+        for (list, members) in set.lookups.lists {
+            guard let end = file.schema.end(numbered: list.end) else { continue }
+            var present: [ObjectID] = []
+            try reader.forEachMember(of: list.owner, at: end) { member, _ in
+                present.append(member)
+                return true
+            }
+            if present.sorted() != members {
+                reasons.append(.lookupChanged(entity: end.member, nil))
+            }
+        }
     }
 
     /// Adds the entities that have changed since; the journal shows which ones, because there is no

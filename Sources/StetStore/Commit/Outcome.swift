@@ -104,7 +104,10 @@ extension StoreFile {
     func decidedCommit(with id: CommitID) throws -> Commit? {
         if let commit = try read({ reader in try reader.commit(with: id) }) { return commit }
         try StoreError.wrapping(path: path) { try environment.settle() }
-        return nil
+        guard let shared else { return nil }
+        try shared.fence()
+        try StoreNode(self).follow()
+        return try read { reader in try reader.commit(with: id) }
     }
 
     /// Returns the commit that an earlier attempt has made with an id; nil when the journal has

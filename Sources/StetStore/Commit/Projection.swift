@@ -169,5 +169,6 @@ package struct Projection: Sendable {
                 try transaction.put(none, for: key, in: table)
             }
         }
+        try TextTree(table: table).apply(changes.texts, in: transaction)
     }
 }

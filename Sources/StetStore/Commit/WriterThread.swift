@@ -178,16 +178,18 @@ final class WriterThread: Sendable {
     /// The longest wait for a store that only its thread may still retain.
     private static let releaseLimit = Duration.seconds(5)
 
-    /// Waits for the writer's thread of an environment's store that is in the way: it may be the
-    /// only one that still retains the store.
+    /// Waits for the threads of an environment's store that is in the way: they may be the only
+    /// ones that still retain the store.
     static func awaitRelease(of environment: Environment, ifInTheWay: (StoreFile) -> Bool) {
-        func writer() -> WriterThread? {
+        func threads() -> (WriterThread, JournalFollower?)? {
             guard let file = environment.attached as? StoreFile, ifInTheWay(file) else {
                 return nil
             }
-            return file.writer
+            return (file.writer, file.shared?.follower)
         }
-        writer()?.waitUntilIdle()
+        guard let (writer, follower) = threads() else { return }
+        writer.waitUntilIdle()
+        follower?.waitUntilIdle(releaseLimit)
     }
 
     /// Returns when the thread does not work, or works for somebody who uses the store; only while

@@ -26,6 +26,22 @@ extension StoreFile {
         /// Whether a store is opened whose log is missing, if all of it verifies.
         package var recoversWithoutLog = false
 
+        /// The shared journal of which the store is a node.
+        package var sharedJournal: (any SharedJournal)?
+        /// The pause between two looks at the shared journal.
+        package var followingPause = Duration.milliseconds(200)
+        /// The time for which a lost connection to it is tried again before an outcome is unknown.
+        package var settleLimit = Duration.seconds(5)
+
+        /// Returns the connection to the shared journal of a store with an id.
+        func link(of store: ObjectID, path: String) -> SharedLink? {
+            sharedJournal.map { journal in
+                SharedLink(
+                    journal, of: store, path: path, pause: followingPause,
+                    settleLimit: settleLimit)
+            }
+        }
+
         /// The commits that stay in the journal.
         package var retention = Retention.forever
 

@@ -21,6 +21,8 @@ package final class StoreFile: Sendable {
     package let feed: CommitFeed
     package let refusals = RefusalFeed()
     let writer: WriterThread
+    /// The shared journal of which the store is a node.
+    package let shared: SharedLink?
     let metrics: StoreMetrics
     /// The spans of the store.
     package let tracer: StoreTracer
@@ -62,6 +64,7 @@ package final class StoreFile: Sendable {
         projection = tables.projection
         feed = CommitFeed(head: head.revision)
         writer = try WriterThread(path: environment.path)
+        shared = configuration.link(of: storeID, path: environment.path)
         writer.serve(self)
     }
 
@@ -77,47 +80,9 @@ package final class StoreFile: Sendable {
         at path: String, schema: Schema, origins: SchemaOrigins = SchemaOrigins(),
         seededFrom seed: String? = nil, _ configuration: Configuration = Configuration()
     ) throws -> StoreFile {
-        try StoreError.wrapping(path: path) {
-            let declared = DeclaredModels(schema: schema, origins: origins)
-            let entityCount = entityCount(ofFileAt: path) + schema.entities.count
-            let place = try StorePlace(lookingAt: path)
-            try place.check(allowsUnsafe: configuration.allowsUnsafePlace)
-            if place.dataFile == nil {
-                try Environment.refuseInUse(path)
-                try StoreCreation.refuseLog(of: path)
-                if let seed {
-                    try StoreCreation.seed(path, from: seed, declared)
-                } else {
-                    try StoreCreation.create(
-                        at: path, schema, configuration.ofEnvironment(entityCount: entityCount))
-                }
-            }
-            let opening = EnvironmentOpening(place: place, configuration: configuration)
-            let environment = try opening.open(declared, entityCount: entityCount)
-            WriterThread.awaitRelease(of: environment) {
-                (try? refuseOthers($0, declared)) == nil
-            }
-            if environment.attached == nil {
-                try prepare(environment, declared, configuration)
-            }
-            let file = try environment.attachment {
-                try connect(environment, declared, configuration)
-            }
-            try refuseOthers(file, declared)
-            if file.retention != configuration.retention {
-                configuration.logger.warning(
-                    "The store is open in this process with another retention, which stays.")
-            }
-            return file
+        try NodeOpening.open(path, schema, seeds: seed != nil, configuration) {
+            try StoreOpening(path, schema, origins, configuration).open(seededFrom: seed)
         }
-    }
-
-    /// Begins the migration of an environment in which no store is open yet.
-    private static func prepare(
-        _ environment: Environment, _ declared: DeclaredModels, _ configuration: Configuration
-    ) throws {
-        _ = try environment.read { try StoreTables.identity(in: $0) }
-        try SchemaUpdate(environment, declared, configuration).prepare()
     }
 
     /// Creates the store of an environment; without declared models it has the stored schema.
@@ -148,6 +113,7 @@ package final class StoreFile: Sendable {
         // A forked child does not have the parent's thread.
         if environment.isForked { return }
         writer.finish()
+        shared?.follower.end()
         feed.end()
         refusals.end()
     }

@@ -177,6 +177,9 @@ extension SchemaComparison {
                 new.isCounter
                     ? "adds up changes of \(label)" : "no longer adds up changes of \(label)")
         }
+        if old.derivation != new.derivation {
+            steps.append(new.isDerived ? "derives \(label)" : "no longer derives \(label)")
+        }
         if old.type != new.type { steps.append("widens \(label) from \(old.type) to \(new.type)") }
         if old.isOptional == new.isOptional { return .null }
         if new.isOptional {
@@ -208,6 +211,7 @@ extension SchemaComparison {
 
     /// Returns the declared default; nil when there is none, or it is not a value of the property.
     private func defaultValue(of property: Property, _ entity: Entity) -> Value? {
+        if property.isDerived, !property.isOptional { return property.type.placeholder }
         guard let value = origins.defaults[entity.name]?[property.name]?(),
             property.accepts(value), property.type != .reference
         else {
@@ -218,9 +222,15 @@ extension SchemaComparison {
     }
 }
 
+extension Property {
+    /// A value for an object until its derived attributes are computed.
+    package var placeholder: Value { isOptional ? .null : type.placeholder ?? .null }
+}
+
 extension ValueType {
-    /// A placeholder for a value that code will set; nil for types without one.
-    fileprivate var placeholder: Value? {
+    /// A placeholder for a value that code will set, or that is yet to be derived; nil for types
+    /// without one.
+    var placeholder: Value? {
         switch self {
         case .bool: .bool(false)
         case .int, .int8, .int16, .int32: .int(0)
@@ -370,9 +380,9 @@ extension String {
 extension Upcast {
     /// Returns whether the entries of an index can be kept as those of another one.
     fileprivate func keepsEntries(of old: EntityIndex, as new: EntityIndex) -> Bool {
-        guard old.parts.count == new.parts.count, old.isUnique || !new.isUnique else {
-            return false
-        }
+        guard old.parts.count == new.parts.count, old.isUnique || !new.isUnique,
+            old.tokenizerVersion == new.tokenizerVersion
+        else { return false }
         return zip(old.parts, new.parts).allSatisfy { oldPart, newPart in
             let (former, property) = (from.properties[oldPart.slot], to.properties[newPart.slot])
             return slots[newPart.slot] == oldPart.slot && oldPart.folding == newPart.folding

@@ -123,11 +123,13 @@ struct MigrationWriter {
         for (entity, upcast) in migration.upcasts.numbered {
             let built = addedIndexes(ofEntity: entity)
             guard let upcast, !built.isEmpty else { continue }
+            var texts = TextEdits()
             try forEachRecord(ofEntity: entity, in: transaction) { id, body in
                 let body = try RecordBody(body, of: upcast.to)
-                for index in built { try add(id, body, to: index, in: transaction) }
+                for index in built { try add(id, body, to: index, &texts, in: transaction) }
                 return true
             }
+            try put(&texts, in: transaction)
         }
     }
 
@@ -145,6 +147,7 @@ struct MigrationWriter {
     ) throws -> (count: Int, last: ObjectID, isLast: Bool) {
         let built = addedIndexes(ofEntity: entity)
         var done = (count: 0, last: last, isLast: true)
+        var texts = TextEdits()
         try forEachRecord(ofEntity: entity, from: last, in: transaction) { id, new in
             if id == last { return true }
             if done.count == limit {
@@ -152,11 +155,12 @@ struct MigrationWriter {
                 return false
             }
             let body = try RecordBody(new, of: migration.to.entities[entity])
-            for index in built { try add(id, body, to: index, in: transaction) }
+            for index in built { try add(id, body, to: index, &texts, in: transaction) }
             done.count += 1
             done.last = id
             return true
         }
+        try put(&texts, in: transaction)
         return done
     }
 
@@ -214,6 +218,19 @@ struct MigrationWriter {
 
     // MARK: Indexes
 
+    /// The number of bytes of postings that are written at once.
+    private static let textByteCount = 16 << 20
+
+    /// Writes the collected postings.
+    private func put(
+        _ texts: inout TextEdits, in transaction: borrowing WriteTransaction
+    ) throws {
+        guard let indexes, !texts.isEmpty else { return }
+        texts.sort()
+        try TextTree(table: indexes).apply(texts, in: transaction)
+        texts = TextEdits()
+    }
+
     /// Removes all entries of an index.
     private func remove(
         _ index: NumberedIndex, in transaction: borrowing WriteTransaction
@@ -224,10 +241,15 @@ struct MigrationWriter {
     }
 
     private func add(
-        _ id: ObjectID, _ body: RecordBody, to index: NumberedIndex,
+        _ id: ObjectID, _ body: RecordBody, to index: NumberedIndex, _ texts: inout TextEdits,
         in transaction: borrowing WriteTransaction
     ) throws {
         guard let indexes else { return }
+        if index.index.isText {
+            texts.append(index.number, id, nil, try index.index.words(of: body))
+            if texts.byteCount >= Self.textByteCount { try put(&texts, in: transaction) }
+            return
+        }
         var values: [UInt8] = []
         let hasNull = try index.index.append(body, to: &values)
         var entry = IndexKey.numberBytes(index.number) + values.prefix(IndexKey.valuesByteLimit)

@@ -114,10 +114,20 @@ struct SchemaUpdate {
         try environment.writeGrowing { transaction in
             var head = try Head.read(in: transaction.reading)
             guard head.schemaRevision == UInt32(migration.from.revision) else { return }
+            let before = head
             let writer = try MigrationWriter(migration, after: history, journal, in: transaction)
             let isBuilt = try build.finish(head, in: transaction)
             try writer.write(
                 &head, time: configuration.time(), isBuilt: isBuilt, in: transaction)
+            if migration.changesDerivations {
+                try StoreTables.markUnderived(in: transaction)
+            }
+            // A working copy of a migration is adopted, and shared, as a whole.
+            if configuration.isMigration { return }
+            let store = try StoreTables.identity(in: transaction.reading)
+            try SharedLink.append(
+                to: configuration.link(of: store, path: environment.path), after: before,
+                through: head, from: journal, in: transaction)
         }
     }
 }

@@ -42,6 +42,15 @@ extension StoreFile {
     /// - Complexity: O(bytes of these commits, and of the objects that they change, + all lists of
     ///   members + all entries of indexes); for a trimmed store + all objects and commits.
     package func adopt(_ copy: StoreFile, _ base: Head) throws -> Bool {
+        do {
+            return try adoptShared(copy, base)
+        } catch is SharedJournalMoved {
+            try StoreNode(self).follow()
+            return false
+        }
+    }
+
+    private func adoptShared(_ copy: StoreFile, _ base: Head) throws -> Bool {
         try StoreError.wrapping(path: path) {
             try copy.environment.read { source in
                 try environment.writeGrowing { transaction in
@@ -51,7 +60,10 @@ extension StoreFile {
                     let floor = try JournalFloor.read(in: transaction.reading)
                     let sourceFloor = try JournalFloor.read(in: source)
                     guard floor?.revision == sourceFloor?.revision else { return false }
-                    try CopyAdoption(copy, source).write(behind: base, to: transaction)
+                    let reached = try CopyAdoption(copy, source)
+                        .write(behind: base, to: transaction)
+                    try SharedLink.append(
+                        to: shared, after: base, through: reached, from: journal, in: transaction)
                     return true
                 }
             }
@@ -69,7 +81,8 @@ private struct CopyAdoption: ~Copyable {
         self.source = source.shared()
     }
 
-    func write(behind base: Head, to transaction: borrowing WriteTransaction) throws {
+    /// Returns the head that the store then has.
+    func write(behind base: Head, to transaction: borrowing WriteTransaction) throws -> Head {
         let head = try Head.read(in: source)
         try putRecords(from: base.revision, through: head.revision, transaction)
         let entries = try transaction.table(Journal.tableName)
@@ -86,6 +99,7 @@ private struct CopyAdoption: ~Copyable {
         try StoreTables.put(indexBuild: nil, in: transaction)
         try head.write(in: transaction)
         try state(transaction).renewFloor(through: head.revision, in: transaction)
+        return head
     }
 
     /// Returns the tables of the store.

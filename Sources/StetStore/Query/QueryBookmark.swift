@@ -11,6 +11,15 @@ package struct QueryBookmark: Hashable, Sendable {
 }
 
 extension QueryRun {
+    /// The name under which a place has the rank of a search; no property has it.
+    private static let rank = "-rank"
+
+    /// The search by whose rank the query sorts.
+    private var rankedMatch: TextMatch? {
+        for order in query.order { if case .rank(.root, let match) = order.node { return match } }
+        return nil
+    }
+
     /// The properties of an object that its place in the order depends on.
     private var orderSlots: Set<Slot> {
         var order = StoreQuery(entity: query.entity)
@@ -35,16 +44,27 @@ extension QueryRun {
         }
         let body = try RecordBody(row.body, of: entity)
         let values = try slots.map { (entity.properties[$0].name, try body.value($0)) }
-        return QueryBookmark(id: row.id, values: Dictionary(uniqueKeysWithValues: values))
+        var named = Dictionary(uniqueKeysWithValues: values)
+        if let rankedMatch {
+            let score = try state.textSearch(rankedMatch, query.entity).score(row, state)
+            named[Self.rank] = .double(-score)
+        }
+        return QueryBookmark(id: row.id, values: named)
     }
 
     /// The position of a place; nil when the place lacks a value that the order needs, or has one
     /// that is not of its property's type.
     package func position(_ bookmark: QueryBookmark) throws -> StoreQuery.Position? {
         let entity = state.entity(query.entity)
+        guard (bookmark.values[Self.rank] == nil) == (rankedMatch == nil) else { return nil }
         var values = [Value](repeating: .null, count: entity.properties.count)
         var slots: Set<Slot> = []
+        var rank: Double?
         for (name, value) in bookmark.values {
+            if name == Self.rank, rankedMatch != nil, case .double(let number) = value {
+                rank = number
+                continue
+            }
             guard
                 let slot = entity.properties.slots.first(where: {
                     entity.properties[$0].name == name
@@ -55,6 +75,6 @@ extension QueryRun {
         }
         guard slots.isSuperset(of: orderSlots) else { return nil }
         let body = try EncodedBody(values, placedSlots: entity.placedSlots)
-        return StoreQuery.Position(id: bookmark.id, body: body.bytes, slots: slots)
+        return StoreQuery.Position(id: bookmark.id, body: body.bytes, slots: slots, rank: rank)
     }
 }

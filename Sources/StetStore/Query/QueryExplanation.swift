@@ -54,6 +54,7 @@ extension QueryRun {
                 + query.condition.text(state.schema, member)
         case .counted(let relationship, let comparison, let number, _):
             return "numbers of \(relationship.name): \(comparison.symbol) \(number)"
+        case .words(let match, _): return "words: \"\(match.query.text)\""
         case .union(let paths): return paths.map(words).joined(separator: "; or ")
         }
     }
@@ -99,6 +100,10 @@ private struct QueryText {
         case .coalesced(let one, let other): return "(\(text(one)) ?? \(text(other)))"
         case .members(let test, let members, let condition):
             return text(test, members, condition)
+        case .matching(let object, let match):
+            let path = place(object).path
+            return (path.isEmpty ? "" : path + ".") + "matching \"\(match.query.text)\""
+        case .rank(_, let match): return "rank of \"\(match.query.text)\""
         }
     }
 

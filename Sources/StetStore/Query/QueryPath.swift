@@ -13,6 +13,8 @@ indirect enum QueryPath {
     case owners(Relationship, StoreQuery, isExact: Bool)
     /// The objects with a number of members that compares in this way, which 0 does not.
     case counted(Relationship, QueryNode.Comparison, Int, isExact: Bool)
+    /// The objects that have the words of a search.
+    case words(TextMatch, isExact: Bool)
     /// The objects of any of these.
     case union([QueryPath])
 
@@ -72,6 +74,10 @@ indirect enum QueryPath {
                 try state.visit()
                 return try comparison.holds(count, number) ? give(owner) : true
             }
+        case .words(let match, _):
+            for id in try state.textSearch(match, entity).hits(state).ids where goesOn {
+                _ = try give(id)
+            }
         case .union(let paths):
             for path in paths where goesOn { try path.forEachID(state, entity, give) }
         }
@@ -122,7 +128,7 @@ indirect enum QueryPath {
 
     private var mayRepeat: Bool {
         switch self {
-        case .index, .references, .counted: false
+        case .index, .references, .counted, .words: false
         case .ids, .targets, .owners, .union: true
         }
     }
@@ -132,7 +138,7 @@ indirect enum QueryPath {
         switch self {
         case .ids: false
         case .union(let paths): paths.contains(where: \.asksLastCommit)
-        case .index, .references, .targets, .owners, .counted: true
+        case .index, .references, .targets, .owners, .counted, .words: true
         }
     }
 
@@ -142,7 +148,7 @@ indirect enum QueryPath {
         switch self {
         case .counted: true
         case .union(let paths): paths.contains(where: \.countsMembers)
-        case .ids, .index, .references, .targets, .owners: false
+        case .ids, .index, .references, .targets, .owners, .words: false
         }
     }
 
@@ -151,10 +157,16 @@ indirect enum QueryPath {
         switch self {
         case .index(let path): path.isExact
         case .references(_, _, let isExact), .targets(_, _, let isExact),
-            .owners(_, _, let isExact), .counted(_, _, _, let isExact):
+            .owners(_, _, let isExact), .counted(_, _, _, let isExact), .words(_, let isExact):
             isExact
         case .ids, .union: false
         }
+    }
+
+    /// True when the path looks up words, and nothing else is required.
+    var isSearch: Bool {
+        if case .words(_, isExact: true) = self { return true }
+        return false
     }
 
     /// True when there is at most one object.

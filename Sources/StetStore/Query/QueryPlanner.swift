@@ -34,7 +34,7 @@ struct QueryPlanner {
     /// Returns all paths, in no particular order.
     func paths() throws -> [QueryPath] {
         var paths: [QueryPath] = []
-        for index in schema.indexes where index.entity == entity {
+        for index in schema.indexes where index.entity == entity && !index.index.isText {
             if let path = try indexPath(index) { paths.append(.index(path)) }
         }
         for bound in bounds where bound.type == .reference {
@@ -86,7 +86,8 @@ struct QueryPlanner {
     func orderedRange(
         _ index: NumberedIndex, _ order: [QueryOrder]
     ) throws -> QueryPath.OrderedRange? {
-        guard index.entity == entity, Set(order.map(\.isDescending)).count == 1 else { return nil }
+        guard index.entity == entity, !index.index.isText, Set(order.map(\.isDescending)).count == 1
+        else { return nil }
         let parts = index.index.parts
         let fixed = parts.count - order.count
         guard fixed >= 0 else { return nil }
@@ -134,6 +135,7 @@ struct QueryPlanner {
             return known.count == nodes.count ? .union(known) : nil
         }
         let isExact = conjuncts.count == 1
+        if case .matching(.root, let match) = conjunct { return .words(match, isExact: isExact) }
         if let (members, comparison, number) = conjunct.countedMembers {
             return .counted(relationship(members), comparison, number, isExact: isExact)
         }

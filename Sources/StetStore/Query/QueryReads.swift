@@ -49,7 +49,19 @@ struct QueryReads {
         case .isIn(let node, _), .folded(let node, _), .not(let node): add(node, members)
         case .all(let nodes), .any(let nodes): for node in nodes { add(node, members) }
         case .members(_, let list, let condition): add(list, condition, members)
+        case .matching(let object, let match):
+            for attribute in match.attributes { add(attribute.slot, of: object, members) }
+        case .rank(let object, _): addRank(of: object, members)
         }
+    }
+
+    /// Adds the words of all objects, because a rank depends on how frequent a word is.
+    private mutating func addRank(of object: QueryObject, _ members: [Int: EntityNumber]) {
+        addWay(to: object, members)
+        guard let entity = entity(of: object, members),
+            let index = schema.textIndex(ofEntity: entity)
+        else { return }
+        others[entity, default: Reads()].slots.formUnion(index.index.parts.map(\.slot))
     }
 
     private mutating func add(

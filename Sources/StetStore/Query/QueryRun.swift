@@ -76,6 +76,10 @@ package struct QueryRun {
         if isCount {
             for case .index(let path) in paths where path.isExact { return .exactly(path) }
         }
+        if let found = paths.first(where: \.isSearch) {
+            // The words are looked up completely, and no condition remains.
+            return .ids(try found.ids(state, query.entity, limit: .max).ids, found, others: [])
+        }
         if !isCount, let access = try mostMembers() { return access }
         let ordered = isFarBehind ? nil : try orderedIndex()
         if !isCount, let ordered, ordered.isWhole { return .ordered(ordered) }
@@ -212,6 +216,7 @@ package struct QueryRun {
         switch access {
         case .nothing: break
         case .ids(let ids, let path, _):
+            if let rows = try bestRows(path) { return rows }
             try forEachMatch(among: ids, of: path) { row in
                 try page.add(row)
                 return true
@@ -230,6 +235,17 @@ package struct QueryRun {
             }
         }
         return page.rows()
+    }
+
+    /// Returns the best hits of a search, without reading others; nil for any other query.
+    private func bestRows(_ path: QueryPath) throws -> [Row]? {
+        guard case .words(let match, isExact: true) = path, query.after == nil,
+            query.order == [QueryOrder(.rank(.root, match))],
+            try state.overlay(query.entity).ids.isEmpty
+        else { return nil }
+        let hits = try state.textSearch(match, query.entity).hits(state)
+        return try hits.best(min(query.end, hits.ids.count)).dropFirst(query.offset)
+            .compactMap { try state.storedRow(query.entity, $0) }
     }
 
     /// Returns whether objects are found in the wanted order, so that a part of the result costs no
@@ -285,7 +301,12 @@ package struct QueryRun {
         switch try access(isCount: true) {
         case .nothing: break
         case .exactly(let path): count = try entryCount(path, most)
-        case .ids(let ids, let path, _): try forEachMatch(among: ids, of: path, add)
+        case .ids(let ids, let path, _):
+            if path.isExact, try state.overlay(query.entity).ids.isEmpty {
+                count = min(ids.count, most)
+            } else {
+                try forEachMatch(among: ids, of: path, add)
+            }
         case .scan, .ordered: try forEachMatchOfAll(verifies: false, add)
         }
         return max(min(count, most) - query.offset, 0)

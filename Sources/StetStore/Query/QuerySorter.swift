@@ -32,9 +32,12 @@ struct QuerySorter {
 
     var isDescendingByID: Bool { keys.isDescendingByID }
 
-    /// Appends the key of an object, without its id.
-    func append(_ row: QueryState.Row, to bytes: inout [UInt8]) throws {
-        var frame = QueryFrame(state, row)
+    /// Appends the key of an object, without its id; `rank` is its rank, if that does not follow
+    /// from its values.
+    func append(
+        _ row: QueryState.Row, rank: Double? = nil, to bytes: inout [UInt8]
+    ) throws {
+        var frame = QueryFrame(state, row, rank: rank)
         try keys.append(&frame, to: &bytes)
     }
 
@@ -70,7 +73,7 @@ struct QueryPage {
         after = try query.after.map { position in
             let row = try sorter.row(position, query.entity)
             var key: [UInt8] = []
-            try sorter.append(row, to: &key)
+            try sorter.append(row, rank: position.rank, to: &key)
             return (row, key)
         }
     }

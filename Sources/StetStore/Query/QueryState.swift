@@ -57,6 +57,7 @@ package final class QueryState {
     private var pendingOverlays: [EntityNumber: Overlay] = [:]
     private var overlays: [EntityNumber: Overlay] = [:]
     private var targets: [EntityNumber: [ObjectID: Row?]] = [:]
+    private var searches: [EntityNumber: [TextMatch: TextHits]] = [:]
     private var counter = ReadLimit.Counter()
     let memberFacts = MemberFacts()
 
@@ -252,6 +253,22 @@ package final class QueryState {
     func isFarBehind(recordCount: Int) throws -> Bool {
         let head = try reader.head().revision.number
         return head > view.revision.number + UInt64(max(recordCount, 1_000))
+    }
+
+    /// Returns whether the index of an entity describes too few of its objects to be used.
+    func isFarBehind(ofEntity entity: EntityNumber) throws -> Bool {
+        try isFarBehind(recordCount: reader.recordCount(ofEntity: entity))
+    }
+
+    /// Returns a search, whose result is kept.
+    func textSearch(_ match: TextMatch, _ entity: EntityNumber) throws -> TextHits {
+        if let search = searches[entity]?[match] { return search }
+        guard let index = schema.textIndex(ofEntity: entity) else {
+            trap("a query searches \(self.entity(entity).name), which has no searchable attribute")
+        }
+        let search = try TextHits(match, index, schema)
+        searches[entity, default: [:]][match] = search
+        return search
     }
 
     /// The data that is common to all records of an entity.

@@ -22,10 +22,18 @@ struct IndexKey {
         guard bytes.count > Self.numberByteCount + Self.idByteCount else {
             throw DecodingFailure("an entry of an index of \(bytes.count) bytes")
         }
-        number = Int(UInt16(bigEndian: bytes.loadUnaligned(as: UInt16.self)))
+        number = try Self.number(of: bytes)
         let idStart = bytes.count - Self.idByteCount
         values = UnsafeRawBufferPointer(rebasing: bytes[Self.numberByteCount..<idStart])
         id = ObjectID(bytes: UnsafeRawBufferPointer(rebasing: bytes[idStart...]))
+    }
+
+    /// Returns the number of the index to which a key belongs, whatever kind of index it is.
+    static func number(of key: UnsafeRawBufferPointer) throws(DecodingFailure) -> Int {
+        guard key.count >= numberByteCount else {
+            throw DecodingFailure("an entry of an index of \(key.count) bytes")
+        }
+        return Int(UInt16(bigEndian: key.loadUnaligned(as: UInt16.self)))
     }
 
     /// Returns the bytes with which all entries of an index begin.
@@ -45,6 +53,27 @@ extension EntityIndex {
             throw DecodingFailure("values without an order")
         }
         return key.bytes
+    }
+
+    /// Returns the words of an object, for an index of words.
+    ///
+    /// - Throws: `DecodingFailure`, also when the index is of another version of the tokeniser.
+    func words(of body: RecordBody) throws(DecodingFailure) -> TextWords {
+        try checkTokenizer(in: body.entity)
+        var words = TextWords()
+        for (attribute, part) in parts.enumerated() {
+            guard case .bytes(let text)? = try body.cell(part.slot) else { continue }
+            words.append(text, attribute: attribute)
+        }
+        return words
+    }
+
+    /// - Throws: `DecodingFailure` when the index is of another version of the tokeniser.
+    func checkTokenizer(in entity: Entity) throws(DecodingFailure) {
+        if tokenizerVersion == TextTokenizer.version { return }
+        throw DecodingFailure(
+            "the \(description(in: entity)) of \(entity.name) were indexed with another version of "
+                + "Unicode or Stet: open the store with its application, which renews the index")
     }
 
     /// Returns the key of an object's values, not truncated.

@@ -100,7 +100,7 @@ extension StoreCopier {
                 try Self.append(indexes, of: source, to: StoreTables.indexesName, of: target, check)
                 {
                     key, _ in
-                    numbers.contains(try IndexKey(key).number) ? .asItIs : .leftOut
+                    numbers.contains(try IndexKey.number(of: key)) ? .asItIs : .leftOut
                 }
             }
         }

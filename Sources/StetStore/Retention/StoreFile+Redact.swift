@@ -51,6 +51,7 @@ extension StoreFile {
             // The log has the values, too.
             defer { eraseLog() }
             return try environment.writeGrowing { transaction in
+                try AttachedMark.refuse("its journal can't be redacted", in: transaction)
                 let head = try Head.read(in: transaction.reading)
                 guard head.schemaRevision == UInt32(schema.revision) else {
                     throw StoreError.migratedElsewhere(path: path)

@@ -27,7 +27,9 @@ extension StoreFile {
         try StoreError.wrapping(path: path) {
             while true {
                 let (floor, isDone) = try environment.writeGrowing { transaction in
-                    try JournalTrimmer(file: self).step(through: last, retention, in: transaction)
+                    try AttachedMark.refuse("its journal can't be trimmed", in: transaction)
+                    return try JournalTrimmer(file: self).step(
+                        through: last, retention, in: transaction)
                 }
                 guard !isDone else { return }
                 guard try progress(floor) else { return }

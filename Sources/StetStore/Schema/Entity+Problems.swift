@@ -12,6 +12,7 @@ extension Entity {
         if indexes.count > Limits.indexCount {
             return "\(name) has \(indexes.count) indexes, the limit is \(Limits.indexCount)"
         }
+        if indexes.count(where: \.isText) > 1 { return "\(name) has two indexes of words" }
         return problemOfProperties ?? indexes.lazy.compactMap { $0.problem(in: self) }.first
     }
 
@@ -39,6 +40,14 @@ extension Entity {
                 return
                     "\(name).\(property.name) is a counter, which must be an integer that is not "
                     + "optional"
+            }
+            if property.isDerived,
+                property.stamp != nil || property.isCounter
+                    || !property.normalizers.isEmpty || !property.type.canBeDerived
+            {
+                return
+                    "\(name).\(property.name) is derived, which a \(property.typeDescription) with "
+                    + "stamps, normalizers or increments can't be"
             }
             if property.elements.count != property.type.elementTypeCount
                 || !property.elements.allSatisfy(\.isElement)

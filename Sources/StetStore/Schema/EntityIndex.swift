@@ -33,12 +33,27 @@ public struct EntityIndex: Hashable, Sendable {
     public let parts: [Part]
     /// True when no two objects may have equal values; nil is never equal to nil.
     public let isUnique: Bool
+    /// The version of the tokeniser that splits texts into words; nil for an index of whole values.
+    package let tokenizerVersion: UInt16?
 
     /// Creates an index.
     public init(_ parts: [Part], isUnique: Bool = false) {
+        self.init(parts, isUnique: isUnique, tokenizerVersion: nil)
+    }
+
+    /// Creates an index of the words of texts; the order of the properties does not matter.
+    public init(words slots: [Slot]) {
+        self.init(slots.sorted().map { Part(slot: $0) }, tokenizerVersion: TextTokenizer.version)
+    }
+
+    fileprivate init(_ parts: [Part], isUnique: Bool = false, tokenizerVersion: UInt16?) {
         self.parts = parts
         self.isUnique = isUnique
+        self.tokenizerVersion = tokenizerVersion
     }
+
+    /// True for an index of the words of texts, which `matching` searches.
+    public var isText: Bool { tokenizerVersion != nil }
 }
 
 extension [EntityIndex] {
@@ -47,7 +62,9 @@ extension [EntityIndex] {
     func normalized() -> [EntityIndex] {
         var normalized: [EntityIndex] = []
         for index in sorted(by: { $0.precedes($1) })
-        where normalized.last?.parts != index.parts { normalized.append(index) }
+        where normalized.last?.parts != index.parts || normalized.last?.isText != index.isText {
+            normalized.append(index)
+        }
         return normalized
     }
 }
@@ -58,6 +75,7 @@ extension EntityIndex {
             return (one.slot, one.folding.rawValue) < (other.slot, other.folding.rawValue)
         }
         if parts.count != other.parts.count { return parts.count < other.parts.count }
+        if isText != other.isText { return other.isText }
         return isUnique && !other.isUnique
     }
 
@@ -74,6 +92,9 @@ extension EntityIndex {
                 return "an index of \(entity.name) names a property that is not there"
             }
             let label = "\(entity.name).\(property.name)"
+            if isText, property.type != .string || isUnique || !part.folding.isEmpty {
+                return "\(label) is a \(property.typeDescription), which has no words to search"
+            }
             if ([property.type] + property.elements).contains(where: { !$0.isOrdered }) {
                 return "\(label) is a \(property.typeDescription), which has no order for an index"
             }
@@ -91,7 +112,8 @@ extension EntityIndex {
         let names = parts.map { part in
             (entity.properties.element(at: part.slot)?.name ?? "?") + part.folding.description
         }
-        return "\(isUnique ? "unique" : "index") (\(names.joined(separator: ", ")))"
+        let kind = isText ? "words" : isUnique ? "unique" : "index"
+        return "\(kind) (\(names.joined(separator: ", ")))"
     }
 }
 
@@ -126,6 +148,11 @@ extension Schema {
         indexes.filter { $0.entity == entity }
     }
 
+    /// Returns the index of the words of an entity's texts; nil when none of them is searchable.
+    package func textIndex(ofEntity entity: EntityNumber) -> NumberedIndex? {
+        indexes.first { $0.entity == entity && $0.index.isText }
+    }
+
     static func numbered(_ entities: [Entity], _ numbers: [Int]?) -> [NumberedIndex] {
         var indexes: [NumberedIndex] = []
         for (entityNumber, entity) in entities.numbered {
@@ -143,9 +170,11 @@ extension Schema {
 
 extension EntityIndex {
     private static let unique: UInt8 = 1
+    private static let words: UInt8 = 2
 
     func encode(into buffer: inout ByteBuffer) {
-        buffer.append(isUnique ? Self.unique : 0)
+        buffer.append((isUnique ? Self.unique : 0) | (isText ? Self.words : 0))
+        if let tokenizerVersion { buffer.append(tokenizerVersion) }
         buffer.append(UInt8(parts.count))
         for part in parts {
             buffer.append(UInt16(part.slot.index))
@@ -155,15 +184,16 @@ extension EntityIndex {
 
     init(decoding reader: inout ByteReader) throws(DecodingFailure) {
         let flags: UInt8 = try reader.read()
-        guard flags & ~Self.unique == 0 else {
+        guard flags & ~(Self.unique | Self.words) == 0 else {
             throw DecodingFailure("an index of a later format")
         }
+        let version: UInt16? = flags & Self.words == 0 ? nil : try reader.read()
         var parts: [Part] = []
         for _ in 0..<(try reader.read(UInt8.self)) {
             let slot: UInt16 = try reader.read()
             let folding: UInt8 = try reader.read()
             parts.append(Part(slot: Slot(slot), folding: TextFolding(rawValue: folding)))
         }
-        self.init(parts, isUnique: flags == Self.unique)
+        self.init(parts, isUnique: flags & Self.unique != 0, tokenizerVersion: version)
     }
 }

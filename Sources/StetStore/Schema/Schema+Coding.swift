@@ -96,8 +96,9 @@ extension Property {
     private static let hasPositionFlag: UInt8 = 2
     private static let isHiddenFlag: UInt8 = 4
     private static let isCounterFlag: UInt8 = 8
+    private static let isDerivedFlag: UInt8 = 16
     private static let knownFlags =
-        isOptionalFlag | hasPositionFlag | isHiddenFlag | isCounterFlag
+        isOptionalFlag | hasPositionFlag | isHiddenFlag | isCounterFlag | isDerivedFlag
 
     fileprivate func encode(into buffer: inout ByteBuffer) {
         buffer.append(shortString: name)
@@ -105,7 +106,8 @@ extension Property {
         for element in elements { buffer.append(element.rawValue) }
         buffer.append(
             (isOptional ? Self.isOptionalFlag : 0) | (hasPosition ? Self.hasPositionFlag : 0)
-                | (isHidden ? Self.isHiddenFlag : 0) | (isCounter ? Self.isCounterFlag : 0))
+                | (isHidden ? Self.isHiddenFlag : 0) | (isCounter ? Self.isCounterFlag : 0)
+                | (isDerived ? Self.isDerivedFlag : 0))
         buffer.append(shortString: target ?? "")
         buffer.append(stamp?.rawValue ?? 0)
         buffer.append(UInt8(normalizers.count))
@@ -113,6 +115,7 @@ extension Property {
         buffer.append(UInt8(rules.count))
         for rule in rules { rule.encode(into: &buffer) }
         buffer.append(deleteRule.rawValue)
+        derivation?.encode(into: &buffer)
     }
 
     fileprivate init(decoding reader: inout ByteReader) throws {
@@ -141,13 +144,16 @@ extension Property {
             try Rule(decoding: &reader)
         }
         let deleteRule = try DeleteRule(decoding: &reader)
-        self.init(
+        let property = Property(
             name: name, type: type, elements: elements,
             isOptional: flags & Self.isOptionalFlag != 0, target: target.isEmpty ? nil : target,
             hasPosition: flags & Self.hasPositionFlag != 0, rules: rules, normalizers: normalizers,
             stamp: Stamp(rawValue: stamp), deleteRule: deleteRule,
             isHidden: flags & Self.isHiddenFlag != 0,
             isCounter: flags & Self.isCounterFlag != 0)
+        self =
+            flags & Self.isDerivedFlag == 0
+            ? property : property.derived(by: try QueryNode(decoding: &reader))
     }
 }
 

@@ -17,6 +17,7 @@ public struct Schema: Hashable, Sendable {
         var endsByOwner: [[MemberEnd]] = []
         var relationshipsByEnd: [EndNumber: Relationship] = [:]
         var countedRelationships: [CountedRelationship] = []
+        var derivedProperties: [DerivedProperty] = []
         var numbersByName: [EntityNumber]
     }
     /// The contents behind one reference, because every context contains a schema.
@@ -48,6 +49,8 @@ public struct Schema: Hashable, Sendable {
     var relationshipsByEnd: [EndNumber: Relationship] { storage.contents.relationshipsByEnd }
     /// The relationships with bounds on the number of members.
     var countedRelationships: [CountedRelationship] { storage.contents.countedRelationships }
+    /// The derived attributes, each after those that its expression reads.
+    package var derivedProperties: [DerivedProperty] { storage.contents.derivedProperties }
     /// The numbers of the entities that are not removed, in ascending order of name.
     private var numbersByName: [EntityNumber] { storage.contents.numbersByName }
 
@@ -103,6 +106,11 @@ public struct Schema: Hashable, Sendable {
         let schema = Schema(Storage(contents))
         if let problem = schema.problem { throw Self.unusable(problem) }
         contents.countedRelationships = Self.counted(schema)
+        do {
+            contents.derivedProperties = try DerivedProperty.all(of: schema)
+        } catch {
+            throw Self.unusable(error.description)
+        }
         for entity in entities {
             for relationship in entity.relationships {
                 guard let end = schema.membersEnd(of: relationship) else { continue }
@@ -243,6 +251,7 @@ public struct Entity: Hashable, Sendable {
         let rules: [PropertyRules]
         let stampedSlots: [Slot]
         let ruledSlots: [Slot]
+        let derivedSlots: [Slot]
 
         init(
             name: String, properties: [Property], indexes: [EntityIndex],
@@ -259,6 +268,7 @@ public struct Entity: Hashable, Sendable {
             rules = slots.compactMap { PropertyRules(properties[$0], slot: $0) }
             stampedSlots = slots.filter { properties[$0].stamp != nil }
             ruledSlots = slots.filter { properties[$0].deleteRule != .nullify }
+            derivedSlots = slots.filter { properties[$0].isDerived }
         }
     }
     private let contents: Contents
@@ -291,6 +301,8 @@ public struct Entity: Hashable, Sendable {
     var rules: [PropertyRules] { contents.rules }
     /// The slots of the references with a delete rule.
     var ruledSlots: [Slot] { contents.ruledSlots }
+    /// The slots of the derived attributes.
+    package var derivedSlots: [Slot] { contents.derivedSlots }
     /// The slots of the properties with a stamp.
     package var stampedSlots: [Slot] { contents.stampedSlots }
 
@@ -323,108 +335,4 @@ public struct Entity: Hashable, Sendable {
     package var isRemoved: Bool {
         name.isEmpty && properties.isEmpty && relationships.isEmpty
     }
-}
-
-/// The description of one attribute or one to-one relationship.
-public struct Property: Hashable, Sendable {
-    /// The name in the model.
-    public let name: String
-    /// The type of the value.
-    public let type: ValueType
-    /// The types of the elements: one for a list, those of keys and values for a dictionary.
-    public let elements: [ValueType]
-    /// True when the value may be nil.
-    public let isOptional: Bool
-    /// The entity that a reference refers to; nil for an attribute.
-    public let target: String?
-    /// The rules that a value must satisfy, in the order of declaration.
-    public let rules: [Rule]
-    /// The normalisers that change a value before it is validated, in the order of declaration.
-    public let normalizers: [Normalizer]
-    /// The time at which the property is set to the time of the save; nil when never.
-    public let stamp: Stamp?
-    /// True for a reference with a position among the members of the ordered relationship that is
-    /// its inverse.
-    public let hasPosition: Bool
-    /// For a reference, the effect on the object that it refers to when its owner is deleted;
-    /// `.nullify` has none.
-    public let deleteRule: DeleteRule
-    /// True for a value that stays out of encodings and texts.
-    public let isHidden: Bool
-    /// True for an integer whose changes are increments, which are added up.
-    public let isCounter: Bool
-
-    /// Creates a property.
-    public init(
-        name: String, type: ValueType, elements: [ValueType] = [], isOptional: Bool = false,
-        target: String? = nil, hasPosition: Bool = false,
-        rules: [Rule] = [], normalizers: [Normalizer] = [], stamp: Stamp? = nil,
-        deleteRule: DeleteRule = .nullify, isHidden: Bool = false, isCounter: Bool = false
-    ) {
-        self.isHidden = isHidden
-        self.isCounter = isCounter
-        self.name = name
-        self.type = type
-        self.elements = elements
-        self.isOptional = isOptional
-        self.target = target
-        self.rules = rules
-        self.normalizers = normalizers
-        self.stamp = stamp
-        self.hasPosition = hasPosition
-        self.deleteRule = deleteRule
-    }
-
-    /// Returns whether a value is of the property's type; nil is when it is optional.
-    package func accepts(_ value: Value) -> Bool {
-        if value == .null { return isOptional }
-        switch value {
-        case .list(let values):
-            return elements.count == 1 && values.allSatisfy { $0.isStorable(as: elements[0]) }
-        case .dictionary(let values):
-            return elements.count == 2 && values.keys.allSatisfy { $0.isStorable(as: elements[0]) }
-                && values.values.allSatisfy { $0.isStorable(as: elements[1]) }
-        case .reference: return type == .reference && !hasPosition
-        case .placed: return type == .reference && hasPosition
-        default: return value.isStorable(as: type)
-        }
-    }
-
-    /// Returns the property with positions, or without.
-    package func withPosition(_ hasPosition: Bool) -> Property {
-        Property(
-            name: name, type: type, elements: elements, isOptional: isOptional, target: target,
-            hasPosition: hasPosition, rules: rules, normalizers: normalizers, stamp: stamp,
-            deleteRule: deleteRule, isHidden: isHidden, isCounter: isCounter)
-    }
-}
-
-extension Value {
-    /// Returns whether a value other than a list or dictionary is of a type, and has a stored form.
-    fileprivate func isStorable(as type: ValueType) -> Bool {
-        guard self.type == type.widest else { return false }
-        if let word = inlineWord { return (try? Value(inlineWord: word, type: type)) != nil }
-        if case .url = self { return (try? tailBytes()) != nil }
-        return true
-    }
-}
-
-/// A change of a value before it is validated.
-public enum Normalizer: UInt8, Hashable, Sendable {
-    /// Removes white space and line breaks at both ends.
-    case trimmed = 1
-    /// Converts letters to lowercase.
-    case lowercased = 2
-    /// Converts text to Unicode normal form C.
-    case nfc = 3
-    /// Applies a function of the model.
-    case custom = 4
-}
-
-/// The event at which a property is set to the time of the save.
-public enum Stamp: UInt8, Hashable, Sendable {
-    /// once, when the object is inserted
-    case insert = 1
-    /// when the object is inserted and whenever it is changed
-    case update = 2
 }

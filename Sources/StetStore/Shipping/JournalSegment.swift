@@ -6,16 +6,10 @@ import StetLMDB
 /// and the body of each entry, and a SHA-256 digest of all of that. The entries are a link of the
 /// journal's own hash chain.
 package struct JournalSegment: Sendable {
-    /// An entry of the journal.
-    package struct Entry: Sendable {
-        package let envelope: Envelope
-        package let body: ByteStorage
-    }
-
     /// The store whose journal it is.
     package let store: ObjectID
     /// The entries, at least one, in the order of their revisions.
-    package let entries: [Entry]
+    package let entries: [JournalEntry]
 
     /// The revisions of the entries.
     package var range: ClosedRange<Revision> {
@@ -50,7 +44,7 @@ package struct JournalSegment: Sendable {
         else { throw DecodingFailure("it is no segment of this format") }
         store = try reader.readObjectID()
         let count: UInt64 = try reader.read()
-        var entries: [Entry] = []
+        var entries: [JournalEntry] = []
         while UInt64(entries.count) < count {
             let entry = try Self.entry(from: &reader, after: entries.last)
             entries.append(entry)
@@ -61,28 +55,20 @@ package struct JournalSegment: Sendable {
     }
 
     private static func entry(
-        from reader: inout ByteReader, after last: Entry?
-    ) throws(DecodingFailure) -> Entry {
-        let envelope = try Envelope(decoding: &reader)
-        let bytes = try reader.read(byteCount: envelope.bodyByteCount)
-        guard envelope.revision > .zero, envelope.revision < .max else {
-            throw DecodingFailure("it has an entry of revision \(envelope.revision)")
+        from reader: inout ByteReader, after last: JournalEntry?
+    ) throws(DecodingFailure) -> JournalEntry {
+        let entry = try JournalEntry(decoding: &reader)
+        if let last = last?.envelope, !entry.follows(last.revision, last.hash) {
+            throw DecodingFailure(
+                "revision \(entry.envelope.revision) does not follow \(last.revision)")
         }
-        if let last = last?.envelope {
-            guard envelope.revision == last.revision.next, envelope.previousHash == last.hash else {
-                throw DecodingFailure(
-                    "revision \(envelope.revision) does not follow \(last.revision)")
-            }
-        }
-        var body = ByteBuffer(capacity: max(bytes.count, 1))
-        body.append(bytes)
-        return Entry(envelope: envelope, body: body.finish())
+        return entry
     }
 }
 
 extension JournalSegment {
     /// Creates the segment of consecutive entries, at least one.
-    init(store: ObjectID, entries: [Entry]) {
+    init(store: ObjectID, entries: [JournalEntry]) {
         self.store = store
         self.entries = entries
     }
@@ -96,8 +82,7 @@ extension JournalSegment {
         buffer.append(store)
         buffer.append(UInt64(entries.count))
         for entry in entries {
-            entry.envelope.append(to: &buffer)
-            buffer.append(entry.body.bytes)
+            entry.append(to: &buffer)
         }
         Digest(of: buffer.bytes).append(to: &buffer)
         return buffer.finish()

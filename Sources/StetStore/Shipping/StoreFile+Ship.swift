@@ -197,7 +197,7 @@ private struct Shipper {
 
     private func segment(after position: Position, through last: Revision) throws -> JournalSegment
     {
-        var entries: [JournalSegment.Entry] = []
+        var entries: [JournalEntry] = []
         var byteCount = 0
         var end = position
         while end.revision < last, byteCount < JournalSegment.fullByteCount {
@@ -207,7 +207,7 @@ private struct Shipper {
             guard commit.envelope.previousHash == end.hash else {
                 throw DecodingFailure("revision \(next) does not follow the hash before it")
             }
-            entries.append(JournalSegment.Entry(envelope: commit.envelope, body: commit.body))
+            entries.append(JournalEntry(envelope: commit.envelope, body: commit.body))
             byteCount += commit.body.count
             end = Position(revision: next, hash: commit.envelope.hash)
         }

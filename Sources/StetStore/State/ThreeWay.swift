@@ -28,10 +28,11 @@ package enum ThreeWay: Hashable, Sendable {
     ///
     /// The position of a reference is never contested: when both sides have moved the object within
     /// the list of the same owner, `favorsMine` decides whose position it gets. Nor is a counter,
-    /// which gets the increments of both sides.
+    /// which gets the increments of both sides. A derived attribute follows its expression.
     package static func decide(
         base: Cell?, mine: Cell?, theirs: Cell?, of property: Property, favorsMine: Bool
     ) -> ThreeWay {
+        if property.isDerived { return .theirs }
         guard property.hasPosition else {
             if property.isCounter,
                 let decision = count(

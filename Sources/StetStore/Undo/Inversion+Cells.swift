@@ -37,6 +37,7 @@ extension Inversion {
         for property in try ObjectChange(change, commit.schema).properties {
             let slot = upcast.from.slot(of: property.name)
             if upcast.slots.contains(slot) || property.old == .null { continue }
+            if let slot, upcast.from.properties[slot].isDerived { continue }
             var conflict = UndoConflict(
                 kind: .schema, entity: upcast.to.name, object: change.id, property: property.name,
                 before: property.old, after: property.new)
@@ -45,10 +46,10 @@ extension Inversion {
         }
     }
 
-    /// Returns whether every writer changes a cell: it is restored where possible, and never in
+    /// Returns whether every writer changes a cell, by a stamp or a derivation: it is never in
     /// conflict.
     private func isStamped(_ slot: Slot, of entity: Entity) -> Bool {
-        entity.properties[slot].stamp != nil
+        entity.properties[slot].stamp != nil || entity.properties[slot].isDerived
     }
 
     // MARK: Updates
@@ -57,7 +58,7 @@ extension Inversion {
         of key: ObjectKey, _ change: JournalChange, _ commit: Commit
     ) throws {
         guard let body = try state.object(key).body else {
-            // A change of position alone needs no action for a deleted object.
+            // A change of position or derived values alone needs no action for a deleted object.
             if try !isMove(change, commit) {
                 _ = try decide(.gone, of: key, allows: [.keep], subject: commit.revision)
             }
@@ -110,11 +111,13 @@ extension Inversion {
             allows: overflows ? [.keep, .set] : [.keep, .restore, .set], subject: subject)
     }
 
-    /// Returns whether an update changes nothing but the positions of references.
+    /// Returns whether an update changes nothing but the positions of references, and derived
+    /// attributes.
     private func isMove(_ change: JournalChange, _ commit: Commit) throws -> Bool {
         var isMove = true
         let entity = schema.entities[change.entity]
         try file.history.forEachCell(of: change, from: commit.schema.revision) { cell in
+            if entity.properties[cell.slot].isDerived { return }
             if !entity.properties[cell.slot].hasPosition
                 || cell.before?.target != cell.after?.target
             {

@@ -99,6 +99,7 @@ package struct UndoPreparation: ~Copyable {
         try inversion.settle()
         try inversion.state.appendObjects(to: &net)
         inversion.state.appendLinks(to: &net)
+        try net.derive(reader, at: reader.head().revision)
         net.sort()
         try net.collectIndexChanges()
         return Inverse(

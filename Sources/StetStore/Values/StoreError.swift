@@ -90,6 +90,15 @@ public struct StoreError: Error, Hashable, Sendable {
         public static let wrongStore = Code(rawValue: "wrongStore")
         /// A commit id belongs to a commit of another kind: a save, an undo, a redo or a revert.
         public static let commitIDInUse = Code(rawValue: "commitIDInUse")
+        /// The shared journal cannot be reached; nothing was saved.
+        public static let journalUnavailable = Code(rawValue: "journalUnavailable")
+        /// The shared journal is not the one that the store's file is a node of, or has lost
+        /// entries that this node has.
+        public static let journalDiverged = Code(rawValue: "journalDiverged")
+        /// The store is a node of a shared journal, and was opened without it.
+        public static let journalRequired = Code(rawValue: "journalRequired")
+        /// The operation is not available to nodes of a shared journal, or only to them.
+        public static let sharedJournal = Code(rawValue: "sharedJournal")
         /// The file system or LMDB reported another failure.
         public static let inputOutput = Code(rawValue: "inputOutput")
     }

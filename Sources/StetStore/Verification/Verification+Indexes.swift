@@ -6,7 +6,7 @@ extension Verification {
     mutating func compareIndexes() throws {
         var expected: [[UInt8]: NumberedIndex] = [:]
         var holders: [[UInt8]: ObjectID] = [:]
-        for index in file.schema.indexes {
+        for index in file.schema.indexes where !index.index.isText {
             let entity = file.schema.entities[index.entity]
             for (id, state) in states[index.entity] {
                 guard let body = try values(of: state, index.entity, file.history) else { continue }
@@ -32,7 +32,12 @@ extension Verification {
             try StoreTables.indexBuild(in: transaction)?.numbers
             .filter { file.schema.index(numbered: $0) == nil } ?? []
         let transaction = transaction.shared()
+        var texts = try TextVerification(self)
         try transaction.scan(table) { key, value in
+            if texts.takes(key) {
+                texts.compare(key, value)
+                return true
+            }
             if let entry = try? IndexKey(key), building.contains(entry.number) { return true }
             if expected.removeValue(forKey: Array(key)) == nil || !value.isEmpty {
                 note(problem(ofEntry: key))
@@ -43,9 +48,12 @@ extension Verification {
             let id = try key.withUnsafeBytes { try IndexKey($0).id }
             note("\(described(index)) misses the entry of \(id).")
         }
+        texts.finish()
+        report.indexEntryCount += texts.postingCount
+        for problem in texts.problems { note(problem) }
     }
 
-    private func described(_ index: NumberedIndex) -> String {
+    func described(_ index: NumberedIndex) -> String {
         let entity = file.schema.entities[index.entity]
         return "\(entity.name) \(index.index.description(in: entity))"
     }

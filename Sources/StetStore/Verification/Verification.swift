@@ -121,6 +121,7 @@ struct Verification: ~Copyable {
         try compareMembers()
         if let floor { compareDigest(of: floor) }
         try compareRelationships()
+        try DerivedValueCheck(file, transaction).problems().forEach { note($0) }
         try compareIndexes()
         try compareStacks()
         let floor = floor?.revision ?? .zero

@@ -211,8 +211,9 @@ import Testing
         @Test func aTakeOverThatFailsIsFollowedByARecovery() throws {
             let store = try open(.synced)
             defer { store.close() }
+            // It writes without end: one that has ended by itself has closed its log.
             let child = try RunningChild(
-                ["write", path, "20"], environment: ["STET_DURABILITY": "logged"])
+                ["write", path], environment: ["STET_DURABILITY": "logged"])
             for _ in 0..<20 { #expect(child.line()?.hasPrefix("ack ") == true) }
             child.kill()
             store.file.environment.faults.failNext(.leaveLog, code: EIO)

@@ -56,7 +56,10 @@ struct QueryCompiler {
                 operation, numberType(node), operand(left), operand(right))
         case .members(.count, let members, let condition):
             return MemberCountOperand(conditions(members, condition))
-        case .comparison, .isIn, .text, .all, .any, .not, .members:
+        case .rank(let object, let match):
+            let (place, entity) = place(object)
+            return RankOperand(place, entity, match)
+        case .comparison, .isIn, .text, .all, .any, .not, .members, .matching:
             return ConditionOperand(condition(node))
         }
     }
@@ -105,7 +108,10 @@ struct QueryCompiler {
         case .members(.count, _, _): return TruthCondition(operand(node))
         case .members(let test, let members, let node):
             return MemberCondition(conditions(members, node), isAny: test == .any)
-        case .constant, .property, .id, .folded, .arithmetic, .coalesced:
+        case .matching(let object, let match):
+            let (place, entity) = place(object)
+            return MatchingCondition(place, entity, match)
+        case .constant, .property, .id, .folded, .arithmetic, .coalesced, .rank:
             return TruthCondition(operand(node))
         }
     }

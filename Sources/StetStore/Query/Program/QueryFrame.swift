@@ -4,10 +4,13 @@ struct QueryFrame {
     var root: QueryState.Row
     /// The members, from the outermost condition of members inwards.
     var members: [QueryState.Row] = []
+    /// The rank of an object that is known by its place only; nil where it is computed.
+    let rank: Double?
 
-    init(_ state: QueryState, _ root: QueryState.Row) {
+    init(_ state: QueryState, _ root: QueryState.Row, rank: Double? = nil) {
         self.state = state
         self.root = root
+        self.rank = rank
     }
 
     /// Creates a frame without an object.

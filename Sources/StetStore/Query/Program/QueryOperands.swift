@@ -82,7 +82,8 @@ final class ConditionOperand: QueryOperand {
     }
 }
 
-/// An operation on numbers of one type; a result that does not fit the type is nil.
+/// An operation on numbers of one type, or a concatenation of text; a result that does not fit the
+/// type is nil.
 final class ArithmeticOperand: QueryOperand {
     let operation: QueryNode.Arithmetic
     let type: ValueType?
@@ -119,6 +120,8 @@ final class ArithmeticOperand: QueryOperand {
         case (.float(let left), .float(let right)): .float(real(left, right))
         case (.decimal(let left), .decimal(let right)):
             decimal(left, right).map(Value.decimal) ?? .null
+        case (.string(let left), .string(let right)) where operation == .add:
+            .string(left + right)
         default: .null
         }
     }

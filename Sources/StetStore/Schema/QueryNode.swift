@@ -1,9 +1,8 @@
-import Synchronization
-
 /// An expression that a query evaluates for each object, as data: a tree of slots and values,
 /// without model types.
 ///
-/// Both the closures of `fetch` and the text that the tool parses build it.
+/// The closures of `fetch`, the text that the tool parses and the expressions of derived attributes
+/// build it.
 package indirect enum QueryNode: Hashable, Sendable {
     case constant(Value)
     /// The value of a property.
@@ -25,6 +24,10 @@ package indirect enum QueryNode: Hashable, Sendable {
     case coalesced(QueryNode, QueryNode)
     /// Whether members of a relationship satisfy a condition, or how many do.
     case members(MemberTest, QueryMembers, QueryNode)
+    /// Whether an object has the words of a search.
+    case matching(QueryObject, TextMatch)
+    /// The rank of an object in the result of a search, the lowest one first.
+    case rank(QueryObject, TextMatch)
 
     /// The comparison of two values.
     ///
@@ -37,8 +40,8 @@ package indirect enum QueryNode: Hashable, Sendable {
     /// The place at which one text is searched for in another, character by character.
     package enum TextSearch: Hashable, Sendable { case prefix, suffix, anywhere }
 
-    /// An operation of numbers of one type; a result that does not fit the type, and a division of
-    /// integers or decimals by 0, have no value.
+    /// An operation of numbers of one type, or a concatenation of text, which adds; a result that
+    /// does not fit the type, and a division of integers or decimals by 0, have no value.
     package enum Arithmetic: Hashable, Sendable { case add, subtract, multiply, divide, remainder }
 
     /// The test of members.
@@ -97,64 +100,4 @@ package struct QueryMembers: Hashable, Sendable {
         self.relationship = relationship
         self.scope = scope
     }
-}
-
-/// Assigns a unique number to every condition of members.
-package enum QueryScopes {
-    private static let last = Atomic(0)
-
-    package static func next() -> Int {
-        last.add(1, ordering: .relaxed).newValue
-    }
-}
-
-/// A sort criterion of a result.
-package struct QueryOrder: Hashable, Sendable {
-    package let node: QueryNode
-    package let isDescending: Bool
-
-    package init(_ node: QueryNode, isDescending: Bool = false) {
-        self.node = node
-        self.isDescending = isDescending
-    }
-}
-
-/// A query of an entity: a condition, an order, and a part of the result.
-package struct StoreQuery: Hashable, Sendable {
-    /// The number of the entity.
-    package var entity: EntityNumber
-    package var condition = QueryNode.everything
-    /// The sort criteria, the most significant one first; objects with equal values come in the
-    /// order of their ids, in the direction of the last criterion.
-    package var order: [QueryOrder] = []
-    package var limit: Int?
-    package var offset = 0
-    /// The position after which the results begin, in the order of the query.
-    package var after: Position?
-
-    package init(entity: EntityNumber) { self.entity = entity }
-
-    /// An object with which a page ends.
-    package struct Position: Hashable, Sendable {
-        package let id: ObjectID
-        package let body: [UInt8]
-        /// The properties whose values are known; nil for all.
-        package let slots: Set<Slot>?
-
-        package init(id: ObjectID, body: [UInt8], slots: Set<Slot>? = nil) {
-            self.id = id
-            self.body = body
-            self.slots = slots
-        }
-    }
-
-    /// The end of the page among all objects; `.max` where it has none.
-    var end: Int {
-        guard let limit else { return .max }
-        let (end, overflows) = limit.addingReportingOverflow(offset)
-        return overflows ? .max : end
-    }
-
-    /// True when ids descend among objects with equal values.
-    var isDescendingByID: Bool { order.last?.isDescending ?? false }
 }

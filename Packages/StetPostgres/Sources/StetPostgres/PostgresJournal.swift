@@ -1,0 +1,255 @@
+import Foundation
+public import Stet
+
+/// The journal of a store in a PostgreSQL database, or in another one that speaks its protocol and
+/// has its `WITH … UPDATE … RETURNING`.
+///
+/// ```swift
+/// let store = try Store.open(
+///     at: "/var/lib/catalogue/node.stet", for: Item.self,
+///     journal: .postgres("postgresql://stet@db/catalogue", store: "catalogue"))
+/// ```
+///
+/// Three tables have the journals of all stores: `stet_head`, `stet_entry` and `stet_base`; the
+/// first store of a database creates them. A commit is one statement. Nodes wake each other by
+/// `NOTIFY` where the database has it, and ask repeatedly in any case.
+///
+/// A value has one connection for commands and one for notifications, which it makes when they are
+/// needed, and again after they were lost.
+public final class PostgresJournal: SharedJournal {
+    /// The name of the store in the database.
+    public let store: String
+    private let connection: Connection
+
+    /// Creates the journal of a store; nothing is connected yet.
+    ///
+    /// - Parameters:
+    ///   - connection: A connection string or URI of libpq. What it does not say, such as the
+    ///     password, libpq takes from its environment variables and files. It is never logged.
+    ///   - store: The name of the store in the database.
+    ///   - timeout: The time after which a statement without an answer is given up; 10 seconds by
+    ///     default.
+    public init(_ connection: String, store: String, timeout: Duration = .seconds(10)) {
+        self.store = store
+        self.connection = Connection(connection, timeout: timeout)
+    }
+
+    /// The name of the store, without the connection.
+    public var name: String { "“\(store)” in PostgreSQL" }
+
+    // MARK: The head
+
+    /// Returns the head of the journal; nil when the database has no store of this name.
+    ///
+    /// - Throws: `SharedJournalError`.
+    /// - Complexity: one statement.
+    public func head() throws -> SharedJournalHead? {
+        try connection.repeated { session in
+            do {
+                return try session.run(Statement.head, [.text(store)]).head()
+            } catch let failure as SQLFailure where failure.isMissingTable {
+                return nil
+            }
+        }
+    }
+
+    /// Returns the head after making sure that no append that was begun before will succeed.
+    ///
+    /// - Throws: `SharedJournalError`.
+    /// - Complexity: one statement.
+    public func fence() throws -> SharedJournalHead? {
+        try connection.repeated { try $0.run(Statement.fence, [.text(store)]).head() }
+    }
+
+    // MARK: Entries
+
+    /// Appends entries if the journal is at a head, by one statement.
+    ///
+    /// - Returns: False when the journal is at another head, or was fenced since.
+    /// - Throws: `SharedJournalError`: `.unavailable` when they were not appended, and will not be;
+    ///   `.outcomeUnknown` when they may have been.
+    public func append(
+        _ entries: [SharedJournalEntry], after head: SharedJournalHead
+    ) throws -> Bool {
+        guard let last = entries.last else { return true }
+        return try connection.once { session in
+            let answer: Answer
+            do {
+                answer = try session.run(
+                    Statement.append,
+                    [
+                        .text(store), .integer(head.revision), .bytes(head.hash),
+                        .integer(head.fence), .integer(last.revision), .bytes(last.hash),
+                        .integers(entries.map(\.revision)), .byteArrays(entries.map(\.hash)),
+                        .byteArrays(entries.map(\.bytes)),
+                    ])
+            } catch let failure as SQLFailure where failure.isRepeatable {
+                return false
+            }
+            guard answer.changedCount == entries.count else { return false }
+            session.notify(store)
+            return true
+        }
+    }
+
+    /// Returns the entries after a revision, in order.
+    ///
+    /// - Throws: `SharedJournalError`.
+    /// - Complexity: one statement.
+    public func entries(
+        after revision: Revision, byteLimit: Int
+    ) throws -> [SharedJournalEntry] {
+        try connection.repeated { session in
+            let answer = try session.run(
+                Statement.entries, [.text(store), .integer(revision), .integer(Int64(byteLimit))])
+            return try (0..<answer.rowCount).map { row in
+                SharedJournalEntry(
+                    revision: try answer.revision(row, 0), hash: try answer.bytes(row, 1),
+                    bytes: try answer.bytes(row, 2))
+            }
+        }
+    }
+
+    // MARK: The whole store
+
+    /// Makes the journal of a store, with a copy of its file, in one transaction.
+    ///
+    /// - Returns: False when the database has a store of this name.
+    /// - Throws: `SharedJournalError`.
+    public func create(at head: SharedJournalHead, base path: String) throws -> Bool {
+        try connection.once { session in
+            try session.run(Statement.tables)
+            return try session.transaction("BEGIN") {
+                let inserted = try session.run(
+                    Statement.insertHead,
+                    [
+                        .text(store), .bytes(Array(head.store.description.utf8)),
+                        .integer(head.revision), .bytes(head.hash), .integer(head.fence),
+                    ])
+                guard inserted.changedCount == 1 else { return false }
+                let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+                defer { try? file.close() }
+                var number: Int64 = 0
+                while let chunk = try file.read(upToCount: 1 << 20), !chunk.isEmpty {
+                    try session.run(
+                        Statement.insertBase,
+                        [.text(store), .integer(number), .bytes(Array(chunk))])
+                    number += 1
+                }
+                return true
+            }
+        }
+    }
+
+    /// Writes the copy of the store's file that the database has.
+    ///
+    /// - Returns: False when the database has no store of this name.
+    /// - Throws: `SharedJournalError`, and errors of the file system.
+    public func writeBase(to path: String) throws -> Bool {
+        guard try head() != nil else { return false }
+        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+        defer { try? file.close() }
+        return try connection.repeated { session in
+            try file.truncate(atOffset: 0)
+            return try session.transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {
+                var number: Int64 = 0
+                while true {
+                    let answer = try session.run(
+                        Statement.base, [.text(store), .integer(number)])
+                    if answer.rowCount == 0 { return number > 0 }
+                    try file.write(contentsOf: try answer.bytes(0, 0))
+                    number += 1
+                }
+            }
+        }
+    }
+
+    /// Removes the journal if it is at a head.
+    ///
+    /// - Returns: False when it is at another head.
+    /// - Throws: `SharedJournalError`.
+    public func remove(at head: SharedJournalHead) throws -> Bool {
+        try connection.once { session in
+            try session.transaction("BEGIN") {
+                let removed = try session.run(
+                    Statement.deleteHead,
+                    [
+                        .text(store), .integer(head.revision), .bytes(head.hash),
+                        .integer(head.fence),
+                    ])
+                guard removed.changedCount == 1 else { return false }
+                try session.run(Statement.deleteEntries, [.text(store)])
+                try session.run(Statement.deleteBase, [.text(store)])
+                return true
+            }
+        }
+    }
+
+    // MARK: Hints
+
+    /// Calls `wake` after appends of other nodes, until the returned object is released; returns
+    /// nil when the database has no `LISTEN`, or cannot be reached.
+    public func listen(_ wake: @escaping @Sendable () -> Void) -> AnyObject? {
+        Listener(connection, store: store, wake)
+    }
+}
+
+extension SharedJournal where Self == PostgresJournal {
+    /// Returns the journal of a store in a PostgreSQL database.
+    ///
+    /// - Parameters:
+    ///   - connection: A connection string or URI of libpq, which is never logged.
+    ///   - store: The name of the store in the database.
+    /// - Returns: The journal; nothing is connected yet.
+    public static func postgres(_ connection: String, store: String) -> PostgresJournal {
+        PostgresJournal(connection, store: store)
+    }
+}
+
+/// The statements, in the SQL that PostgreSQL, CockroachDB and YugabyteDB have in common.
+private enum Statement {
+    static let tables = """
+        CREATE TABLE IF NOT EXISTS stet_head (
+            store text PRIMARY KEY, id bytea NOT NULL, revision bigint NOT NULL,
+            hash bytea NOT NULL, fence bigint NOT NULL);
+        CREATE TABLE IF NOT EXISTS stet_entry (
+            store text NOT NULL, revision bigint NOT NULL, hash bytea NOT NULL,
+            bytes bytea NOT NULL, PRIMARY KEY (store, revision));
+        CREATE TABLE IF NOT EXISTS stet_base (
+            store text NOT NULL, number bigint NOT NULL, bytes bytea NOT NULL,
+            PRIMARY KEY (store, number))
+        """
+    static let head = "SELECT id, revision, hash, fence FROM stet_head WHERE store = $1"
+    static let fence = """
+        UPDATE stet_head SET fence = fence + 1 WHERE store = $1
+        RETURNING id, revision, hash, fence
+        """
+    static let append = """
+        WITH head AS (
+            UPDATE stet_head SET revision = $5, hash = $6
+            WHERE store = $1 AND revision = $2 AND hash = $3 AND fence = $4 RETURNING store)
+        INSERT INTO stet_entry (store, revision, hash, bytes)
+        SELECT head.store, entry.revision, entry.hash, entry.bytes
+        FROM head, unnest($7::bigint[], $8::bytea[], $9::bytea[])
+            AS entry (revision, hash, bytes)
+        """
+    static let entries = """
+        SELECT revision, hash, bytes FROM (
+            SELECT revision, hash, bytes,
+                sum(length(bytes)) OVER (ORDER BY revision) - length(bytes) AS before
+            FROM (SELECT revision, hash, bytes FROM stet_entry
+                WHERE store = $1 AND revision > $2 ORDER BY revision LIMIT 1000) AS next
+        ) AS measured WHERE before < $3 ORDER BY revision
+        """
+    static let insertHead = """
+        INSERT INTO stet_head (store, id, revision, hash, fence) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (store) DO NOTHING
+        """
+    static let insertBase = "INSERT INTO stet_base (store, number, bytes) VALUES ($1, $2, $3)"
+    static let base = "SELECT bytes FROM stet_base WHERE store = $1 AND number = $2"
+    static let deleteHead = """
+        DELETE FROM stet_head WHERE store = $1 AND revision = $2 AND hash = $3 AND fence = $4
+        """
+    static let deleteEntries = "DELETE FROM stet_entry WHERE store = $1"
+    static let deleteBase = "DELETE FROM stet_base WHERE store = $1"
+}

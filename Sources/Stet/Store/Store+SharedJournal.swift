@@ -1,0 +1,22 @@
+public import StetStore
+
+extension Store {
+    /// Applies the commits that other nodes of the shared journal have made.
+    ///
+    /// A node also does that by itself, shortly after each commit. A service behind a load balancer
+    /// reads its own writes if the revision of the save travels with the next request, and the node
+    /// that gets it waits for that revision. Contexts move with their own `refresh()`.
+    ///
+    /// - Parameters:
+    ///   - revision: The revision to wait for; 0 for the commits that the journal has now.
+    ///   - limit: The time to wait for it; 10 seconds by default.
+    /// - Throws: `StoreError`: `.noSuchRevision` when there is no such commit after that time,
+    ///   `.journalUnavailable`, `.journalDiverged`, `.modelMismatch` when another node has migrated
+    ///   the store.
+    /// - Complexity: One request, and O(bytes of the new commits).
+    public nonisolated(nonsending) func refresh(
+        atLeast revision: Revision = .zero, within limit: Duration = .seconds(10)
+    ) async throws {
+        try await BlockingWork.run { try StoreNode(file).follow(atLeast: revision, within: limit) }
+    }
+}

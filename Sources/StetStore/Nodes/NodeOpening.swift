@@ -1,0 +1,199 @@
+import Logging
+import StetLMDB
+
+/// Makes the file of a node, or applies what its shared journal has and the file lacks, before the
+/// store is opened.
+struct NodeOpening {
+    private let path: String
+    private let journal: any SharedJournal
+    private var configuration: StoreFile.Configuration
+
+    /// The files that threads of this process make or update.
+    private static let underWay = Monitor<Set<String>>([])
+
+    /// Opens a node with `open` after its file was made or updated, and follows the journal.
+    ///
+    /// - Throws: the errors of `open`; `StoreError`: `.journalUnavailable` when the file does not
+    ///   exist and cannot be made, `.journalDiverged`, `.sharedJournal` when the file is that of a
+    ///   store that was never attached to a shared journal.
+    static func open(
+        _ path: String, _ schema: Schema, seeds: Bool, _ configuration: StoreFile.Configuration,
+        _ open: () throws -> StoreFile
+    ) throws -> StoreFile {
+        guard let journal = configuration.sharedJournal, !configuration.isMigration else {
+            return try open()
+        }
+        guard !seeds else {
+            throw StoreError.sharedJournal("it can't begin with a seed", path: path)
+        }
+        guard configuration.retention == .forever else {
+            throw StoreError.sharedJournal("its journal can't be trimmed", path: path)
+        }
+        let node = NodeOpening(path: path, journal: journal, configuration: configuration)
+        while true {
+            do {
+                try node.alone { try node.prepare(schema) }
+                let file = try open()
+                try node.connect(file)
+                return file
+            } catch is SharedJournalMoved {
+                // Another node saved while this one migrated the store.
+            }
+        }
+    }
+
+    /// Makes the file of a node from the journal's copy if there is none, and applies the entries
+    /// that it lacks.
+    ///
+    /// A journal that does not exist yet, or cannot be reached, is left to `open`.
+    static func prepare(_ path: String, _ configuration: StoreFile.Configuration) throws {
+        guard let journal = configuration.sharedJournal else { return }
+        let node = NodeOpening(path: path, journal: journal, configuration: configuration)
+        try node.alone {
+            if try StoreFile.isThere(path) {
+                if !Environment.isOpen(path) { try node.unlessUnavailable(node.catchUp) }
+            } else {
+                _ = try node.fetchBase()
+            }
+        }
+    }
+
+    private init(
+        path: String, journal: any SharedJournal, configuration: StoreFile.Configuration
+    ) {
+        self.path = path
+        self.journal = journal
+        self.configuration = configuration
+        self.configuration.sharedJournal = journal
+    }
+
+    /// Runs `body` while no other thread makes or updates the file.
+    private func alone<Result>(_ body: () throws -> Result) rethrows -> Result {
+        Self.underWay.wait { $0.insert(path).inserted ? () : nil }
+        defer {
+            Self.underWay.withLock { _ = $0.remove(path) }
+            Self.underWay.notify()
+        }
+        return try body()
+    }
+
+    /// Lets an opened store follow the journal, unless it does already.
+    private func connect(_ file: StoreFile) throws {
+        guard let link = file.shared else {
+            throw StoreError.sharedJournal(
+                "it is open in this process without its journal", path: path)
+        }
+        try unlessUnavailable { try StoreNode(file).follow() }
+        try link.follower.start(path: path) { [weak file] in
+            file.map { StoreNode($0).followInBackground() }
+        }
+    }
+
+    private func prepare(_ schema: Schema) throws {
+        if try !StoreFile.isThere(path) {
+            while try !fetchBase(), try !create(schema) {}
+        } else if Environment.isOpen(path) {
+            return
+        }
+        try unlessUnavailable { try catchUp() }
+    }
+
+    /// Runs `body`; a journal that cannot be reached is no error, because the file can be read.
+    private func unlessUnavailable(_ body: () throws -> Void) throws {
+        do {
+            try body()
+        } catch let error as StoreError where error.code == .journalUnavailable {
+            configuration.logger.warning(
+                "The store was opened without its shared journal, which can't be reached.",
+                metadata: ["error": "\(error.message)"])
+        }
+    }
+
+    // MARK: A new node
+
+    /// Makes the file from the copy that the journal has; returns false when there is none.
+    private func fetchBase() throws -> Bool {
+        let draft = try Draft(of: path)
+        defer { draft.remove() }
+        guard try reading({ try journal.writeBase(to: draft.path) }) else { return false }
+        var replay = try JournalReplay(draft.path)
+        defer { replay.file.close() }
+        try refuseUnattached(replay.file)
+        try catchUp(&replay)
+        replay.file.close()
+        try StoreCreation.publishUnlessThere(draft)
+        return true
+    }
+
+    /// Makes the file of a new store, and its journal; returns false when another node was first.
+    private func create(_ schema: Schema) throws -> Bool {
+        let draft = try Draft(of: path)
+        defer { draft.remove() }
+        let options = configuration.ofEnvironment(entityCount: schema.entities.count)
+        let environment = try Environment.open(at: draft.path, options)
+        let store: ObjectID
+        do {
+            defer { environment.close() }
+            store = try environment.write { transaction in
+                try StoreTables.create(schema, in: transaction)
+                try AttachedMark.put(true, in: transaction)
+                return try StoreTables.identity(in: transaction.reading)
+            }
+        }
+        let head = SharedJournalHead(Head(), of: store)
+        guard try reading({ try journal.create(at: head, base: draft.path) }) else { return false }
+        try StoreCreation.publishUnlessThere(draft)
+        return true
+    }
+
+    // MARK: A node that was away
+
+    /// Applies what the journal has and the file at `path` lacks; returns the head of both, or nil
+    /// when there is no such journal any more.
+    static func caughtUp(
+        _ path: String, _ journal: any SharedJournal
+    ) throws -> SharedJournalHead? {
+        let node = NodeOpening(
+            path: path, journal: journal, configuration: StoreFile.Configuration())
+        return try node.alone {
+            guard try journal.head() != nil else { return nil }
+            try node.catchUp()
+            return try journal.head()
+        }
+    }
+
+    private func catchUp() throws {
+        // It is not closed, because another thread may have opened it since.
+        var replay = try JournalReplay(path, configuration)
+        try refuseUnattached(replay.file)
+        try catchUp(&replay)
+    }
+
+    private func catchUp(_ replay: inout JournalReplay) throws {
+        guard let link = configuration.link(of: replay.file.storeID, path: path) else { return }
+        while true {
+            let head = try replay.file.environment.read { try Head.read(in: $0) }
+            let entries = try link.entries(after: head)
+            if entries.isEmpty { return }
+            try replay.append(entries[...])
+        }
+    }
+
+    private func refuseUnattached(_ file: StoreFile) throws {
+        guard try file.environment.read({ try AttachedMark.read(in: $0) }) else {
+            throw StoreError(
+                .sharedJournal, path: path,
+                message: "The store \(path) is not a node of a shared journal.",
+                advice: "Attach it to move its journal there, or choose another path for a new "
+                    + "node.")
+        }
+    }
+
+    private func reading<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as SharedJournalError {
+            throw StoreError.unavailable(error, journal, path: path)
+        }
+    }
+}

@@ -1,0 +1,174 @@
+extension QueryNode {
+    /// The order of the best hits, if all objects must match a search; empty otherwise.
+    package var ranking: [QueryOrder] {
+        for case .matching(.root, let match) in conjuncts {
+            return [QueryOrder(.rank(.root, match))]
+        }
+        return []
+    }
+}
+
+/// The result of a search, as the index has it: the objects of the last commit, and their scores.
+///
+/// The score of an object is that of Okapi BM25 with k1 = 1.2 and b = 0.75. Each phrase counts as
+/// one word. An object that differs from the last commit is searched itself; how rare a phrase is,
+/// and how long texts are, is always that of the last commit.
+///
+/// State: belongs to the state of a query; it has no lock.
+final class TextHits {
+    private let match: TextMatch
+    private let index: NumberedIndex
+    private let entity: Entity
+    /// The weights of the attributes of the index; 0 for those that are not searched.
+    private let weights: [Double]
+    private var known: Hits?
+    /// False when too much has changed since the revision of the query for the index to be of use.
+    private var usesIndex: Bool?
+    /// The number of objects that were searched without the index.
+    private var searchedCount = 0
+
+    /// The objects that the index finds.
+    struct Hits {
+        /// The ids, in ascending order.
+        var ids: [ObjectID] = []
+        var scores: [Double] = []
+        fileprivate var ranking: TextRanking
+        fileprivate var places: [ObjectID: Int] = [:]
+
+        /// Returns the ids of the objects with the highest scores, the highest one first, and the
+        /// lower id before the higher one among equals.
+        func best(_ count: Int) -> [ObjectID] {
+            func precedes(_ one: Int, _ other: Int) -> Bool {
+                scores[one] == scores[other] ? one < other : scores[one] > scores[other]
+            }
+            if count > ids.count / 8 {
+                return ids.indices.sorted(by: precedes).prefix(count).map { ids[$0] }
+            }
+            var best: [Int] = []
+            for place in ids.indices {
+                if best.count == count {
+                    guard let last = best.last, precedes(place, last) else { continue }
+                    best.removeLast()
+                }
+                let next = best.firstIndex { precedes(place, $0) } ?? best.endIndex
+                best.insert(place, at: next)
+            }
+            return best.map { ids[$0] }
+        }
+    }
+
+    init(_ match: TextMatch, _ index: NumberedIndex, _ schema: Schema) throws {
+        self.match = match
+        self.index = index
+        entity = schema.entities[index.entity]
+        try index.index.checkTokenizer(in: entity)
+        weights = index.index.parts.map { part in
+            match.attributes.first { $0.slot == part.slot }?.weight ?? 0
+        }
+    }
+
+    // MARK: Objects
+
+    /// Returns whether an object has the words.
+    func matches(_ row: QueryState.Row, _ state: QueryState) throws -> Bool {
+        if match.query.required.isEmpty { return false }
+        // Using the index pays after a few objects.
+        if known != nil || searchedCount >= 16, try isStored(row, state) {
+            return try hits(state).places[row.id] != nil
+        }
+        searchedCount += 1
+        let words = try words(of: row)
+        return match.query.required.allSatisfy { !count($0, words).isEmpty }
+            && match.query.excluded.allSatisfy { count($0, words).isEmpty }
+    }
+
+    /// Returns the score of an object, the higher the better.
+    func score(_ row: QueryState.Row, _ state: QueryState) throws -> Double {
+        let hits = try hits(state)
+        if try isStored(row, state), let place = hits.places[row.id] { return hits.scores[place] }
+        let words = try words(of: row)
+        let counts = match.query.required.map { count($0, words) }
+        return hits.ranking.score(counts.map { $0[...] }, wordCount: words.count)
+    }
+
+    /// Returns whether the index describes an object as it is in the query.
+    private func isStored(_ row: QueryState.Row, _ state: QueryState) throws -> Bool {
+        let usesIndex = try self.usesIndex ?? !state.isFarBehind(ofEntity: index.entity)
+        self.usesIndex = usesIndex
+        guard usesIndex, row.revision > .zero else { return false }
+        return try !state.overlay(index.entity).ids.contains(row.id)
+    }
+
+    private func words(of row: QueryState.Row) throws -> TextWords {
+        try index.index.words(of: RecordBody(row.body, of: entity))
+    }
+
+    /// Returns the numbers of occurrences in the attributes; empty when there are none in those
+    /// that are searched.
+    private func count(_ phrase: TextPhrase, _ words: TextWords) -> [Int] {
+        var counts = [Int](repeating: 0, count: weights.count)
+        words.count(phrase, &counts)
+        return weights.indices.contains { weights[$0] > 0 && counts[$0] > 0 } ? counts : []
+    }
+
+    // MARK: The index
+
+    /// Returns the objects of the last commit that have the words.
+    func hits(_ state: QueryState) throws -> Hits {
+        if let known { return known }
+        let tree = TextTree(table: try state.reader.file.projection.tableOfIndexes)
+        let totals = try tree.totals(index.number, in: state.reader.transaction)
+        let lists = try match.query.required.map { try occurrences(of: $0, tree, state) }
+        let excluded = try match.query.excluded.map { try occurrences(of: $0, tree, state) }
+        var hits = Hits(
+            ranking: TextRanking(totals, frequencies: lists.map(\.ids.count), weights))
+        if let shortest = lists.min(by: { $0.ids.count < $1.ids.count }) {
+            var walks = lists.map(TextOccurrences.Walk.init)
+            var others = excluded.map(TextOccurrences.Walk.init)
+            for (place, id) in shortest.ids.enumerated() {
+                let found = walks.indices.allSatisfy { walks[$0].advance(to: id) }
+                if !found || others.indices.contains(where: { others[$0].advance(to: id) }) {
+                    continue
+                }
+                hits.places[id] = hits.ids.count
+                hits.ids.append(id)
+                hits.scores.append(
+                    hits.ranking.score(
+                        walks.map(\.counts), wordCount: shortest.wordCounts[place]))
+            }
+        }
+        known = hits
+        return hits
+    }
+
+    private func occurrences(
+        of phrase: TextPhrase, _ tree: TextTree, _ state: QueryState
+    ) throws -> TextOccurrences {
+        var found = TextOccurrences(attributeCount: weights.count)
+        var lists: [TextOccurrences] = []
+        for (offset, word) in phrase.words.enumerated() {
+            var list = TextOccurrences(attributeCount: weights.count)
+            let isPrefix = phrase.isPrefix(at: offset)
+            let back = phrase.distance == nil ? offset : 0
+            try tree.forEachPosting(
+                index.number, of: word, isPrefix: isPrefix, in: state.reader.transaction
+            ) { id, posting in
+                try state.visit()
+                try list.append(id, posting, isSearched: { weights[$0] > 0 }, back: back)
+                return true
+            }
+            if isPrefix { list.unite() }
+            if phrase.distance != nil {
+                lists.append(list)
+                continue
+            }
+            if offset == 0 { found = list } else { found.intersect(list) }
+            if found.ids.isEmpty { break }
+        }
+        if phrase.distance != nil {
+            found = TextOccurrences(near: lists, span: phrase.span, attributeCount: weights.count)
+        }
+        found.count()
+        return found
+    }
+}

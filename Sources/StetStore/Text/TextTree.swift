@@ -1,0 +1,223 @@
+package import StetLMDB
+
+/// The lists of postings of the indexes of words: for each word, the objects in which it occurs,
+/// sorted by id and split into chunks.
+package struct TextTree: Sendable {
+    private let table: Table
+
+    package init(table: Table) { self.table = table }
+
+    /// Returns the totals of an index.
+    package func totals(
+        _ number: Int, in transaction: borrowing ReadTransaction
+    ) throws -> TextTotals {
+        let value = try TextKey.totals(number).withUnsafeBytes {
+            try transaction.get($0, in: table)
+        }
+        return try value.map { try TextTotals(decoding: $0) } ?? TextTotals()
+    }
+
+    /// Calls `body` with each posting of a word, or of all words that begin with it, by ascending
+    /// id within a word, until it returns false.
+    ///
+    /// - Complexity: O(postings).
+    package func forEachPosting(
+        _ number: Int, of word: [UInt8], isPrefix: Bool, in transaction: borrowing ReadTransaction,
+        _ body: (ObjectID, TextPosting) throws -> Bool
+    ) throws {
+        let range = KeyRange(prefix: TextKey.list(number, word, isPrefix: isPrefix))
+        try transaction.scan(table, range) { key, value in
+            var chunk = try TextChunk(decoding: value, at: key)
+            while let (id, posting) = try chunk.next() {
+                if try !body(id, TextPosting(posting)) { return false }
+            }
+            return true
+        }
+    }
+
+    // MARK: Writing
+
+    /// Applies sorted edits.
+    package func apply(_ edits: TextEdits, in transaction: borrowing WriteTransaction) throws {
+        for (number, change) in edits.totals.sorted(by: { $0.key < $1.key }) {
+            let totals = try self.totals(number, in: transaction.reading) + change
+            guard totals.objectCount >= 0, totals.wordCount >= 0 else {
+                throw DecodingFailure("an index of words with fewer words than none")
+            }
+            try totals.encoded().withUnsafeBytes { value in
+                try TextKey.totals(number).withUnsafeBytes { key in
+                    try transaction.put(value, for: key, in: table)
+                }
+            }
+        }
+        if edits.count == 0 { return }
+        var writer = TextListWriter(table, try transaction.reading.cursor(in: table))
+        var start = 0
+        while start < edits.count {
+            let list = edits.list(start)
+            var end = start + 1
+            while end < edits.count, edits.list(end) == list { end += 1 }
+            try writer.apply(edits, start..<end, Array(list), in: transaction)
+            start = end
+        }
+    }
+}
+
+extension TextTotals {
+    fileprivate static let byteCount = 16
+
+    package init(decoding value: UnsafeRawBufferPointer) throws(DecodingFailure) {
+        var reader = ByteReader(value)
+        objectCount = Int(truncatingIfNeeded: try reader.read(UInt64.self))
+        wordCount = Int(truncatingIfNeeded: try reader.read(UInt64.self))
+        try reader.expectEnd()
+        guard objectCount >= 0, wordCount >= 0 else {
+            throw DecodingFailure("totals of words that are out of range")
+        }
+    }
+
+    fileprivate func encoded() -> [UInt8] {
+        [objectCount, wordCount].flatMap { number in
+            withUnsafeBytes(of: UInt64(number).littleEndian) { Array($0) }
+        }
+    }
+}
+
+/// Edits the lists of words, chunk by chunk.
+///
+/// A chunk begins at the object in its key, or at the beginning of the list if the key contains
+/// none, and ends where the next one begins; that does not change when its first posting is
+/// removed.
+private struct TextListWriter: ~Copyable {
+    private let table: Table
+    private let cursor: Cursor
+    private var merged = MergedPostings()
+
+    init(_ table: Table, _ cursor: consuming Cursor) {
+        self.table = table
+        self.cursor = cursor
+    }
+
+    /// Applies the edits of one word.
+    mutating func apply(
+        _ edits: TextEdits, _ range: Range<Int>, _ list: [UInt8],
+        in transaction: borrowing WriteTransaction
+    ) throws {
+        var place = range.lowerBound
+        while place < range.upperBound {
+            let found = try cursor.seekBackwards(Array(edits.key(place)))
+            let chunk = found.flatMap { $0.key.starts(with: list) ? $0 : nil }
+            let chunkKey = chunk.map { Array($0.key) }
+            merged.removeAll()
+            if let chunk { try merged.append(chunk) }
+            let follower = try chunk == nil ? cursor.seek(list) : cursor.next()
+            let bound = follower.flatMap { $0.key.starts(with: list) ? $0 : nil }
+            let boundKey = bound.map { Array($0.key) }
+            var end = place
+            while end < range.upperBound,
+                boundKey.map({ edits.key(end).lexicographicallyPrecedes($0) }) ?? true
+            {
+                end += 1
+            }
+            // A key of an object is never that of a chunk before it.
+            guard end > place else { throw DecodingFailure("a list of words out of order") }
+            merged.apply(edits, place..<end)
+            place = end
+            var swallowed: [UInt8]?
+            if let bound, merged.isSmall(with: bound.value.count) {
+                try merged.append(bound)
+                swallowed = boundKey
+            }
+            try merged.write(over: chunkKey, list, in: table, transaction)
+            if let swallowed { try transaction.delete(swallowed, in: table) }
+        }
+    }
+}
+
+/// The postings of the chunks to be written.
+private struct MergedPostings {
+    private var bytes: [UInt8] = []
+    private var postings: [(id: ObjectID, bytes: Range<Int>)] = []
+    /// True when all edits come after the existing postings.
+    private var isAppended = false
+
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+        postings.removeAll(keepingCapacity: true)
+        isAppended = false
+    }
+
+    /// Adds the postings of a stored chunk.
+    mutating func append(_ chunk: Cursor.Entry) throws {
+        var stored = try TextChunk(decoding: chunk.value, at: chunk.key)
+        while let (id, posting) = try stored.next() { append(id, posting) }
+    }
+
+    private mutating func append(_ id: ObjectID, _ posting: some Collection<UInt8>) {
+        let start = bytes.count
+        bytes.append(contentsOf: posting)
+        postings.append((id, start..<bytes.count))
+    }
+
+    mutating func apply(_ edits: TextEdits, _ range: Range<Int>) {
+        let stored = postings
+        postings.removeAll(keepingCapacity: true)
+        var rest = stored[...]
+        for offset in range {
+            let id = edits.id(offset)
+            while let next = rest.first, next.id < id {
+                postings.append(next)
+                rest.removeFirst()
+            }
+            if rest.first?.id == id { rest.removeFirst() }
+            let posting = edits.posting(offset)
+            if !posting.isEmpty { append(id, posting) }
+        }
+        isAppended = stored.last.map { $0.id < edits.id(range.lowerBound) } ?? true
+        postings += rest
+    }
+
+    /// The approximate number of bytes of the chunk.
+    private var byteCount: Int {
+        postings.reduce(0) { $0 + $1.bytes.count } + postings.count * 12
+    }
+
+    /// Returns whether a chunk of some bytes should be joined with these postings.
+    func isSmall(with byteCount: Int) -> Bool {
+        !postings.isEmpty && self.byteCount + byteCount <= TextChunk.byteLimit / 2
+    }
+
+    /// Writes the postings in place of a chunk, as one or more chunks: of about the same size, or
+    /// full where objects were appended, because more will probably follow.
+    func write(
+        over key: [UInt8]?, _ list: [UInt8], in table: Table,
+        _ transaction: borrowing WriteTransaction
+    ) throws {
+        if postings.isEmpty {
+            if let key { try transaction.delete(key, in: table) }
+            return
+        }
+        let limit = TextChunk.byteLimit
+        let count = (byteCount + limit - 1) / limit
+        // Never splits what is small: it may contain a swallowed chunk, whose key is removed.
+        let target = count <= 1 ? .max : isAppended ? limit : byteCount / count
+        var next = key ?? list
+        var chunk = TextChunkWriter()
+        for (id, range) in postings {
+            if !chunk.isEmpty, chunk.byteCount + range.count > target {
+                try chunk.put(at: next, in: table, transaction)
+                chunk = TextChunkWriter()
+                next = list
+                id.append(to: &next)
+            }
+            chunk.append(id, bytes[range])
+        }
+        try chunk.put(at: next, in: table, transaction)
+    }
+}
+
+extension WriteTransaction {
+    fileprivate borrowing func delete(_ key: [UInt8], in table: Table) throws {
+        _ = try key.withUnsafeBytes { try delete($0, in: table) }
+    }
+}

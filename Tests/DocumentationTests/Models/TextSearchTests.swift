@@ -1,0 +1,62 @@
+import Stet
+import StetTestSupport
+import Testing
+
+/// The code of TextSearch.md.
+@Suite struct TextSearchTests {
+    @Model final class Essay {
+        @Attribute(.searchable(weight: 3)) var title: String
+        @Attribute(.searchable) var text: String
+
+        init(title: String, text: String) {
+            self.title = title
+            self.text = text
+        }
+    }
+
+    private let directory = TemporaryDirectory()
+    private let context: ManagedContext
+
+    init() throws {
+        context = try Store.open(at: directory.file(), for: Essay.self).context()
+        let texts = [
+            ("Undo", "An edit session and its journal"), ("SQLite", "Undo, edit session, journal"),
+            ("Été", "Die Straße; undo"),
+        ]
+        for (title, text) in texts { context.insert(Essay(title: title, text: text)) }
+        try context.save()
+    }
+
+    @Test func wordsAreFound() throws {
+        let hits = try context.fetch(Essay.self)
+            .matching("undo jour* -sqlite \"edit session\"").limit(20).all()
+
+        #expect(hits.map(\.title) == ["Undo"])
+
+        let alphabetic = try context.fetch(Essay.self).matching("undo").sorted(by: \.title).all()
+
+        #expect(alphabetic.map(\.title) == ["SQLite", "Undo", "Été"])
+        let titled = try context.fetch(Essay.self).matching("undo", in: \.title).all()
+
+        #expect(titled.map(\.title) == ["Undo"])
+        for text in ["strasse", "ete", "\"edit sess*", "- undo été"] {
+            #expect(try context.fetch(Essay.self).matching(text).exists(), "\(text)")
+        }
+        for text in ["sessions", "-sqlite", "", "edit-undo"] {
+            #expect(try !context.fetch(Essay.self).matching(text).exists(), "\(text)")
+        }
+    }
+
+    @Test func aSnippetShowsTheWords() throws {
+        let essay = try #require(try context.fetch(Essay.self).matching("sqlite").first())
+
+        let query = TextQuery("undo jour*")
+        let snippet = query.snippet(of: essay.text, wordCount: 12)
+        let emphasised = snippet.ranges.map { snippet.text[$0] }
+        let inTitle = query.ranges(in: essay.title)
+
+        #expect(snippet.text == essay.text && emphasised == ["Undo", "journal"])
+        #expect(inTitle.isEmpty)
+        #expect(try context.fetch(Essay.self).matching(query).count() == 2)
+    }
+}

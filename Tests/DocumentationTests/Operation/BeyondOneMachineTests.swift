@@ -1,0 +1,33 @@
+import Stet
+import class StetTestModels.MemoryJournal
+import StetTestSupport
+import Testing
+
+/// The code of BeyondOneMachine.md.
+@Suite struct BeyondOneMachineTests {
+    private let directory = TemporaryDirectory()
+    private let journal = MemoryJournal()
+
+    @Test func aNodeReadsWhatAnotherHasSaved() async throws {
+        let path = directory.file("one")
+        let store = try Store.open(at: path, for: Notebook.self, Article.self, journal: journal)
+        let other = try Store.open(
+            at: directory.file("other"), for: Notebook.self, Article.self, journal: journal)
+        let context = other.context()
+        context.insert(Notebook(name: "Swift"))
+        let commit = try await context.save()
+        let revision = try #require(commit).revision
+
+        try await store.refresh(atLeast: revision)
+        #expect(try store.fetch(Notebook.self).count() == 1)
+    }
+
+    @Test func aStoreMoves() throws {
+        let path = directory.file("one")
+        try Store.open(at: path, for: Notebook.self, Article.self).close()
+        try journal.attach(path)
+        #expect(try journal.head()?.revision == 0)
+        try journal.detach(path)
+        #expect(try journal.head() == nil)
+    }
+}

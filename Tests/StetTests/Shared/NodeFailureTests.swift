@@ -1,0 +1,215 @@
+import Foundation
+import Stet
+import StetLMDB
+import StetTestModels
+import StetTestSupport
+import Testing
+
+/// Whatever fails between a node and its shared journal, a save has one outcome.
+struct NodeFailureTests {
+    private let nodes = Nodes()
+    private var journal: MemoryJournal { nodes.journal }
+
+    @Test func aSaveWhoseAnswerIsLostIsMadeOnce() throws {
+        let one = try nodes.open("one")
+        journal.failNext(.lostAnswer)
+        try one.saveNotebook("Swift")
+        #expect(journal.entries.count == 1)
+        #expect(try one.notebookNames == ["Swift"])
+        try one.saveNotebook("Linux")
+        #expect(try one.verify().problems == [])
+    }
+
+    @Test func aSaveWhoseRequestIsLostIsSentAgain() throws {
+        let one = try nodes.open("one")
+        journal.failNext(.lostRequest)
+        try one.saveNotebook("Swift")
+        #expect(journal.entries.count == 1)
+        #expect(try one.notebookNames == ["Swift"])
+    }
+
+    @Test func aRequestThatArrivesLateIsRefused() throws {
+        let one = try nodes.open("one")
+        journal.failNext(.late)
+        try one.saveNotebook("Swift")
+        #expect(!journal.deliver())
+        #expect(journal.entries.count == 1)
+        #expect(try one.verify().problems == [])
+    }
+
+    @Test func aLostAnswerIsFoundBehindTheCommitsOfOthers() throws {
+        let (one, other) = (try nodes.open("one"), try nodes.open("other"))
+        journal.failNext(.lostAnswer)
+        journal.beforeNext(.fence) { _ = try? other.saveNotebook("Linux") }
+        try one.saveNotebook("Swift")
+        #expect(try one.commit(1) == other.commit(1))
+        try one.saveNotebook("LMDB")
+        #expect(try one.notebookNames == ["LMDB", "Linux", "Swift"])
+        #expect(journal.entries.count == 3)
+    }
+
+    @Test func withoutTheJournalReadsGoOnAndASaveLosesNothing() throws {
+        let one = try nodes.open("one")
+        try one.saveNotebook("Swift")
+        journal.isDown = true
+        let context = one.context()
+        let notebook = try #require(try context.fetch(Notebook.self).first())
+        notebook.name = "Linux"
+        let error = #expect(throws: StoreError.self) { try context.save(onFailure: .keepPending) }
+        #expect(error?.code == .journalUnavailable)
+        #expect(try one.notebookNames == ["Swift"])
+        #expect(notebook.name == "Linux")
+        journal.isDown = false
+        try context.save()
+        #expect(try one.notebookNames == ["Linux"])
+    }
+
+    @Test func aJournalThatRefusesFailsTheSaveAlone() throws {
+        let one = try nodes.open("one")
+        journal.failNext(.unavailable)
+        let error = #expect(throws: StoreError.self) { try one.saveNotebook("Swift") }
+        #expect(error?.code == .journalUnavailable)
+        #expect(journal.entries == [])
+        try one.saveNotebook("Swift")
+        #expect(try one.notebookNames == ["Swift"])
+    }
+
+    @Test func anUnknownOutcomeIsSettledByTheId() throws {
+        for failure in [MemoryJournal.Failure.lostAnswer, .lostRequest, .late] {
+            let nodes = Nodes()
+            let journal = nodes.journal
+            let one = try nodes.open("one", settleLimit: .milliseconds(1))
+            journal.failNext(failure)
+            // The answer is lost because the connection is.
+            journal.beforeNext(.append) { journal.isDownAfterAppend() }
+            let error = #expect(throws: UnknownOutcomeError.self) { try one.saveNotebook("Swift") }
+            let id = try #require(error?.commit)
+            #expect(one.outcome(of: id) == .unknown)
+            journal.isDown = false
+            let outcome = one.outcome(of: id)
+            switch failure {
+            case .lostAnswer:
+                #expect(outcome == .committed(try one.commit(1)))
+            default:
+                #expect(outcome == .notCommitted)
+                #expect(!journal.deliver())
+            }
+            try one.saveNotebook("Linux")
+            #expect(try one.verify().problems == [])
+        }
+    }
+
+    #if STET_FAULTS
+        @Test func aCommitThatOnlyTheFileRefusesIsThereAfterwards() throws {
+            for operation in [LMDBError.Operation.commit, .put] {
+                let nodes = Nodes()
+                let one = try nodes.open("one")
+                let faults = one.file.environment.faults
+                nodes.journal.beforeNext(.append) { faults.failNext(operation, code: 5) }
+                try one.saveNotebook("Swift")
+                #expect(nodes.journal.entries.count == 1)
+                #expect(try one.notebookNames == ["Swift"])
+                faults.disarm()
+                try one.saveNotebook("Linux")
+                #expect(try one.verify().problems == [])
+            }
+        }
+    #endif
+
+    @Test func aNodeThatIsKilledAfterTheAppendGetsItsCommitWhenItIsOpened() throws {
+        let one = try nodes.open("one")
+        try one.saveNotebook("Swift")
+        try FileManager.default.copyItem(
+            atPath: nodes.path("one"), toPath: nodes.path("killed"))
+        try one.saveNotebook("Linux")
+        let killed = try nodes.open("killed")
+        #expect(try killed.notebookNames == ["Linux", "Swift"])
+        #expect(try killed.verify().problems == [])
+    }
+
+    // MARK: Files without their journal
+
+    @Test func aNodeThatIsOpenedWithoutItsJournalCanBeRead() throws {
+        let one = try nodes.open("one")
+        try one.saveNotebook("Swift")
+        one.close()
+        let alone = try nodes.openAlone("one")
+        #expect(try alone.notebookNames == ["Swift"])
+        let error = #expect(throws: StoreError.self) { try alone.saveNotebook("Linux") }
+        #expect(error?.code == .journalRequired)
+        #expect(try alone.notebookNames == ["Swift"])
+    }
+
+    @Test func aNodeOpensWhileItsJournalIsDown() throws {
+        try nodes.open("one").close()
+        journal.isDown = true
+        let one = try nodes.open("one")
+        #expect(try one.notebookNames == [])
+        let error = #expect(throws: StoreError.self) { try nodes.open("new") }
+        #expect(error?.code == .journalUnavailable)
+        #expect(!FileManager.default.fileExists(atPath: nodes.path("new")))
+    }
+
+    @Test func aStoreThatWasNeverAttachedIsRefused() throws {
+        _ = try nodes.open("one")
+        let local = try nodes.openAlone("local")
+        try local.saveNotebook("Swift")
+        local.close()
+        let error = #expect(throws: StoreError.self) { try nodes.open("local") }
+        #expect(error?.code == .sharedJournal)
+        #expect(try nodes.openAlone("local").notebookNames == ["Swift"])
+    }
+
+    // MARK: Journals that are not the node's own
+
+    @Test func aJournalThatLostCommitsIsRefused() throws {
+        let one = try nodes.open("one")
+        for name in ["Swift", "Linux", "LMDB"] { try one.saveNotebook(name) }
+        journal.lose(2)
+        let error = #expect(throws: StoreError.self) { try one.saveNotebook("more") }
+        #expect(error?.code == .journalDiverged)
+        #expect(try one.notebookNames.count == 3)
+        // A node that never had them goes on, and the first one is refused all the same.
+        let other = try nodes.open("other")
+        try other.saveNotebook("other")
+        try other.saveNotebook("another")
+        try other.saveNotebook("one more")
+        #expect(throws: StoreError.self) { try one.saveNotebook("more") }
+        one.close()
+        #expect(
+            #expect(throws: StoreError.self) { try nodes.open("one") }?.code == .journalDiverged)
+        #expect(try nodes.openAlone("one").notebookNames.count == 3)
+    }
+
+    @Test func theJournalOfAnotherStoreIsRefused() throws {
+        try nodes.open("one").close()
+        let others = Nodes()
+        _ = try others.open("one")
+        let error = #expect(throws: StoreError.self) {
+            try Store.open(
+                at: nodes.path("one"), for: Notebook.self, Article.self, Tally.self,
+                journal: others.journal)
+        }
+        #expect(error?.code == .journalDiverged)
+    }
+
+    // MARK: What nodes cannot do
+
+    @Test func nodesNeitherTrimNorRedact() throws {
+        let one = try nodes.open("one")
+        let id = try one.saveNotebook("Swift")
+        try one.edit { context in
+            try #require(try context.object(Notebook.self, id: id)).name = "x"
+        }
+        let trimming = #expect(throws: StoreError.self) { try one.requestTrim(before: 2).confirm() }
+        #expect(trimming?.code == .sharedJournal)
+        var configuration = Store.Configuration()
+        configuration.retention = .count(1)
+        let error = #expect(throws: StoreError.self) {
+            try Store.open(
+                at: nodes.path("two"), for: Notebook.self, Article.self, Tally.self,
+                journal: journal, configuration: configuration)
+        }
+        #expect(error?.code == .sharedJournal)
+    }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import Stet
+import StetLMDB
+import StetTestModels
+import StetTestSupport
+
+/// Nodes of a shared journal, each with a file in a directory of their own.
+final class Nodes: Sendable {
+    let journal = MemoryJournal()
+    private let directory = TemporaryDirectory()
+
+    func path(_ name: String) -> String { directory.file("\(name).stet") }
+
+    /// Opens a node that follows the journal only when a test asks it to.
+    func open(_ name: String, settleLimit: Duration = .seconds(5)) throws -> Store {
+        var configuration = Store.Configuration()
+        configuration.settleLimit = settleLimit
+        configuration.followingPause = .seconds(3_600)
+        return try Store.open(
+            at: path(name), for: Notebook.self, Article.self, Tally.self, journal: journal,
+            configuration: configuration)
+    }
+
+    /// Opens a node's file without its journal.
+    func openAlone(_ name: String) throws -> Store {
+        try Store.open(at: path(name), for: Notebook.self, Article.self, Tally.self)
+    }
+}
+
+extension Store {
+    /// Saves a new notebook.
+    @discardableResult
+    func saveNotebook(_ name: String) throws -> ObjectID {
+        let context = context(author: "lala")
+        let notebook = Notebook(name: name)
+        context.insert(notebook)
+        try context.save()
+        return notebook.id
+    }
+
+    func commit(_ revision: Revision) throws -> Commit { try file.read { try $0.commit(revision) } }
+
+    var notebookNames: [String] {
+        get throws { try fetch(Notebook.self).sorted(by: \.name).values(of: \.name) }
+    }
+}
