@@ -6,8 +6,7 @@ enum SizeExceptions {
         "Sources/Stet/Pending/PendingChanges.swift": 329,
         "Sources/StetLMDB/Environment/Environment.swift": 310,
         "Sources/StetLMDB/Files/FileLocks.swift": 305,
-        "Sources/StetStore/History/SchemaComparison.swift": 322,
-        "Sources/StetStore/Schema/Schema.swift": 315,
+        "Sources/StetStore/History/SchemaComparison.swift": 329,
         "Tests/StetCampaign/Retention/Privacy.swift": 313,
         "Tests/StetMacrosTests/ModelMisuseTests.swift": 319,
         "Tests/StetStoreTests/Commit/WriterTests.swift": 309,
@@ -21,14 +20,18 @@ enum SizeExceptions {
 
     /// The functions of more than 40 lines of code.
     static let functions: [String: Int] = [
+        "Sources/Stet/Merge/ContextMerge.swift merge": 41,
         "Sources/StetLMDB/Environment/EnvironmentRegistry.swift find": 49,
         "Sources/StetMacros/ModelMisuse.swift misuse": 43,
+        "Sources/StetStore/History/SchemaComparison.swift compare": 42,
         "Sources/StetStore/History/SchemaComparison.swift upcast": 43,
         "Sources/StetStore/Journal/JournalFormat.swift init": 42,
         "Sources/StetStore/Retention/OutdatedCommits.swift init": 42,
+        "Sources/StetStore/Schema/DerivedProperty.swift type": 44,
         "Sources/StetStore/Schema/Schema+Coding.swift init": 48,
         "Sources/StetStore/Subscriptions/SubscriptionUpdate.swift apply": 45,
         "Sources/StetStore/Undo/Inversion+Cells.swift invertUpdate": 42,
+        "Sources/StetStore/Verification/Verification+Indexes.swift compareIndexes": 48,
         "Sources/StetStore/Verification/Verification.swift foldJournal": 47,
         "Tests/StetCLITests/Exchange/ExchangeTests.swift "
             + "rowsThatAreNotValidAreToldWithTheirLinesAndNothingIsCommitted": 52,
