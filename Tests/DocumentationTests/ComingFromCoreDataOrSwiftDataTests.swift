@@ -20,7 +20,9 @@ import Testing
         let same = try context.object(Article.self, id: id)
         let good = try context.fetch(Article.self) { $0.rating >= 3 }.all()
 
-        #expect(same === article && good.isEmpty && article.id == id)
+        #expect(same === article)
+        #expect(good.isEmpty)
+        #expect(article.id == id)
         #expect(try store.journal().map(\.changeCount) == [2])
     }
 
@@ -32,7 +34,9 @@ import Testing
         context.delete(notebook)
         let commit = try context.save("tidy up")
 
-        #expect(commit?.changeCount == 2 && article.notebook == nil && notebook.isDeleted)
+        #expect(commit?.changeCount == 2)
+        #expect(article.notebook == nil)
+        #expect(notebook.isDeleted)
     }
 
     @Test func task6Validates() throws {
@@ -64,7 +68,9 @@ import Testing
         }
 
         #expect(messages == ["rating can't be greater than 5"])
-        #expect(article.rating == 0 && article.title == "pending" && article.hasChanges)
+        #expect(article.rating == 0)
+        #expect(article.title == "pending")
+        #expect(article.hasChanges)
     }
 
     @Test func tasks8And9ObserveAndWorkInTheBackground() async throws {
@@ -99,6 +105,7 @@ import Testing
         context.mergePolicy = .mergeContextWins.merging(Article.self, \.rating, by: .max)
         try context.save("rate")
 
-        #expect(try desk.stored().title == "Mine" && desk.stored().rating == 4)
+        #expect(try desk.stored().title == "Mine")
+        #expect(try desk.stored().rating == 4)
     }
 }

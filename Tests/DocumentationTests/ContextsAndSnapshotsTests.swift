@@ -18,7 +18,8 @@ import Testing
         try reader.refresh()
         let after = try reader.object(Article.self, id: article.id)?.rating  // 4
 
-        #expect(before == 0 && after == 4)
+        #expect(before == 0)
+        #expect(after == 4)
     }
 
     @Test func anObjectIsOneInstanceInItsContext() throws {
@@ -72,7 +73,9 @@ import Testing
         let rating = article.rating  // 0
         undoManager.redo()
 
-        #expect(typed == "Macros" && rating == 0 && article.rating == 5)
+        #expect(typed == "Macros")
+        #expect(rating == 0)
+        #expect(article.rating == 5)
     }
 
     @Test func aDraftIsFinishedLater() throws {
@@ -104,8 +107,12 @@ import Testing
         context.rollback()
         let saved = article.title  // "Macros"
 
-        #expect(title == "Draft" && saved == "Macros" && snapshot.isVoid)
-        #expect(article.notebook === notebook && !notebook.isDeleted && !context.hasChanges)
+        #expect(title == "Draft")
+        #expect(saved == "Macros")
+        #expect(snapshot.isVoid)
+        #expect(article.notebook === notebook)
+        #expect(!notebook.isDeleted)
+        #expect(!context.hasChanges)
     }
 
     @Test func pendingChangesCanBeLookedAt() throws {
@@ -138,7 +145,8 @@ import Testing
             }
         }
 
-        #expect(try desk.stored().title == "Macros" && desk.stored().rating == 4)
+        #expect(try desk.stored().title == "Macros")
+        #expect(try desk.stored().rating == 4)
     }
 
     @Test func anObservableObjectTellsOfItsChanges() throws {

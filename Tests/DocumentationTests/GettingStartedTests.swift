@@ -18,7 +18,9 @@ import Testing
         let commit = try context.save("first article")
         let name = notebook.name  // "Swift": the save has trimmed it
 
-        #expect(commit?.revision == 1 && commit?.changeCount == 2 && name == "Swift")
+        #expect(commit?.revision == 1)
+        #expect(commit?.changeCount == 2)
+        #expect(name == "Swift")
         try find(article, in: context)
         try edit(article, notebook, in: context)
         try readHistory(of: store, article)
@@ -29,7 +31,9 @@ import Testing
         let unrated = try context.fetch(Article.self) { $0.rating == 0 }.all()
         let inNotebook = try context.fetch(Article.self) { $0.notebook?.name == "Swift" }.all()
 
-        #expect(same === article && unrated == [article] && inNotebook == [article])
+        #expect(same === article)
+        #expect(unrated == [article])
+        #expect(inNotebook == [article])
     }
 
     private func edit(
@@ -52,12 +56,15 @@ import Testing
             messages == [
                 "rating can't be greater than 5", "name must be at least 1 character",
             ])
-        #expect(article.rating == 4 && notebook.name == "Swift" && !context.hasChanges)
+        #expect(article.rating == 4)
+        #expect(notebook.name == "Swift")
+        #expect(!context.hasChanges)
 
         context.delete(notebook)
         try context.save("delete the notebook")
 
-        #expect(article.notebook == nil && notebook.isDeleted)
+        #expect(article.notebook == nil)
+        #expect(notebook.isDeleted)
     }
 
     private func readHistory(of store: Store, _ article: Article) throws {
@@ -69,7 +76,9 @@ import Testing
         }
         let report = try store.verify()  // the state equals the journal
 
-        #expect(ratings == [0, 4] && report.isClean && report.commitCount == 3)
+        #expect(ratings == [0, 4])
+        #expect(report.isClean)
+        #expect(report.commitCount == 3)
     }
 
     @Test func anObserverHearsOfACommit() async throws {

@@ -90,7 +90,9 @@ import Testing
             (count: group.count, best: try group.max(\.rating))
         }
 
-        #expect(best == 5 && average == 3 && ratings == [1, 2, 3, 4, 5])
+        #expect(best == 5)
+        #expect(average == 3)
+        #expect(ratings == [1, 2, 3, 4, 5])
         #expect(pairs.map { $0.1 }.max() == 5)
         #expect(perNotebook.map(\.key) == [nil, "Music", "Swift"])
         #expect(perNotebook.map(\.value.count) == [1, 2, 2])

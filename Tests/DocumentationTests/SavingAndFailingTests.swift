@@ -11,7 +11,8 @@ import Testing
         article.rating = 0
         let commit = try context.save()  // nil: nothing has changed
 
-        #expect(commit == nil && !context.hasChanges)
+        #expect(commit == nil)
+        #expect(!context.hasChanges)
         #expect(try desk.store.revision() == 1)
     }
 
@@ -22,7 +23,8 @@ import Testing
         article.rating = 4
         let commit = try await context.save("rate")
 
-        #expect(commit?.label == "rate" && commit?.revision == 2)
+        #expect(commit?.label == "rate")
+        #expect(commit?.revision == 2)
     }
 
     @Test func aRefusedSaveSaysEverythingAndIsPutBack() throws {
@@ -39,7 +41,9 @@ import Testing
         }
 
         #expect(codes == [.tooLarge, .tooShort])
-        #expect(article.rating == 0 && notebook.name == "Swift" && !context.hasChanges)
+        #expect(article.rating == 0)
+        #expect(notebook.name == "Swift")
+        #expect(!context.hasChanges)
     }
 
     @Test func validatingChangesNothing() throws {
@@ -100,7 +104,8 @@ import Testing
         context.insert(tag)
         let commit = try #require(try context.save())
         let snapshot = try #require(commit.changes(of: Tag.self).first?.new.snapshot)
-        #expect(snapshot.slug == "macros" && snapshot.visibility == .everyone)
+        #expect(snapshot.slug == "macros")
+        #expect(snapshot.visibility == .everyone)
         #expect(snapshot.source == Source(site: "swift.org", pages: [1, 2]))
     }
 
@@ -133,7 +138,8 @@ import Testing
         let same = try context.save("rate", id: id)  // not another commit
         let outcome = store.outcome(of: id)  // .committed
 
-        #expect(same == commit && outcome == commit.map(Outcome.committed))
+        #expect(same == commit)
+        #expect(outcome == commit.map(Outcome.committed))
         #expect(try store.revision() == 2)
     }
 
@@ -146,7 +152,8 @@ import Testing
             refusal = error  // .code, .path, .message and .advice
         }
 
-        #expect(refusal?.path == "/dev/null/notes.stet" && refusal?.advice.isEmpty == false)
+        #expect(refusal?.path == "/dev/null/notes.stet")
+        #expect(refusal?.advice.isEmpty == false)
     }
 
     // MARK: HandlingErrors.md

@@ -24,7 +24,9 @@ import Testing
         let plan = try store.previewUndo(author: "lala")
         let change = plan?.changes.changes.first?["rating"]  // old 4, new 0
 
-        #expect(title == "rate" && change?.old == .int(4) && change?.new == .int(0))
+        #expect(title == "rate")
+        #expect(change?.old == .int(4))
+        #expect(change?.new == .int(0))
     }
 
     @Test func aGroupIsOneStep() throws {
@@ -40,7 +42,8 @@ import Testing
 
         try store.undo(author: "lala")  // title and rating
 
-        #expect(try desk.stored().title == "Macros" && desk.stored().rating == 0)
+        #expect(try desk.stored().title == "Macros")
+        #expect(try desk.stored().rating == 0)
     }
 
     @Test func anIncrementIsTakenBack() throws {
@@ -87,7 +90,8 @@ import Testing
 
         try store.undo(author: "lala", policy: .skip)  // the old title, and the rating of the other
 
-        #expect(try desk.stored().title == "Macros" && desk.stored().rating == 5)
+        #expect(try desk.stored().title == "Macros")
+        #expect(try desk.stored().rating == 5)
     }
 
     @Test func anyCommitIsReverted() throws {
@@ -115,12 +119,14 @@ import Testing
         let authors = changes.map(\.author)  // the last first
         let last = try store.blame(article, \.rating)  // the change that gave it its rating
 
-        #expect(authors == ["lala", "other", "lala"] && last?.revision == 3)
+        #expect(authors == ["lala", "other", "lala"])
+        #expect(last?.revision == 3)
 
         let net = try store.diff(from: 1, to: .latest)
         let rating = net.changes.first?["rating"]  // old 0, new 4, whatever was between
 
-        #expect(rating?.old == .int(0) && rating?.new == .int(4))
+        #expect(rating?.old == .int(0))
+        #expect(rating?.new == .int(4))
 
         var labels: [String] = []
         let filter = Commit.Filter(author: "lala")

@@ -48,6 +48,18 @@ import Testing
         }
         #expect(found == [])
     }
+
+    @Test(arguments: ["Stet", "StetStore", "StetTesting", "StetServiceLifecycle"])
+    func aPublicFunctionNamesTheErrorsThatItThrows(module: String) throws {
+        var count = 0
+        for file in try SourceFile.all(in: "Sources/\(module)") {
+            for function in file.publicThrowingFunctions {
+                count += 1
+                #expect(function.isDocumented, "\(file.path):\(function.line)")
+            }
+        }
+        #expect(count > 0)
+    }
 }
 
 extension SourceFile {
@@ -65,6 +77,39 @@ extension SourceFile {
                 found[found.count - 1].text += " \(words)"
             } else {
                 found.append((index + 1, String(words)))
+            }
+        }
+        return found
+    }
+
+    /// The public functions and initialisers that throw, with whether their comment has errors;
+    /// those with underscored names are for generated code.
+    fileprivate var publicThrowingFunctions: [(line: Int, isDocumented: Bool)] {
+        var found: [(line: Int, isDocumented: Bool)] = []
+        var isDocumented = false
+        for (index, line) in lines.enumerated() {
+            let text = line.drop { $0 == " " }
+            if text.hasPrefix("///") {
+                isDocumented = isDocumented || text.contains("- Throws:")
+            } else if text.hasPrefix("public "), text.contains(/\b(func [a-z]|init\b)/) {
+                // The declaration without its parameters, up to the body.
+                var depth = 0
+                var signature = ""
+                reading: for line in lines[index...] {
+                    for character in line {
+                        if depth == 0, character == "{" { break reading }
+                        if character == ")" { depth -= 1 }
+                        if depth == 0 { signature.append(character) }
+                        if character == "(" { depth += 1 }
+                    }
+                    signature.append(" ")
+                }
+                if signature.contains(/\b(re)?throws\b/) {
+                    found.append((index + 1, isDocumented))
+                }
+                isDocumented = false
+            } else if !text.hasPrefix("@") {
+                isDocumented = false
             }
         }
         return found

@@ -43,15 +43,6 @@ import Testing
         #expect(importing.allSatisfy { $0.hasPrefix("Sources/StetLMDB/") }, "\(importing)")
     }
 
-    @Test func filesAndLinesStayShort() throws {
-        for file in try SourceFile.all(in: "Sources") + SourceFile.all(in: "Tests") {
-            #expect(file.codeLines.count <= 330, "\(file.path)")
-            let long = file.lines.enumerated().filter { $0.element.count > 100 }
-            let places = long.map { "\(file.path):\($0.offset + 1)" }
-            #expect(places.filter { _ in !file.path.contains("StetMacros") } == [])
-        }
-    }
-
     @Test(arguments: ["Sources", "Tests"])
     func aFolderHasAtMost16Files(root: String) throws {
         let files = try SourceFile.all(in: root)
@@ -60,16 +51,6 @@ import Testing
         }
         #expect(folders.count > 20)
         #expect(folders.filter { $0.value.count > 16 }.map(\.key) == [])
-    }
-
-    /// Over its declaration and its extensions; nested types count for themselves.
-    @Test func noTypeIsLargerThan600Lines() throws {
-        var counts: [String: Int] = [:]
-        for file in try SourceFile.all(in: "Sources") {
-            counts.merge(file.codeLineCountsOfTypes) { $0 + $1 }
-        }
-        #expect(counts["StoreReader"] ?? 0 > 300)
-        #expect(counts.filter { $0.value > 600 } == [:])
     }
 
     /// `precondition` says nothing in optimised builds: `trap` of StetStore does.

@@ -58,11 +58,13 @@ struct CopyTests {
         let object = try #require(
             JSONSerialization.jsonObject(with: Data(made.output.utf8)) as? [String: Any])
         let total = try byteCount(target)
-        #expect(object["byteCount"] as? Int == total && object["path"] as? String == target)
+        #expect(object["byteCount"] as? Int == total)
+        #expect(object["path"] as? String == target)
         let counts = try made.errors.split(separator: "\n").map { line in
             try JSONDecoder().decode([String: Int].self, from: Data(line.utf8))
         }
-        #expect(counts.count > 1 && counts.count <= 101)
+        #expect(counts.count > 1)
+        #expect(counts.count <= 101)
         #expect(counts.last == ["count": total, "doneCount": total])
         #expect(
             counts.compactMap { $0["doneCount"] } == counts.compactMap { $0["doneCount"] }.sorted())
@@ -115,7 +117,8 @@ struct CopyTests {
         #expect(try Tool.run("compact", path).status == 64)
         let made = try Tool.run("compact", path, "--in-place")
         let small = try byteCount(path)
-        #expect(made.status == 0 && made.output.hasPrefix("\(path): \(byteCountText(small))\n"))
+        #expect(made.status == 0)
+        #expect(made.output.hasPrefix("\(path): \(byteCountText(small))\n"))
         #expect(small < size - 200 * 8_192)
         // A store that was open refuses further commits.
         #expect(throws: StoreError.self) { try fixture.commitArticles(1, first: 9_000) }
@@ -162,7 +165,8 @@ struct CopyTests {
                 try fixture.commitArticles(5, first: 1_000 + count % 300, byteCount: count % 2_000)
             }
             let outcome = try running.outcome()
-            #expect(outcome.status == 0 && outcome.errors == "", "\(command): \(outcome.errors)")
+            #expect(outcome.status == 0, "\(command): \(outcome.errors)")
+            #expect(outcome.errors == "", "\(command): \(outcome.errors)")
             guard let copy = copies.first(where: { $0.0 == command[0] }) else { continue }
             // The copy shows the store at one of the revisions since the command started.
             let store = try StoreFile.open(at: copy.1, schema: .notes)

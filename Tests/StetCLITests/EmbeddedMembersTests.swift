@@ -80,6 +80,7 @@ struct EmbeddedMembersTests {
         #expect(exported.hasPrefix("id,name,address.city,address.zip,landlord\n"), "\(exported)")
         #expect(exported.contains("\(Self.ann),Ann,Chur,7000,"), "\(exported)")
         let refused = try importing("{\"name\":\"Cid\",\"address.city\":\"\"}\n", "Person")
-        #expect(refused.status != 0 && refused.output.contains("address.city"), "\(refused)")
+        #expect(refused.status != 0, "\(refused)")
+        #expect(refused.output.contains("address.city"), "\(refused)")
     }
 }

@@ -39,12 +39,13 @@ struct RefusalTests {
                 found["ended by a signal", default: 0] += 1
             }
             #expect(verdict.output.hasPrefix(isWhole ? "verified" : "NOT VERIFIED"))
-            #expect(
-                [0, 1].contains(verdict.status) && [0, 65].contains(dump.status), "page \(page)")
+            #expect([0, 1].contains(verdict.status), "page \(page)")
+            #expect([0, 65].contains(dump.status), "page \(page)")
             #expect(copy.status == (isWhole ? 0 : 65))
             #expect(FileManager.default.fileExists(atPath: "\(path)-restored") == isWhole)
         }
-        #expect(found["damaged", default: 0] > 5 && found["whole", default: 0] > 0, "\(found)")
+        #expect(found["damaged", default: 0] > 5, "\(found)")
+        #expect(found["whole", default: 0] > 0, "\(found)")
         #expect(found["ended by a signal", default: 0] > 0, "\(found)")
     }
 
@@ -79,14 +80,17 @@ struct RefusalTests {
         let path = directory.file()
         try bytes.write(to: URL(fileURLWithPath: path))
         let verdict = try Tool.run("verify", path, "--json")
-        #expect(verdict.status == 1 && verdict.errors == "")
+        #expect(verdict.status == 1)
+        #expect(verdict.errors == "")
         #expect(
             verdict.output.hasPrefix(
                 "{\"isClean\":false,\"problems\":[\"The store is damaged: page "))
         let info = try Tool.run("info", path, "--json")
-        #expect(info.status == 65 && info.output == "")
+        #expect(info.status == 65)
+        #expect(info.output == "")
         let error = try JSONDecoder().decode([String: String].self, from: Data(info.errors.utf8))
-        #expect(error["code"] == "damaged" && error["path"] == path)
+        #expect(error["code"] == "damaged")
+        #expect(error["path"] == path)
         #expect(error["advice"] == "Run verify on a copy, and restore from a backup.")
     }
 
@@ -141,7 +145,8 @@ struct RefusalTests {
         ])
     func aCommandLineThatIsNotUnderstoodIsUsage(words: [String]) throws {
         let outcome = try Tool.Running(words).outcome()
-        #expect(outcome.status == 64 && outcome.output == "")
+        #expect(outcome.status == 64)
+        #expect(outcome.output == "")
     }
 
     @Test(
@@ -153,23 +158,27 @@ struct RefusalTests {
         let fixture = try Fixture()
         let words = words.map { $0 == "x" ? fixture.path : $0 }
         let outcome = try Tool.Running(words).outcome()
-        #expect(outcome.status == 64 && outcome.output == "")
+        #expect(outcome.status == 64)
+        #expect(outcome.output == "")
         let lines = outcome.errors.split(separator: "\n")
         #expect(lines.count == 1)
         let error = try JSONDecoder().decode([String: String?].self, from: Data(lines[0].utf8))
-        #expect(error["code"] == "usage" && error["message"]??.isEmpty == false)
+        #expect(error["code"] == "usage")
+        #expect(error["message"]??.isEmpty == false)
     }
 
     @Test func helpTellsTheExitCodesAndTheShellsGetTheirCompletions() throws {
         let help = try Tool.run("--help")
-        #expect(help.status == 0 && help.output.contains("EXIT CODES:"))
+        #expect(help.status == 0)
+        #expect(help.output.contains("EXIT CODES:"))
         for code in [0, 1, 64, 65, 66, 70, 73, 74, 77] {
             #expect(help.output.contains("\n  \(code) "), "\(code)")
         }
         #expect(!help.output.contains("in-child"))
         for shell in ["bash", "zsh", "fish"] {
             let script = try Tool.run("--generate-completion-script", shell)
-            #expect(script.status == 0 && script.output.contains("backup"), "\(shell)")
+            #expect(script.status == 0, "\(shell)")
+            #expect(script.output.contains("backup"), "\(shell)")
         }
     }
 }

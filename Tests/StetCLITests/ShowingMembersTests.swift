@@ -85,7 +85,9 @@ struct ShowingMembersTests {
     @Test func blameNamesTheLastChangeOfTheMembers() throws {
         let tags = try lines("blame", library.path, id(12), "tags")
         let text = " update \"more\" by lala  tags: + \(id(31)), − \(id(32))"
-        #expect(tags.count == 1 && tags[0].hasPrefix("2 ") && tags[0].hasSuffix(text))
+        try #require(tags.count == 1)
+        #expect(tags[0].hasPrefix("2 "))
+        #expect(tags[0].hasSuffix(text))
         let all = try lines("blame", library.path, id(11))
         #expect(all.last?.hasSuffix("  tags: + \(id(31)), + \(id(32))") == true)
         #expect(all.last?.hasPrefix("1 ") == true)

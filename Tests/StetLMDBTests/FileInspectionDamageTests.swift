@@ -202,7 +202,8 @@ import Testing
         var twin = healthy
         twin.setFreePage(0, to: healthy.pageCount - 1, entry)
         let isUsed = !entry.freed.contains(healthy.pageCount - 1)
-        try #require(isUsed && entry.freed[0] < healthy.pageCount - 1)
+        try #require(isUsed)
+        try #require(entry.freed[0] < healthy.pageCount - 1)
         #expect(
             try Set(directory.inspect(twin).damages) == [
                 .init(.pageUsedAndFree, page: healthy.pageCount - 1),

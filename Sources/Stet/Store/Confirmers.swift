@@ -9,6 +9,8 @@ public struct TerminalConfirmer: Confirmer {
     private let assumesYes: Bool
     /// The file descriptor from which the answer is read.
     private let input: Int32
+    /// The file descriptor to which the question is written.
+    private let output: Int32
     /// The words for yes and no.
     private let answers: (yes: String, no: String)
 
@@ -23,10 +25,14 @@ public struct TerminalConfirmer: Confirmer {
         self.init(assumesYes: assumesYes, input: STDIN_FILENO, messages: messages)
     }
 
-    /// Creates a confirmer that reads from another file descriptor than standard input.
-    package init(assumesYes: Bool = false, input: Int32, messages: MessageTable = .english) {
+    /// Creates a confirmer that uses other file descriptors than those of the process.
+    package init(
+        assumesYes: Bool = false, input: Int32, output: Int32 = STDERR_FILENO,
+        messages: MessageTable = .english
+    ) {
         self.assumesYes = assumesYes
         self.input = input
+        self.output = output
         answers = (
             messages.text(Sentence("yes"), entity: ""), messages.text(Sentence("no"), entity: "")
         )
@@ -45,9 +51,22 @@ public struct TerminalConfirmer: Confirmer {
         let words = "[\(answers.yes)/\(answers.no)]"
         let question = "\(plan.title)\n\(plan.message)\n\(plan.destructiveTitle)? \(words) "
         _ = question.utf8.withContiguousStorageIfAvailable {
-            write(STDERR_FILENO, $0.baseAddress, $0.count)
+            write(output, $0.baseAddress, $0.count)
         }
-        return readLine(strippingNewline: true)?.lowercased() == answers.yes
+        return line().lowercased() == answers.yes
+    }
+
+    /// Reads a line without its end; empty at the end of the input.
+    private func line() -> String {
+        var bytes: [UInt8] = []
+        var byte: UInt8 = 0
+        while true {
+            let count = read(input, &byte, 1)
+            if count < 0, errno == EINTR { continue }
+            if count != 1 || byte == UInt8(ascii: "\n") { break }
+            bytes.append(byte)
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
 

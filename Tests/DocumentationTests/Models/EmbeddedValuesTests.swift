@@ -52,14 +52,16 @@ private enum Former {
         let inBern = try context.fetch(Customer.self) { $0.address.city == "Bern" }
             .sorted(by: \.address.zip).then(by: \.name).all()
         let same = try context.fetch(Customer.self) { $0.address == ann.address }.count()
-        #expect(inBern == [ann] && same == 1)
+        #expect(inBern == [ann])
+        #expect(same == 1)
 
         ann.address.city = "Chur"
         let commit = try #require(try context.save())
         let change = commit.changes(of: Customer.self)[0]
         let city = change.new[\.address.city]  // "Chur"
         let address = change.new[\.address]  // nil: the street has not changed
-        #expect(city == "Chur" && address == nil)
+        #expect(city == "Chur")
+        #expect(address == nil)
     }
 
     @Test func anAttributeBecomesAMember() throws {

@@ -59,7 +59,9 @@ private enum Later {
         let store = try Store.open(
             at: path, for: [Notebook.self, Post.self], configuration: configuration)
         let post = try #require(try store.context().fetch(Post.self).first())
-        #expect(post.headline == title && !post.isDraft && post.notebook != nil)
+        #expect(post.headline == title)
+        #expect(!post.isDraft)
+        #expect(post.notebook != nil)
         store.close()
     }
 

@@ -140,8 +140,11 @@ struct ExchangeTests {
                 == Tool.Outcome(
                     status: 0, output: problems + "revision 1: 1 inserted, 4 rejected\n"))
         let commit = try library.file.read { try $0.commit(1) }
-        #expect(commit.cause == .import && commit.author == "me" && commit.label == "books")
-        #expect(!commit.isUndoable && commit.metadata == ["stet.withoutValidators": "true"])
+        #expect(commit.cause == .import)
+        #expect(commit.author == "me")
+        #expect(commit.label == "books")
+        #expect(!commit.isUndoable)
+        #expect(commit.metadata == ["stet.withoutValidators": "true"])
         // The stamp contains the time of the import.
         #expect(commit.changeSet.changes.map { $0["made"]?.new } == [.date(commit.time)])
         #expect(commit.changeSet.changes.map { $0["title"]?.new } == [.string("two\nlines")])
@@ -205,15 +208,18 @@ struct ExchangeTests {
         #expect(try Tool.run("export", library.path, "--output", path).status == 0)
         let (before, links) = (try library.bodies(), try library.links())
         #expect(try Tool.run("revert", library.path, "1", "--without-validators").status == 0)
-        #expect(try library.bodies().isEmpty && library.links().isEmpty)
+        #expect(try library.bodies().isEmpty)
+        #expect(try library.links().isEmpty)
         #expect(try importing(path).output == "revision 3: 8 inserted\n")
-        #expect(try library.bodies() == before && library.links() == links)
+        #expect(try library.bodies() == before)
+        #expect(try library.links() == links)
         let shelf = "01900000-0000-7000-8000-000000000001"
         let more = try library.write(
             "title,isLent,shelf\na,true,\(shelf)\nb,true,\(shelf)\n", to: "more.csv")
         let refused = try importing("Book", more)
         #expect(refused.status == 1)
-        #expect(refused.output.hasPrefix("line 2: books") && refused.output.contains("line 3"))
+        #expect(refused.output.hasPrefix("line 2: books"))
+        #expect(refused.output.contains("line 3"))
         #expect(try library.file.verify().problems == [])
     }
 
@@ -243,8 +249,8 @@ struct ExchangeTests {
         #expect(try library.bodies().count == 2_500)
         // An import that cannot succeed skips the rest of the file after 1,000 rejections.
         let again = try importing("Tag", path)
-        #expect(
-            again.status == 1 && again.output.hasSuffix("2500 rejected. Nothing was imported.\n"))
+        #expect(again.status == 1)
+        #expect(again.output.hasSuffix("2500 rejected. Nothing was imported.\n"))
         let empty = "name\n" + String(repeating: "\"\",\n", count: 2_500)
         let bad = try importing("Tag", try library.write(empty, to: "bad.csv"))
         #expect(bad.output.hasSuffix("1000 rejected. Nothing was imported.\n"))
@@ -256,7 +262,8 @@ struct ExchangeTests {
         let record = ImportRecord(line: 1, id: id, fields: ["name": .json(.string("file"))])
         try batch.add([record])
         try batch.check()
-        #expect(batch.rejected.isEmpty && batch.rows.count == 1)
+        #expect(batch.rejected.isEmpty)
+        #expect(batch.rows.count == 1)
         try library.insert([("Tag", 1, ["name": .string("other")])])
         let before = try library.bodies()
         #expect(throws: ImportWork.Overtaken.self) {
@@ -279,7 +286,8 @@ struct ExchangeTests {
     ) throws {
         let path = try library.write(text, to: name)
         let outcome = try importing("Tag", path)
-        #expect(outcome.status == 65 && outcome.errors.contains(message), "\(outcome.errors)")
+        #expect(outcome.status == 65, "\(outcome.errors)")
+        #expect(outcome.errors.contains(message), "\(outcome.errors)")
         #expect(outcome.errors.contains("Nothing was imported."))
         #expect(try library.file.read { try $0.head().revision } == 0)
     }

@@ -72,7 +72,8 @@ struct ExchangedMembersTests {
         #expect(outcome.output == "revision 2: 1 updated\n")
         #expect(try library.members("Book.sequels", of: 13) == [14, 12, 13, 11])
         let change = try #require(try change("sequels", of: 13))
-        #expect(change.added == [.fixed(13)] && change.removed == [])
+        #expect(change.added == [.fixed(13)])
+        #expect(change.removed == [])
         #expect(change.moved == [.fixed(12)])
         #expect(try library.members("Book.sequels", of: 13, asOf: 1) == [14, 11, 12])
         #expect(
@@ -166,7 +167,8 @@ struct ExchangedMembersTests {
         #expect(try importing(lines).output == "revision 1: 3 inserted\n")
         let refused = try importing(line("Part", 2, #","whole":null"#))
         let problem = "line 1: whole can't be nil: Whole.parts deletes what it loses\n"
-        #expect(refused.status == 1 && refused.output.hasPrefix(problem), "\(refused.output)")
+        #expect(refused.status == 1, "\(refused.output)")
+        #expect(refused.output.hasPrefix(problem), "\(refused.output)")
         #expect(try importing(line("Part", 3, whole)).output == "revision 2: 1 updated\n")
     }
 }

@@ -27,19 +27,22 @@
         @Test func aCommitThatIsNotOnTheDiskIsNotCommitted() throws {
             fail(.commit)
             let error = thrown(StoreError.self) { try file.submitInserts([2])[0].wait() }
-            #expect(error?.code == .inputOutput && error?.systemCode == EIO)
+            #expect(error?.code == .inputOutput)
+            #expect(error?.systemCode == EIO)
             #expect(file.outcome(of: id(2)) == .notCommitted)
             #expect(try file.read { try $0.head().revision } == 1)
             // The store has reopened its file and works again.
             let commit = try file.submitInserts([3])[0].wait()
-            #expect(commit.revision == 2 && file.outcome(of: id(3)) == .committed(commit))
+            #expect(commit.revision == 2)
+            #expect(file.outcome(of: id(3)) == .committed(commit))
             #expect(try file.verify().problems == [])
         }
 
         @Test func aCommitThatIsOnTheDiskIsCommittedWhateverTheSystemSaid() throws {
             fail(.reportOfCommit)
             let commit = try file.submitInserts([2])[0].wait()
-            #expect(commit.revision == 2 && commit.id == id(2))
+            #expect(commit.revision == 2)
+            #expect(commit.id == id(2))
             #expect(file.outcome(of: id(2)) == .committed(commit))
             #expect(try file.submitInserts([3])[0].wait().revision == 3)
             #expect(file.feed.head == 3)
@@ -96,12 +99,14 @@
             fail(.reportOfCommit)
             let submission = try file.submitInserts([2])[0]
             let error = thrown(UnknownOutcomeError.self) { try submission.wait() }
-            #expect(error?.commit == id(2) && error?.cause.code == .inputOutput)
+            #expect(error?.commit == id(2))
+            #expect(error?.cause.code == .inputOutput)
             #expect(error?.cause.path == path)
             #expect(file.outcome(of: id(2)) == .unknown)
             // All other calls throw the failure.
             let failure = thrown(StoreError.self) { try file.read { _ in } }
-            #expect(failure?.code == .inputOutput && failure?.message.contains("opened") == true)
+            #expect(failure?.code == .inputOutput)
+            #expect(failure?.message.contains("opened") == true)
             #expect(
                 thrown(StoreError.self) { try file.commit([.insertTag(3)]) }?.code == .inputOutput)
             file.close()
@@ -183,7 +188,8 @@
             let set = try file.encode([.insertTag(2)], EditNote(token: 2, base: 2))
             let submission = try file.submit(set, isRetry: isRetry)
             let error = thrown(StoreError.self) { try submission.wait() }
-            #expect(error?.code == .wrongStore && error?.path == file.path)
+            #expect(error?.code == .wrongStore)
+            #expect(error?.path == file.path)
             #expect(file.outcome(of: submission.id) == .unknown)
             #expect(try file.read { try $0.head().revision } == 1)
         }

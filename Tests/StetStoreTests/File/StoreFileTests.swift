@@ -24,7 +24,9 @@ struct StoreFileTests {
         let file = try directory.open()
         #expect(directory.names == ["test.stet", "test.stet-lock"])
         #expect(file.path == directory.file())
-        #expect(file.schema == .library && file.feed.head == 0 && !file.isClosed)
+        #expect(file.schema == .library)
+        #expect(file.feed.head == 0)
+        #expect(!file.isClosed)
         #expect(try file.objects(asOf: 0) == [:])
         #expect(try file.verify().isClean)
         let attributes = try FileManager.default.attributesOfItem(atPath: directory.file())
@@ -37,7 +39,8 @@ struct StoreFileTests {
         let id = first.storeID
         first.close()
         let second = try directory.open()
-        #expect(second !== first && second.storeID == id)
+        #expect(second !== first)
+        #expect(second.storeID == id)
         #expect(second.feed.head == 1)
         #expect(try second.read { try $0.commit(1) } == commit)
         #expect(try second.object(tag, asOf: 1)?.cells == [.bytes([7])])
@@ -103,7 +106,8 @@ struct StoreFileTests {
         #expect(thrown(StoreError.self) { try file.commit(set) }?.code == .storeClosed)
         #expect(thrown(StoreError.self) { try file.read { _ in } }?.code == .storeClosed)
         let error = thrown(StoreError.self) { try file.verify() }
-        #expect(error?.code == .storeClosed && error?.path == directory.file())
+        #expect(error?.code == .storeClosed)
+        #expect(error?.path == directory.file())
         #expect(error?.advice == "Open it again.")
     }
 
@@ -116,7 +120,8 @@ struct StoreFileTests {
         let error = error {
             try directory.open(schema: Schema(entities: [.article, .notebook, other]))
         }
-        #expect(error?.code == .modelMismatch && error?.path == directory.file())
+        #expect(error?.code == .modelMismatch)
+        #expect(error?.path == directory.file())
         #expect(
             error?.description == "The store was made for other models: Tag.mark is data in the "
                 + "store and int in the model. Open it with the models it was made for, or with a "
@@ -155,7 +160,8 @@ struct StoreFileTests {
         environment.close()
         let before = try directory.bytes()
         let error = error { try directory.open() }
-        #expect(error?.code == .notAStore && error?.path == directory.file())
+        #expect(error?.code == .notAStore)
+        #expect(error?.path == directory.file())
         #expect(
             error?.message == "The file is an LMDB environment, but not a Stet store.")
         #expect(try directory.bytes() == before)
@@ -172,7 +178,8 @@ struct StoreFileTests {
         let bytes = Data(repeating: 0x53, count: byteCount)
         try directory.write(bytes)
         let error = error { try directory.open() }
-        #expect(error?.code == .notAStore && error?.path == directory.file())
+        #expect(error?.code == .notAStore)
+        #expect(error?.path == directory.file())
         #expect(try directory.bytes() == bytes)
         #expect(directory.names == ["test.stet"])
     }
@@ -281,7 +288,9 @@ struct StoreFileTests {
         let file = try directory.open()
         let edit = Edit(tag, from: nil, to: [.data(Data())])
         let commit = try file.commit([edit], EditNote(author: "", label: ""))
-        #expect(commit.author == "" && commit.scope == nil && commit.label == "")
+        #expect(commit.author == "")
+        #expect(commit.scope == nil)
+        #expect(commit.label == "")
         #expect(try file.read { try $0.commit(1) } == commit)
     }
 
@@ -292,7 +301,8 @@ struct StoreFileTests {
         let library = [Edit(tag, from: nil, to: [.data(Data(count: 1 << 20))])]
         let before = try file.dump()
         let error = thrown(StoreError.self) { try file.commit(library) }
-        #expect(error?.code == .mapFull && error?.systemCode == LMDBError.mapFull)
+        #expect(error?.code == .mapFull)
+        #expect(error?.systemCode == LMDBError.mapFull)
         #expect(try file.dump() == before)
         #expect(try insert(file).revision == 1)
         #expect(try file.verify().isClean)

@@ -35,6 +35,7 @@ struct ListArrangementTests {
         let places = (0..<4).map { MemberPlace(.first, id($0)) }
         let arranged = ListPlacement.arrange([2, 0, 3, 1].map(id), from: places)
         #expect(arranged.map(\.id) == [2, 0, 3, 1].map(id))
-        #expect(Set(arranged.map(\.position)).count == 4 && arranged == arranged.sorted())
+        #expect(Set(arranged.map(\.position)).count == 4)
+        #expect(arranged == arranged.sorted())
     }
 }

@@ -44,7 +44,8 @@ struct IndexBuildTests {
         for limit in 1...2 {
             #expect(throws: Interruption.self) {
                 try open(Self.added) { work, done, count in
-                    #expect(work == "indexes" && count == Self.count)
+                    #expect(work == "indexes")
+                    #expect(count == Self.count)
                     reports.withLock { $0.append(done) }
                     throw Interruption()
                 }
@@ -58,7 +59,8 @@ struct IndexBuildTests {
         let file = try open(Self.added) { _, done, _ in reports.withLock { $0.append(done) } }
         #expect(file.schema.revision == 2)
         let report = try file.verify()
-        #expect(report.problems == [] && report.indexEntryCount == 2 * Self.count)
+        #expect(report.problems == [])
+        #expect(report.indexEntryCount == 2 * Self.count)
         #expect(try file.dump()[""]?[Array("building".utf8)] == nil)
         // The build continues where it was interrupted.
         #expect(reports.withLock { $0 } == [10_000, 20_000, 25_000])
@@ -128,7 +130,8 @@ struct IndexBuildTests {
         let file = try open([other])
         #expect(file.schema.indexes.map(\.index) == [other])
         let report = try file.verify()
-        #expect(report.problems == [] && report.indexEntryCount == Self.count)
+        #expect(report.problems == [])
+        #expect(report.indexEntryCount == Self.count)
         let indexes = try file.dump()["indexes"]
         #expect(indexes?.count == Self.count)
     }

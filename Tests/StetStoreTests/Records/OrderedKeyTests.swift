@@ -186,14 +186,19 @@ struct OrderedKeyTests {
         let long = String(repeating: "x", count: 600)
         let one = try #require(OrderedKey([.string(long + "a")]))
         let other = try #require(OrderedKey([.string(long + "b")]))
-        #expect(one.isTruncated && one.bytes.count == OrderedKey.byteLimit && one == other)
+        #expect(one.isTruncated)
+        #expect(one.bytes.count == OrderedKey.byteLimit)
+        #expect(one == other)
         let exact = try #require(OrderedKey([.string(String(repeating: "x", count: 508))]))
-        #expect(!exact.isTruncated && exact.bytes.count == 511)
+        #expect(!exact.isTruncated)
+        #expect(exact.bytes.count == 511)
         let above = try #require(OrderedKey([.string(String(repeating: "x", count: 509))]))
-        #expect(above.isTruncated && above.bytes.count == 511)
+        #expect(above.isTruncated)
+        #expect(above.bytes.count == 511)
         #expect(exact.bytes.lexicographicallyPrecedes(above.bytes))
         let short = try #require(OrderedKey([.int(1), .string("abc")], byteLimit: 12))
-        #expect(short.isTruncated && short.bytes.count == 12)
+        #expect(short.isTruncated)
+        #expect(short.bytes.count == 12)
     }
 
     @Test func whatHasNoOrderHasNoKey() {

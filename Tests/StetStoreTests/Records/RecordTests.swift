@@ -210,8 +210,10 @@ struct RecordTests {
             let failure = thrown(DecodingFailure.self) { try body.cells() }
             #expect(failure == DecodingFailure("Two.b is damaged"))
             var reader = try RecordReader(body: bytes, propertyCount: 2)
-            #expect(Array(reader.bytes(slot: 0)) == [1, 2, 3] && !reader.isDamaged)
-            #expect(reader.bytes(slot: 1).isEmpty && reader.isDamaged)
+            #expect(Array(reader.bytes(slot: 0)) == [1, 2, 3])
+            #expect(!reader.isDamaged)
+            #expect(reader.bytes(slot: 1).isEmpty)
+            #expect(reader.isDamaged)
         }
     }
 

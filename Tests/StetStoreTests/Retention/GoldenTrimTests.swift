@@ -39,7 +39,9 @@ struct GoldenTrimTests {
         let file = try directory.open()
         #expect(try file.verify().problems == [])
         let floor = try #require(try file.overview().floor)
-        #expect(floor.revision == 3 && floor.retention == .count(4) && floor.time == 2)
+        #expect(floor.revision == 3)
+        #expect(floor.retention == .count(4))
+        #expect(floor.time == 2)
         #expect(
             thrown(StoreError.self) { try file.read { try $0.commit(3) } }?.code == .historyTrimmed)
         let commits = try (4...7).map { number in
@@ -47,9 +49,8 @@ struct GoldenTrimTests {
         }
         #expect(commits.map(\.label) == ["3", "4", "5", "6"])
         #expect(commits.map(\.isRedacted) == [true, true, false, false])
-        #expect(
-            commits[1].changeSet.changes[0].properties[0].redacted.old
-                && commits[1].changeSet.changes[0].properties[0].new == .string("public"))
+        #expect(commits[1].changeSet.changes[0].properties[0].redacted.old)
+        #expect(commits[1].changeSet.changes[0].properties[0].new == .string("public"))
         let expected: [ObjectKey: [OwnedCell?]] = [
             Self.notebook: [Value.string("public").cell, nil],
             Self.other: [Value.string("kept").cell, Value.reference(Self.notebook.id).cell],

@@ -136,7 +136,8 @@ struct TrimTests {
         try file.undo(.undo(UndoOwner(author: "a", scope: "x")))
         let dump = try file.dump()
         let plan = try file.read { try TrimPlan(through: 5, $0) }
-        #expect(plan.floor == 5 && plan.commitCount == 5)
+        #expect(plan.floor == 5)
+        #expect(plan.commitCount == 5)
         let bytes = dump["journal"]?.filter { $0.key[7] <= 5 }.reduce(0) { $0 + $1.value.count }
         #expect(plan.byteCount == bytes)
         #expect(
@@ -146,10 +147,14 @@ struct TrimTests {
             ])
         #expect(try file.dump() == dump)
         let whole = try file.read { try TrimPlan(through: .max, $0) }
-        #expect(whole.floor == 6 && whole.commitCount == 6 && whole.lostSteps.count == 3)
+        #expect(whole.floor == 6)
+        #expect(whole.commitCount == 6)
+        #expect(whole.lostSteps.count == 3)
         try file.trim(through: 5)
         let rest = try file.read { try TrimPlan(through: 5, $0) }
-        #expect(rest.commitCount == 0 && rest.byteCount == 0 && rest.lostSteps == [])
+        #expect(rest.commitCount == 0)
+        #expect(rest.byteCount == 0)
+        #expect(rest.lostSteps == [])
     }
 
     @Test func aTrimInManyStepsCanBeInterruptedAndGoneOnWith() throws {

@@ -63,10 +63,13 @@ struct SchemaRuleTests {
         }
         let (counter, plain) = (try schema(true).encoded(), try schema(false).encoded())
         let differences = counter.indices.filter { counter[$0] != plain[$0] }
-        #expect(differences.count == 1 && counter.count == plain.count)
-        #expect(differences.map { counter[$0] } == [8] && differences.map { plain[$0] } == [0])
+        #expect(differences.count == 1)
+        #expect(counter.count == plain.count)
+        #expect(differences.map { counter[$0] } == [8])
+        #expect(differences.map { plain[$0] } == [0])
         let decoded = try counter.withUnsafeBytes { try Schema(decoding: $0) }
-        #expect(try decoded == schema(true) && decoded != schema(false))
+        #expect(try decoded == schema(true))
+        #expect(try decoded != schema(false))
     }
 
     /// A pattern is compiled when it is asked, not when a schema is read.

@@ -75,7 +75,8 @@ struct SchemaTests {
         for number in [-1, 0, 4, EntityNumber(Int.max)] {
             #expect(one.entity(numbered: number) == nil)
         }
-        #expect(Entity.article.slot(of: "next") == 9 && Entity.article.slot(of: "x") == nil)
+        #expect(Entity.article.slot(of: "next") == 9)
+        #expect(Entity.article.slot(of: "x") == nil)
     }
 
     // MARK: Hostile bytes
@@ -219,10 +220,12 @@ struct SchemaTests {
         let ruled = Property(name: "at", type: .date, rules: [.required], stamp: .update)
         let one = try Schema(entities: [entity("A", plain)])
         let other = try Schema(entities: [entity("A", ruled)])
-        #expect(one != other && one.encoded() != other.encoded())
+        #expect(one != other)
+        #expect(one.encoded() != other.encoded())
         for (stored, declared) in [(one, other), (other, one)] {
             let comparison = try SchemaComparison(of: stored, with: declared)
-            #expect(comparison.steps == [] && comparison.problems == [])
+            #expect(comparison.steps == [])
+            #expect(comparison.problems == [])
             #expect(comparison.schema == declared)
         }
     }
@@ -248,7 +251,8 @@ struct SchemaTests {
         let one = try indexed(EntityIndex(1, 0), folded, EntityIndex(0), EntityIndex(4))
         let other = try indexed(
             EntityIndex(4), EntityIndex(0), EntityIndex(0), folded, EntityIndex(1, 0))
-        #expect(one == other && one.encoded() == other.encoded())
+        #expect(one == other)
+        #expect(one.encoded() == other.encoded())
         #expect(try decode(one.encoded()) == one)
         #expect(one.indexes.map(\.number) == [1, 2, 3, 4])
         // A unique index serves as a plain one, too.

@@ -67,7 +67,8 @@ struct ShippingFailureTests {
         bytes[bytes.count / 2] ^= 4
         try shipped.write(bytes, to: segments[1])
         let error = thrown(StoreError.self) { try restore() }
-        #expect(error?.code == .damaged && error?.path == shipped.file(segments[1]))
+        #expect(error?.code == .damaged)
+        #expect(error?.path == shipped.file(segments[1]))
         #expect(restored.names == [])
         // The commits before it can be restored.
         let made = try StoreCopy.restore(
@@ -80,7 +81,8 @@ struct ShippingFailureTests {
         bytes.removeLast()
         try shipped.write(bytes, to: segments[2])
         let error = thrown(StoreError.self) { try library.file.ship(to: shipped.path) }
-        #expect(error?.code == .damaged && error?.path == shipped.file(segments[2]))
+        #expect(error?.code == .damaged)
+        #expect(error?.path == shipped.file(segments[2]))
         // Without it, shipping continues after the one before it.
         try FileManager.default.removeItem(atPath: shipped.file(segments[2]))
         #expect(try library.file.ship(to: shipped.path).commitCount == 1)
@@ -91,7 +93,8 @@ struct ShippingFailureTests {
         let names = segments
         try FileManager.default.removeItem(atPath: shipped.file(names[1]))
         let error = thrown(StoreError.self) { try restore() }
-        #expect(error?.code == .damaged && error?.path == shipped.file(names[2]))
+        #expect(error?.code == .damaged)
+        #expect(error?.path == shipped.file(names[2]))
         #expect(error?.message.contains("the commits after 2 are missing") == true)
         #expect(restored.names == [])
     }
@@ -100,14 +103,16 @@ struct ShippingFailureTests {
         let names = segments
         try shipped.write(try shipped.bytes(names[0]), to: names[1])
         let error = thrown(StoreError.self) { try restore() }
-        #expect(error?.code == .damaged && error?.path == shipped.file(names[1]))
+        #expect(error?.code == .damaged)
+        #expect(error?.path == shipped.file(names[1]))
     }
 
     @Test func anotherStoreShipsNothingToTheDirectory() throws {
         let other = try Library()
         let names = shipped.names
         let error = thrown(StoreError.self) { try other.file.ship(to: shipped.path) }
-        #expect(error?.code == .wrongStore && error?.path == shipped.file(segments[2]))
+        #expect(error?.code == .wrongStore)
+        #expect(error?.path == shipped.file(segments[2]))
         #expect(shipped.names == names)
     }
 
@@ -141,7 +146,8 @@ struct ShippingFailureTests {
         #expect(foreign == segments[1])
         try shipped.write(try elsewhere.bytes(foreign), to: foreign)
         let error = thrown(StoreError.self) { try restore() }
-        #expect(error?.code == .damaged && error?.path == shipped.file(segments[2]))
+        #expect(error?.code == .damaged)
+        #expect(error?.path == shipped.file(segments[2]))
     }
 
     @Test func whatAnInterruptedCallHasLeftIsRemoved() throws {
@@ -151,7 +157,8 @@ struct ShippingFailureTests {
         try FileManager.default.removeItem(atPath: shipped.file(segments[2]))
         try commit(6)
         let shipment = try library.file.ship(to: shipped.path)
-        #expect(shipment.commitCount == 2 && shipment.revision == 6)
+        #expect(shipment.commitCount == 2)
+        #expect(shipment.revision == 6)
         #expect(!shipped.names.contains(leftover))
         #expect(try restore().report.revision == 6)
     }
@@ -162,7 +169,8 @@ struct ShippingFailureTests {
         let error = thrown(StoreError.self) { try library.file.ship(to: shipped.path) }
         #expect(error?.code == .historyTrimmed)
         let shipment = try library.file.ship(to: shipped.path, makesBase: true)
-        #expect(shipment.base == 9 && shipment.revision == 9)
+        #expect(shipment.base == 9)
+        #expect(shipment.revision == 9)
         #expect(try restore().report.revision == 9)
         try commit(10)
         #expect(try library.file.ship(to: shipped.path).commitCount == 1)
@@ -186,6 +194,7 @@ struct ShippingFailureTests {
         let error = thrown(StoreError.self) {
             _ = try library.file.ship(to: shipped.file("nowhere"))
         }
-        #expect(error?.code == .notFound && error?.path == shipped.file("nowhere"))
+        #expect(error?.code == .notFound)
+        #expect(error?.path == shipped.file("nowhere"))
     }
 }

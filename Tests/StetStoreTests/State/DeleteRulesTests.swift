@@ -152,7 +152,8 @@ struct DeleteRulesTests {
         let before = graph(try Self.schema(articles: rule, drafts: rule))
         let after = try deleting(notebook, in: before)
         #expect(after.deleted == [notebook])
-        #expect(after.targets == before.targets && after.links == before.links)
+        #expect(after.targets == before.targets)
+        #expect(after.links == before.links)
         let denials = try DeleteRules.denials(of: [notebook], in: after)
         #expect(denials.map(\.text) == ["201.articles, 0: [101]", "201.drafts, 1: [102]"])
         // Members that are also deleted do not prevent the deletion.

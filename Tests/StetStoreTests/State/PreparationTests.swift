@@ -54,7 +54,8 @@ struct PreparationTests {
         var preparation = Preparation(work.library.file)
         let commit = try #require(try preparation.run(&work))
         #expect(commit.revision == Revision(UInt64(overtakings + 2)))
-        #expect(work.prepareCount == overtakings + 1 && work.followCount == overtakings)
+        #expect(work.prepareCount == overtakings + 1)
+        #expect(work.followCount == overtakings)
         #expect(
             try work.library.file.object(work.tag, asOf: .max)?.cells == [.bytes([99])])
     }
@@ -63,7 +64,8 @@ struct PreparationTests {
         var work = try work(overtakings: Preparation.limit)
         var preparation = Preparation(work.library.file)
         #expect(throws: Overtaken.self) { try preparation.run(&work) }
-        #expect(work.prepareCount == Preparation.limit && work.followCount == Preparation.limit)
+        #expect(work.prepareCount == Preparation.limit)
+        #expect(work.followCount == Preparation.limit)
         #expect(!preparation.mayContinue)
         #expect(try work.library.file.object(work.tag, asOf: .max)?.cells == [.bytes([8])])
     }

@@ -223,7 +223,8 @@ struct WorkingStateTests {
         #expect(overrides.lastPosition(of: .fixed(2), at: end) == .at(3))
         overrides.set(nil, of: .fixed(1), in: .fixed(2), at: end)
         #expect(overrides.list(of: .fixed(2), at: end) == [:])
-        #expect(overrides.owners(at: end) == [] && overrides.isEmpty)
+        #expect(overrides.owners(at: end) == [])
+        #expect(overrides.isEmpty)
     }
 
     @Test(arguments: [0, 1, 300])

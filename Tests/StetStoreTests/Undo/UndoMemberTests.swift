@@ -118,7 +118,8 @@ struct UndoMemberTests {
                         .revert(Revision(UInt64(number))), policies[round % policies.count]) != nil
                 else { continue }
             } catch UndoWork.Refusal.conflicts(let conflicts, _) {
-                #expect(!conflicts.isEmpty && round % 3 != 1, note)
+                #expect(!conflicts.isEmpty, note)
+                #expect(round % 3 != 1, note)
                 continue
             }
             // An overwriting revert also changes the dependants of the objects that it deletes.
@@ -235,7 +236,8 @@ struct UndoMemberTests {
         try save([.article(101): placed(202, 1)])
         try save([.article(101): placed(203, 7)], by: "b")
         let conflict = try #require(try conflicts().first)
-        #expect(conflict.kind == .changed && conflict.property == "notebook")
+        #expect(conflict.kind == .changed)
+        #expect(conflict.property == "notebook")
         #expect(
             [conflict.before, conflict.after, conflict.current] == [
                 .placed(.fixed(201), .at(1)), .placed(.fixed(202), .at(1)),
@@ -293,8 +295,10 @@ struct UndoMemberTests {
             [.tagging(101, 301): .absent])
         try save([.tag(301): nil], by: "b")
         let conflict = try #require(try conflicts().first)
-        #expect(conflict.kind == .targetGone && conflict.property == "tags")
-        #expect(conflict.object == .fixed(101) && conflict.others == [.fixed(301)])
+        #expect(conflict.kind == .targetGone)
+        #expect(conflict.property == "tags")
+        #expect(conflict.object == .fixed(101))
+        #expect(conflict.others == [.fixed(301)])
         // The rest of the commit is undone.
         let commit = try #require(try undo(.undo(Self.owner), .skip))
         #expect(commit.changeSet.changes.map(\.id) == [.fixed(102)])
@@ -309,7 +313,8 @@ struct UndoMemberTests {
         try save(
             [.article(102): nil], [.tagging(102, 301): .absent, .relating(100, 102): .absent])
         try undo()
-        #expect(shelf.now.values == before.values && shelf.now.links == before.links)
+        #expect(shelf.now.values == before.values)
+        #expect(shelf.now.links == before.links)
         #expect(try articles() == [101, 102, 103])
         #expect(try related() == [101, 102, 103])
         try verified()
@@ -332,7 +337,8 @@ struct UndoMemberTests {
         try save([.tag(309): []])
         try save([:], [.tagging(101, 309): .present(nil)], by: "b")
         let conflict = try #require(try conflicts().first)
-        #expect(conflict.kind == .collateral && conflict.others == [.fixed(101)])
+        #expect(conflict.kind == .collateral)
+        #expect(conflict.others == [.fixed(101)])
         #expect(try undo(.undo(Self.owner), .skip) == nil)
         #expect(try file.members(of: .tag(309), "articles") == [.fixed(101)])
         #expect(try undo(.revert(2), .overwrite) != nil)
@@ -347,7 +353,8 @@ struct UndoMemberTests {
         try save([:], [.tagging(109, 309): .present(nil)], by: "b")
         try undo()
         #expect(shelf.now.links[.tagging(109, 309)] == nil)
-        #expect(shelf.now.values[.tag(309)] == nil && shelf.now.values[.article(109)] == nil)
+        #expect(shelf.now.values[.tag(309)] == nil)
+        #expect(shelf.now.values[.article(109)] == nil)
         try verified()
     }
 }

@@ -35,9 +35,12 @@ struct MessageTableTests {
         let (value, type, rule) = Self.rules[index]
         let english = try violations(value, type, [rule], .english)
         let chinese = try violations(value, type, [rule], .simplifiedChinese)
-        #expect(english.count == 1 && chinese.count == 1)
-        #expect(english[0].allSatisfy(\.isASCII) && !english[0].contains("{"))
-        #expect(chinese[0].contains { !$0.isASCII } && !chinese[0].contains("{"))
+        #expect(english.count == 1)
+        #expect(chinese.count == 1)
+        #expect(english[0].allSatisfy { $0.isASCII })
+        #expect(!english[0].contains("{"))
+        #expect(chinese[0].contains { !$0.isASCII })
+        #expect(!chinese[0].contains("{"))
     }
 
     @Test func aTableOfAnotherLanguageHasItsOwnPlurals() throws {

@@ -16,8 +16,10 @@ struct RuleCheckTests {
             NetChanges.Item(
                 kind: .insert, entity: 1, id: .fixed(1), base: .zero, before: 0..<0, after: after))
         return try changes.violations().map { violation in
-            #expect(violation.entity == "A" && violation.object == .fixed(1))
-            #expect(violation.property == "p" && violation.slot == 0)
+            #expect(violation.entity == "A")
+            #expect(violation.object == .fixed(1))
+            #expect(violation.property == "p")
+            #expect(violation.slot == 0)
             #expect(violation.description == violation.message)
             return Broken(violation.code, violation.message)
         }

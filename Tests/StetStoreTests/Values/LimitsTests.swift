@@ -49,8 +49,10 @@ struct LimitsTests {
         #expect(Limits.attributeByteCount == 67_108_864)
         #expect(Limits.changesPerCommit == 10_000_000)
         #expect(Limits.commitByteCount == 1_073_741_824)
-        #expect(Limits.labelByteCount == 1_024 && Limits.authorByteCount == 255)
-        #expect(Limits.entityCount == 250 && Limits.propertyCount == 1_024)
+        #expect(Limits.labelByteCount == 1_024)
+        #expect(Limits.authorByteCount == 255)
+        #expect(Limits.entityCount == 250)
+        #expect(Limits.propertyCount == 1_024)
         #expect(Limits.nameByteCount == 255)
         let usual = NetChanges(schema: .library).limits
         #expect(usual.attributeByteCount == Limits.attributeByteCount)
@@ -186,7 +188,8 @@ struct LimitsTests {
             #expect(try file.verify().isClean)
             return nil
         } catch let error as StoreError {
-            #expect(error.code == .invalidSchema && error.advice == "Change the models.")
+            #expect(error.code == .invalidSchema)
+            #expect(error.advice == "Change the models.")
             return error.message
         }
     }

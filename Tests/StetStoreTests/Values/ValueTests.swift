@@ -92,7 +92,8 @@ struct ValueTests {
         let values = Self.all.map(\.0)
         let json = try JSONEncoder().encode(values)
         let back = try JSONDecoder().decode([Value].self, from: json)
-        #expect(back == values && back.map(\.cell) == values.map(\.cell))
+        #expect(back == values)
+        #expect(back.map(\.cell) == values.map(\.cell))
         let list = try PropertyListEncoder().encode(values)
         #expect(try PropertyListDecoder().decode([Value].self, from: list) == values)
     }
@@ -107,7 +108,8 @@ struct ValueTests {
             (.list([.double(.nan)]), .list([.double(.nan)])),
         ]
         for (one, other) in equal {
-            #expect(one == other && one.hashValue == other.hashValue, "\(one)")
+            #expect(one == other, "\(one)")
+            #expect(one.hashValue == other.hashValue, "\(one)")
             #expect(one.cell == other.cell)
         }
         let different: [(Value, Value)] = [
@@ -191,8 +193,10 @@ struct ValueTests {
     }
 
     @Test func revisionsAreOrderedCodedAndCounted() throws {
-        #expect(Revision.zero < 1 && Revision(1) < Revision(.max))
-        #expect(Revision(7).next == 8 && Revision(7).previous == 6)
+        #expect(Revision.zero < 1)
+        #expect(Revision(1) < Revision(.max))
+        #expect(Revision(7).next == 8)
+        #expect(Revision(7).previous == 6)
         #expect(Revision.zero.previous == nil)
         #expect("\(Revision(12))" == "12")
         let json = try JSONEncoder().encode([Revision(3), Revision(.max)])
@@ -205,14 +209,17 @@ struct ValueTests {
         var change = ObjectChange(
             entity: "Tag", id: .fixed(1), kind: .update, properties: properties)
         #expect(change.description == "update Tag (mark: 1 → 2)")
-        #expect(change["mark"] == properties[0] && change["other"] == nil)
+        #expect(change["mark"] == properties[0])
+        #expect(change["other"] == nil)
         change.kind = .insert
         #expect(change.description == "insert Tag (mark: 2)")
         change.kind = .delete
         #expect(change.description == "delete Tag (mark: 1)")
         let set = ChangeSet(changes: [change])
-        #expect(ChangeSet().isEmpty && !set.isEmpty)
-        #expect(set.changes(of: .delete) == [change] && set.changes(of: .insert) == [])
+        #expect(ChangeSet().isEmpty)
+        #expect(!set.isEmpty)
+        #expect(set.changes(of: .delete) == [change])
+        #expect(set.changes(of: .insert) == [])
         let json = try JSONEncoder().encode(set)
         #expect(try JSONDecoder().decode(ChangeSet.self, from: json) == set)
     }

@@ -58,12 +58,14 @@ struct DamagedPagesTests {
                 if try file.verify().isClean { #expect(try file.dump() == dump, note) }
             } catch let error as StoreError {
                 outcomes["refused", default: 0] += 1
-                #expect(error.code == .damaged && error.path == directory.file(), note)
+                #expect(error.code == .damaged, note)
+                #expect(error.path == directory.file(), note)
                 #expect(error.advice == "Run verify on a copy, and restore from a backup.", note)
             }
             #expect(try directory.bytes() == twin, note)
         }
-        #expect(outcomes["opened", default: 0] > 10 && outcomes["refused", default: 0] > 50)
+        #expect(outcomes["opened", default: 0] > 10)
+        #expect(outcomes["refused", default: 0] > 50)
     }
 
     @Test func theDamagedPageIsNamedAndTheFileOpensAgainOnceItIsMended() throws {

@@ -48,8 +48,11 @@ import Testing
 
     @Test func theEmptyValuesOfEveryTypeComeBack() throws {
         let snapshot = try roundTrip { _ in }
-        #expect(snapshot.maybeString == nil && snapshot.other == nil && snapshot.default == 7)
-        #expect(snapshot.string == "" && snapshot.data == Data())
+        #expect(snapshot.maybeString == nil)
+        #expect(snapshot.other == nil)
+        #expect(snapshot.default == 7)
+        #expect(snapshot.string == "")
+        #expect(snapshot.data == Data())
     }
 
     @Test func theExtremesOfEveryTypeComeBackByTheBit() throws {
@@ -81,11 +84,17 @@ import Testing
         #expect(read.maybeDouble?.bitPattern == (-0.0).bitPattern)
         #expect(Array(read.string.utf8) == Array("e\u{301} \0 👩‍👧 \u{feff}".utf8))
         #expect(read.other === read)
-        #expect(read.int == .min && read.maybeInt == .max && read.bool && read.maybeBool == false)
-        #expect(read.data == object.data && read.maybeData == object.maybeData)
-        #expect(
-            read.maybeString == object.maybeString && read.uuid == uuid && read.maybeUUID == uuid)
-        #expect(read.date == object.date && read.maybeDate == .distantFuture)
+        #expect(read.int == .min)
+        #expect(read.maybeInt == .max)
+        #expect(read.bool)
+        #expect(read.maybeBool == false)
+        #expect(read.data == object.data)
+        #expect(read.maybeData == object.maybeData)
+        #expect(read.maybeString == object.maybeString)
+        #expect(read.uuid == uuid)
+        #expect(read.maybeUUID == uuid)
+        #expect(read.date == object.date)
+        #expect(read.maybeDate == .distantFuture)
         #expect(try store.verify().problems == [])
     }
 
@@ -99,7 +108,8 @@ import Testing
         #expect(!object.hasChanges)
         object.int = 1
         context.rollback()
-        #expect(object.cache == ["key": 1] && object.int == 0)
+        #expect(object.cache == ["key": 1])
+        #expect(object.int == 0)
     }
 
     @Test func snapshotsAreCodable() throws {

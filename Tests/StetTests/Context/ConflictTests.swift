@@ -25,10 +25,13 @@ import Testing
                     ])
             ])
         #expect(error.rejected.changes.map(\.id) == [article.id, notebook.id])
-        #expect(notebook.name == "Swift" && article.rating == 0 && context.revision == 1)
+        #expect(notebook.name == "Swift")
+        #expect(article.rating == 0)
+        #expect(context.revision == 1)
         #expect(try scratch.store.revision() == 2)
         try context.refresh()
-        #expect(notebook.name == "theirs" && context.revision == 2)
+        #expect(notebook.name == "theirs")
+        #expect(context.revision == 2)
         notebook.name = "mine"
         #expect(try context.save()?.revision == 3)
     }
@@ -53,7 +56,9 @@ import Testing
         #expect(try context.fetch(Notebook.self).all() == [notebook])
         #expect(article.notebook === notebook)
         try context.refresh()
-        #expect(article.rating == 4 && article.notebook == nil && notebook.isDeleted)
+        #expect(article.rating == 4)
+        #expect(article.notebook == nil)
+        #expect(notebook.isDeleted)
         #expect(try context.fetch(Article.self).count() == 2)
     }
 
@@ -69,7 +74,8 @@ import Testing
         other.delete(theirs)
         try other.save()
         let seen = try #require(try late.object(Article.self, id: article.id))
-        #expect(seen.title == "Macros" && seen.notebook?.id == notebook.id)
+        #expect(seen.title == "Macros")
+        #expect(seen.notebook?.id == notebook.id)
     }
 
     @Test func savingMovesTheContextAndItsUnchangedObjects() throws {
@@ -80,7 +86,8 @@ import Testing
         try other.save()
         notebook.name = "mine"
         #expect(try context.save()?.revision == 3)
-        #expect(article.rating == 4 && context.revision == 3)
+        #expect(article.rating == 4)
+        #expect(context.revision == 3)
     }
 
     @Test func aNewReferenceToADeletedObjectIsNullifiedByPreparingAgain() throws {
@@ -107,10 +114,12 @@ import Testing
         try other.save()
         context.delete(notebook)
         #expect(try context.save()?.revision == 3)
-        #expect(article.title == "theirs" && article.notebook == nil)
+        #expect(article.title == "theirs")
+        #expect(article.notebook == nil)
         let fresh = scratch.store.context()
         let read = try #require(try fresh.object(Article.self, id: article.id))
-        #expect(read.title == "theirs" && read.notebook == nil)
+        #expect(read.title == "theirs")
+        #expect(read.notebook == nil)
         #expect(try scratch.store.verify().problems == [])
     }
 
@@ -127,7 +136,8 @@ import Testing
             error.conflicts == [
                 Conflict(entity: "Notebook", object: notebook.id, base: 1, current: nil)
             ])
-        #expect(article.context == nil && article.notebook === notebook)
+        #expect(article.context == nil)
+        #expect(article.notebook === notebook)
         #expect(try scratch.store.verify().problems == [])
     }
 
@@ -139,12 +149,15 @@ import Testing
         try other.save()
         notebook.name = "pending"
         try context.refresh()
-        #expect(article.rating == 4 && notebook.name == "pending" && notebook.hasChanges)
+        #expect(article.rating == 4)
+        #expect(notebook.name == "pending")
+        #expect(notebook.hasChanges)
         article.rating = 1
         try #require(try other.object(Article.self, id: article.id)).rating = 3
         try other.save()
         #expect(throws: ConflictError.self) { try context.refresh() }
-        #expect(article.rating == 1 && context.revision == 2)
+        #expect(article.rating == 1)
+        #expect(context.revision == 2)
     }
 
     @Test func deletingOnBothSidesIsAConflictForTheSecond() throws {
@@ -157,6 +170,7 @@ import Testing
         #expect(throws: ConflictError.self) { try context.save() }
         #expect(!article.isDeleted)
         try context.refresh()
-        #expect(article.isDeleted && article.title == "Macros")
+        #expect(article.isDeleted)
+        #expect(article.title == "Macros")
     }
 }

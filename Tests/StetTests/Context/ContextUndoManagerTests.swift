@@ -26,18 +26,26 @@ import Testing
     func steps() {
         undoManager.perform("First") { article.title = "b" }
         undoManager.perform("Second") { article.title = "c" }
-        #expect(undoManager.undoActionName == "Second" && undoManager.redoActionName == nil)
+        #expect(undoManager.undoActionName == "Second")
+        #expect(undoManager.redoActionName == nil)
         undoManager.undo()
-        #expect(article.title == "b" && undoManager.redoActionName == "Second")
+        #expect(article.title == "b")
+        #expect(undoManager.redoActionName == "Second")
         undoManager.undo()
-        #expect(article.title == "a" && !undoManager.canUndo && !context.hasChanges)
+        #expect(article.title == "a")
+        #expect(!undoManager.canUndo)
+        #expect(!context.hasChanges)
         undoManager.undo()
         undoManager.redo()
         undoManager.redo()
-        #expect(article.title == "c" && undoManager.canUndo && !undoManager.canRedo)
+        #expect(article.title == "c")
+        #expect(undoManager.canUndo)
+        #expect(!undoManager.canRedo)
         undoManager.undo()
         undoManager.perform { article.rating = 3 }
-        #expect(!undoManager.canRedo && article.title == "b" && article.rating == 3)
+        #expect(!undoManager.canRedo)
+        #expect(article.title == "b")
+        #expect(article.rating == 3)
     }
 
     @Test("Service 8 insertions, deletions and relationships are undone and redone, too")
@@ -49,11 +57,15 @@ import Testing
         }
         undoManager.perform { context.delete(article) }
         undoManager.undo()
-        #expect(!article.isDeleted && article.notebook === notebook)
+        #expect(!article.isDeleted)
+        #expect(article.notebook === notebook)
         undoManager.undo()
-        #expect(article.notebook == nil && notebook.context == nil && !context.hasChanges)
+        #expect(article.notebook == nil)
+        #expect(notebook.context == nil)
+        #expect(!context.hasChanges)
         undoManager.redo()
-        #expect(article.notebook === notebook && notebook.isInserted)
+        #expect(article.notebook === notebook)
+        #expect(notebook.isInserted)
         undoManager.redo()
         #expect(article.isDeleted)
         undoManager.undo()
@@ -101,13 +113,16 @@ import Testing
         undoManager.undo()
         undoManager.undo()
         undoManager.undo()
-        #expect(article.title == "b" && !undoManager.canUndo)
+        #expect(article.title == "b")
+        #expect(!undoManager.canUndo)
         undoManager.redo()
         undoManager.levelsOfUndo = 1
         undoManager.redo()
         #expect(article.title == "d")
         undoManager.removeAllActions()
-        #expect(!undoManager.canUndo && article.title == "d" && context.hasChanges)
+        #expect(!undoManager.canUndo)
+        #expect(article.title == "d")
+        #expect(context.hasChanges)
     }
 
     @Test("Service 8 a save, a rollback and a refresh end the history; a refused save does not")
@@ -119,10 +134,12 @@ import Testing
         #expect(article.title == "a")
         undoManager.perform { article.title = "b" }
         try context.save()
-        #expect(!undoManager.canUndo && !undoManager.canRedo)
+        #expect(!undoManager.canUndo)
+        #expect(!undoManager.canRedo)
         undoManager.perform { article.title = "c" }
         context.rollback()
-        #expect(!undoManager.canUndo && article.title == "b")
+        #expect(!undoManager.canUndo)
+        #expect(article.title == "b")
         undoManager.perform { article.title = "c" }
         #expect(undoManager.canUndo)
     }
@@ -133,11 +150,14 @@ import Testing
         article.rating = 1
         undoManager.perform { article.title = "c" }
         undoManager.undo()
-        #expect(article.title == "b" && article.rating == 1 && undoManager.canRedo)
+        #expect(article.title == "b")
+        #expect(article.rating == 1)
+        #expect(undoManager.canRedo)
         article.rating = 2
         #expect(!undoManager.canRedo)
         undoManager.undo()
-        #expect(article.title == "a" && article.rating == 0)
+        #expect(article.title == "a")
+        #expect(article.rating == 0)
     }
 
     @Test("Service 8 a step that throws or changes nothing is none, and an inner one is a part")
@@ -150,13 +170,16 @@ import Testing
             }
         }
         undoManager.perform {}
-        #expect(article.title == "a" && !undoManager.canUndo)
+        #expect(article.title == "a")
+        #expect(!undoManager.canUndo)
         undoManager.perform("Outer") {
             article.title = "b"
             undoManager.perform("Inner") { article.rating = 1 }
         }
         #expect(undoManager.undoActionName == "Outer")
         undoManager.undo()
-        #expect(article.title == "a" && article.rating == 0 && !undoManager.canUndo)
+        #expect(article.title == "a")
+        #expect(article.rating == 0)
+        #expect(!undoManager.canUndo)
     }
 }

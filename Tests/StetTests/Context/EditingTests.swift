@@ -12,12 +12,15 @@ import Testing
         first.next = second
         second.next = first
         context.insert(first)
-        #expect(second.context === context && second.isInserted)
+        #expect(second.context === context)
+        #expect(second.isInserted)
         #expect(first.notebook?.isInserted == true)
         let commit = try #require(try context.save())
         #expect(commit.changeSet.changes.map(\.kind) == [.insert, .insert, .insert])
-        #expect(first.next === second && second.next === first)
-        #expect(!first.hasChanges && !first.isInserted)
+        #expect(first.next === second)
+        #expect(second.next === first)
+        #expect(!first.hasChanges)
+        #expect(!first.isInserted)
     }
 
     @Test func aReferenceToAnObjectThatIsNotInsertedHoldsItAndSavesIt() throws {
@@ -44,7 +47,8 @@ import Testing
         #expect(try context.fetch(Article.self).first() === article)
         let other = scratch.store.context()
         let theirs = try #require(try other.object(Notebook.self, id: notebook.id))
-        #expect(theirs !== notebook && theirs.id == notebook.id)
+        #expect(theirs !== notebook)
+        #expect(theirs.id == notebook.id)
         #expect(try other.fetch(Article.self).first()?.notebook === theirs)
     }
 
@@ -65,14 +69,16 @@ import Testing
         let context = scratch.store.context()
         let loaded = try #require(try context.object(Notebook.self, id: notebook.id))
         context.delete(loaded)
-        #expect(loaded.isDeleted && loaded.name == "Swift")
+        #expect(loaded.isDeleted)
+        #expect(loaded.name == "Swift")
         #expect(try context.object(Notebook.self, id: notebook.id) == nil)
         let commit = try #require(try context.save())
         #expect(
             commit.changeSet.changes.map { "\($0.kind) \($0.entity)" }
                 == ["update Article", "delete Notebook"])
         #expect(try context.object(Article.self, id: article.id)?.notebook == nil)
-        #expect(loaded.isDeleted && loaded.name == "Swift")
+        #expect(loaded.isDeleted)
+        #expect(loaded.name == "Swift")
     }
 
     @Test func saveWithoutNetChangeIsNilAndWritesNothing() throws {
@@ -130,8 +136,10 @@ import Testing
         unchanged.name = "unchanged"
         let commit = try #require(try context.save())
         #expect(commit.time == first + 60)
-        #expect(changed.created == first && changed.updated == first + 60)
-        #expect(unchanged.created == first && unchanged.updated == first)
+        #expect(changed.created == first)
+        #expect(changed.updated == first + 60)
+        #expect(unchanged.created == first)
+        #expect(unchanged.updated == first)
         #expect(commit.changeSet.changes.map(\.id) == [changed.id])
     }
 
@@ -142,8 +150,11 @@ import Testing
         article.rating = 3
         article.notebook = nil
         context.rollback(article)
-        #expect(article.rating == 0 && article.notebook === notebook && !article.hasChanges)
-        #expect(notebook.name == "other" && context.hasChanges)
+        #expect(article.rating == 0)
+        #expect(article.notebook === notebook)
+        #expect(!article.hasChanges)
+        #expect(notebook.name == "other")
+        #expect(context.hasChanges)
         #expect(try context.referrers(of: notebook).map { $0.id } == [article.id])
     }
 
@@ -154,9 +165,11 @@ import Testing
         context.insert(notebook)
         article.notebook = notebook
         context.rollback(notebook)
-        #expect(notebook.context == nil && article.notebook === notebook)
+        #expect(notebook.context == nil)
+        #expect(article.notebook === notebook)
         try context.save()
-        #expect(notebook.context === context && !notebook.hasChanges)
+        #expect(notebook.context === context)
+        #expect(!notebook.hasChanges)
     }
 
     @Test func objectsKeepTheirContextAlive() throws {
@@ -167,9 +180,11 @@ import Testing
         try context?.save()
         article.rating = 4
         context = nil
-        #expect(article.rating == 4 && article.title == "survivor")
+        #expect(article.rating == 4)
+        #expect(article.title == "survivor")
         article.rating = 1
-        #expect(article.notebook?.name == "Swift" && article.hasChanges)
+        #expect(article.notebook?.name == "Swift")
+        #expect(article.hasChanges)
         let other = scratch.store.context()
         other.insert(article)
         let error = try #require(throws: ValidationError.self) { try other.save() }
@@ -186,7 +201,8 @@ import Testing
         context = nil
         #expect(article.isInserted)
         article.context?.rollback()
-        #expect(article.context == nil && !article.isInserted)
+        #expect(article.context == nil)
+        #expect(!article.isInserted)
         let other = scratch.store.context()
         other.insert(article)
         #expect(try other.save()?.changeCount == 1)
@@ -201,7 +217,8 @@ import Testing
         #expect(article.notebook === notebook)
         context.insert(foreign)
         context.delete(foreign)
-        #expect(foreign.context === other && !foreign.isDeleted)
+        #expect(foreign.context === other)
+        #expect(!foreign.isDeleted)
         context.delete(notebook)
         notebook.name = "edited"
         #expect(notebook.name == "Swift")
@@ -213,7 +230,8 @@ import Testing
                 "Notebook was edited after it had been deleted",
             ])
         #expect(throws: ValidationError.self) { try context.save() }
-        #expect(!context.hasChanges && !notebook.isDeleted)
+        #expect(!context.hasChanges)
+        #expect(!notebook.isDeleted)
         #expect(try context.save() == nil)
     }
 

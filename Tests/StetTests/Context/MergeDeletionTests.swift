@@ -14,14 +14,17 @@ import Testing
             switch policy.rule {
             case .storeWins:
                 #expect(try both.context.save() == nil)
-                #expect(both.mine.isDeleted && !both.mine.hasChanges)
+                #expect(both.mine.isDeleted)
+                #expect(!both.mine.hasChanges)
                 #expect(try both.stored() == nil)
             case .contextWins:
                 let commit = try #require(try both.context.save())
                 #expect(commit.changeSet.changes.map(\.kind) == [.insert])
-                #expect(!both.mine.isDeleted && !both.mine.isInserted)
+                #expect(!both.mine.isDeleted)
+                #expect(!both.mine.isInserted)
                 let stored = try #require(try both.stored())
-                #expect(stored.title == "mine" && stored.notebook == notebook.id)
+                #expect(stored.title == "mine")
+                #expect(stored.notebook == notebook.id)
                 #expect(try both.context.referrers(of: notebook).count == 1)
             case .fail, .custom:
                 let error = try #require(throws: ConflictError.self) { try both.context.save() }
@@ -40,12 +43,15 @@ import Testing
         try both.other.save()
         both.mine.title = "mine"
         try both.context.refresh()
-        #expect(both.mine.isInserted && !both.mine.isDeleted)
+        #expect(both.mine.isInserted)
+        #expect(!both.mine.isDeleted)
         #expect(try both.context.fetch(Article.self).all() == [both.mine])
         let notebook = try #require(both.mine.notebook)
         #expect(try both.context.referrers(of: notebook).count == 1)
         both.context.rollback()
-        #expect(both.mine.isDeleted && both.mine.title == "Macros" && !both.mine.hasChanges)
+        #expect(both.mine.isDeleted)
+        #expect(both.mine.title == "Macros")
+        #expect(!both.mine.hasChanges)
         #expect(try both.context.fetch(Article.self).all().isEmpty)
         #expect(try both.context.referrers(of: notebook).isEmpty)
     }
@@ -59,7 +65,8 @@ import Testing
             switch policy.rule {
             case .storeWins:
                 #expect(try both.context.save() == nil)
-                #expect(!both.mine.isDeleted && both.mine.title == "theirs")
+                #expect(!both.mine.isDeleted)
+                #expect(both.mine.title == "theirs")
             case .contextWins:
                 #expect(try both.context.save() != nil)
                 #expect(try both.stored() == nil)
@@ -78,7 +85,8 @@ import Testing
             try both.other.save()
             both.context.delete(both.mine)
             #expect(try both.context.save() == nil)
-            #expect(both.mine.isDeleted && !both.context.hasChanges)
+            #expect(both.mine.isDeleted)
+            #expect(!both.context.hasChanges)
         }
     }
 
@@ -97,7 +105,8 @@ import Testing
                 #expect(error.conflicts.map(\.object) == [notebook.id])
             } else {
                 try context.save()
-                #expect(article.notebook == nil && notebook.isDeleted)
+                #expect(article.notebook == nil)
+                #expect(notebook.isDeleted)
                 #expect(try scratch.store.verify().problems == [])
             }
         }

@@ -13,11 +13,15 @@ import Testing
         try both.other.save()
         both.mine.title = "mine"
         let commit = try #require(try both.context.save())
-        #expect(commit.revision == 3 && both.context.revision == 3)
+        #expect(commit.revision == 3)
+        #expect(both.context.revision == 3)
         #expect(commit.changeSet.changes.map { $0.properties.map(\.name) } == [["title"]])
         let stored = try #require(try both.stored())
-        #expect(stored.title == "mine" && stored.rating == 4 && stored.notebook == nil)
-        #expect(both.mine.snapshot == stored && !both.mine.hasChanges)
+        #expect(stored.title == "mine")
+        #expect(stored.rating == 4)
+        #expect(stored.notebook == nil)
+        #expect(both.mine.snapshot == stored)
+        #expect(!both.mine.hasChanges)
     }
 
     @Test func disjointPropertiesAreAConflictUnderFail() throws {
@@ -32,7 +36,8 @@ import Testing
         #expect(properties.map(\.base) == [.string("Macros"), .int(0)])
         #expect(properties.map(\.mine) == [.string("mine"), .int(0)])
         #expect(properties.map(\.theirs) == [.string("Macros"), .int(4)])
-        #expect(both.mine.title == "Macros" && both.mine.rating == 0)
+        #expect(both.mine.title == "Macros")
+        #expect(both.mine.rating == 0)
         #expect(try both.stored()?.title == "Macros")
     }
 
@@ -59,7 +64,9 @@ import Testing
             both.mine.body = "body"
             try both.context.save()
             let stored = try #require(try both.stored())
-            #expect(stored.title == expected && stored.rating == 1 && stored.body == "body")
+            #expect(stored.title == expected)
+            #expect(stored.rating == 1)
+            #expect(stored.body == "body")
             #expect(both.mine.snapshot == stored)
         }
     }
@@ -71,7 +78,8 @@ import Testing
         try both.other.save()
         both.mine.title = "mine"
         #expect(throws: Refusal.self) { try both.context.save() }
-        #expect(both.mine.title == "Macros" && !both.context.hasChanges)
+        #expect(both.mine.title == "Macros")
+        #expect(!both.context.hasChanges)
         #expect(try both.scratch.store.revision() == 2)
     }
 
@@ -118,7 +126,9 @@ import Testing
         #expect(error.violations.map(\.message) == ["an article rated 5 needs a body"])
         #expect(try both.stored()?.body == "body")
         // The rollback shows the stored values at the revision to which the merge has moved.
-        #expect(both.mine.rating == 5 && both.mine.body == "body" && !both.context.hasChanges)
+        #expect(both.mine.rating == 5)
+        #expect(both.mine.body == "body")
+        #expect(!both.context.hasChanges)
     }
 
     @Test func keptChangesAreThoseFromBeforeTheMergeAndMergeAgain() throws {
@@ -140,13 +150,18 @@ import Testing
         #expect(throws: CancellationError.self) {
             try both.context.save(onFailure: .keepPending)
         }
-        #expect(both.mine.title == "mine" && both.mine.body == "mine" && both.mine.rating == 0)
-        #expect(both.mine.hasChanges && both.context.revision == 1)
+        #expect(both.mine.title == "mine")
+        #expect(both.mine.body == "mine")
+        #expect(both.mine.rating == 0)
+        #expect(both.mine.hasChanges)
+        #expect(both.context.revision == 1)
         observation.cancel()
         try both.other.save()
         try both.context.save()
         let stored = try #require(try both.stored())
-        #expect(stored.title == "mine" && stored.body == "mine" && stored.rating == 5)
+        #expect(stored.title == "mine")
+        #expect(stored.body == "mine")
+        #expect(stored.rating == 5)
         #expect(both.mine.snapshot == stored)
     }
 
@@ -165,11 +180,14 @@ import Testing
         }
         observation.cancel()
         #expect(saves == 2)
-        #expect(both.mine.title == "Macros" && both.mine.body == "pending")
+        #expect(both.mine.title == "Macros")
+        #expect(both.mine.body == "pending")
         #expect(both.mine.hasChanges)
         try both.context.save()
         let stored = try #require(try both.stored())
-        #expect(stored.title == "Macros" && stored.body == "pending" && stored.rating == 3)
+        #expect(stored.title == "Macros")
+        #expect(stored.body == "pending")
+        #expect(stored.rating == 3)
         #expect(both.mine.snapshot == stored)
     }
 
@@ -181,12 +199,17 @@ import Testing
         both.mine.title = "mine"
         both.mine.body = "mine"
         try both.context.refresh()
-        #expect(both.mine.title == "theirs" && both.mine.body == "mine" && both.mine.rating == 2)
-        #expect(both.mine.hasChanges && both.context.revision == 2)
+        #expect(both.mine.title == "theirs")
+        #expect(both.mine.body == "mine")
+        #expect(both.mine.rating == 2)
+        #expect(both.mine.hasChanges)
+        #expect(both.context.revision == 2)
         #expect(
             both.context.changes.changes.map { $0.properties.map(\.name) } == [["body"]])
         both.context.rollback()
-        #expect(both.mine.body == nil && both.mine.title == "theirs" && both.mine.rating == 2)
+        #expect(both.mine.body == nil)
+        #expect(both.mine.title == "theirs")
+        #expect(both.mine.rating == 2)
     }
 
     @Test func refreshMovesNothingWhenOneObjectCannotBeMerged() throws {
@@ -204,8 +227,10 @@ import Testing
         notebook.name = "mine"
         let before = both.context.changes
         #expect(throws: Refusal.self) { try both.context.refresh() }
-        #expect(both.context.revision == 1 && both.context.changes == before)
-        #expect(both.mine.title == "mine" && notebook.name == "mine")
+        #expect(both.context.revision == 1)
+        #expect(both.context.changes == before)
+        #expect(both.mine.title == "mine")
+        #expect(notebook.name == "mine")
     }
 
     @Test func aReferenceToAnUninsertedObjectSurvivesAMerge() throws {
@@ -214,7 +239,8 @@ import Testing
         try both.other.save()
         both.mine.notebook = Notebook(name: "new")
         try both.context.save()
-        #expect(both.mine.notebook?.name == "new" && both.mine.rating == 1)
+        #expect(both.mine.notebook?.name == "new")
+        #expect(both.mine.rating == 1)
         #expect(try both.scratch.store.context().fetch(Notebook.self).count() == 2)
     }
 
@@ -229,7 +255,8 @@ import Testing
         scratch.now += 10
         notebook.created = scratch.now
         try context.save()
-        #expect(notebook.name == "theirs" && notebook.updated == scratch.now)
+        #expect(notebook.name == "theirs")
+        #expect(notebook.updated == scratch.now)
     }
 
     @Test func aSaveThatNeverCatchesUpEndsAfterEightPreparations() throws {
@@ -245,8 +272,10 @@ import Testing
         both.mine.title = "mine"
         let error = try #require(throws: ConflictError.self) { try both.context.save() }
         observation.cancel()
-        #expect(error.reason == .contention && preparations == 8)
-        #expect(both.mine.title == "Macros" && both.mine.rating == rating)
+        #expect(error.reason == .contention)
+        #expect(preparations == 8)
+        #expect(both.mine.title == "Macros")
+        #expect(both.mine.rating == rating)
         try both.context.refresh()
         #expect(both.mine.rating == rating)
     }
@@ -259,6 +288,7 @@ import Testing
         let commit = try #require(try await both.context.save())
         #expect(commit.revision == 3)
         let stored = try #require(try both.stored())
-        #expect(stored.title == "mine" && stored.rating == 4)
+        #expect(stored.title == "mine")
+        #expect(stored.rating == 4)
     }
 }

@@ -15,8 +15,12 @@ import Testing
         inserted.title = "edited"
         context.delete(notebook)
         context.restore(snapshot)
-        #expect(article.rating == 1 && article.notebook === notebook && !notebook.isDeleted)
-        #expect(inserted.context == nil && inserted.title == "late" && !inserted.isInserted)
+        #expect(article.rating == 1)
+        #expect(article.notebook === notebook)
+        #expect(!notebook.isDeleted)
+        #expect(inserted.context == nil)
+        #expect(inserted.title == "late")
+        #expect(!inserted.isInserted)
         #expect(context.changes.changes.map(\.id) == [article.id])
         #expect(try context.referrers(of: notebook).map { $0.id } == [article.id])
     }
@@ -30,7 +34,8 @@ import Testing
         context.delete(article)
         context.restore(snapshot)
         #expect(try context.fetch(Article.self).first() === article)
-        #expect(article.isInserted && !article.isDeleted)
+        #expect(article.isInserted)
+        #expect(!article.isDeleted)
         try context.save()
         #expect(try scratch.store.context().fetch(Article.self).all().map(\.id) == [article.id])
     }
@@ -58,9 +63,12 @@ import Testing
         let inner = context.snapshot()
         article.rating = 2
         context.restore(inner)
-        #expect(article.rating == 1 && !inner.isVoid)
+        #expect(article.rating == 1)
+        #expect(!inner.isVoid)
         context.restore(outer)
-        #expect(article.rating == 0 && inner.isVoid && !outer.isVoid)
+        #expect(article.rating == 0)
+        #expect(inner.isVoid)
+        #expect(!outer.isVoid)
         article.rating = 3
         context.restore(outer)
         #expect(article.rating == 0)
@@ -100,8 +108,10 @@ import Testing
         }
         #expect(throws: Refused.self) { try context.edit("outer", outer) }
         #expect(afterInner == 1)
-        #expect(article.rating == 0 && !article.hasChanges)
-        #expect(notebook.name == "pending" && notebook.hasChanges)
+        #expect(article.rating == 0)
+        #expect(!article.hasChanges)
+        #expect(notebook.name == "pending")
+        #expect(notebook.hasChanges)
     }
 
     @Test func anEditSavesWhatWasPendingBeforeAndAnInnerOneDoesNotSave() throws {
@@ -113,7 +123,8 @@ import Testing
             #expect(inner == nil)
             article.rating = 4
         }
-        #expect(commit?.label == "outer" && commit?.changeCount == 2)
+        #expect(commit?.label == "outer")
+        #expect(commit?.changeCount == 2)
     }
 
     @Test func aRefusedEditIsAsIfItHadNotBeen() throws {
@@ -126,7 +137,9 @@ import Testing
             }
         }
         #expect(error?.description == "name must be at least 1 character")
-        #expect(notebook.name == "Swift" && article.notebook === notebook && !context.hasChanges)
+        #expect(notebook.name == "Swift")
+        #expect(article.notebook === notebook)
+        #expect(!context.hasChanges)
     }
 
     @Test func misuseIsToldByOneEditAndNotByTheNext() throws {
@@ -135,7 +148,8 @@ import Testing
         let other = scratch.store.context()
         article.notebook = try other.object(Notebook.self, id: notebook.id)
         #expect(throws: ValidationError.self) { try context.edit { article.rating = 1 } }
-        #expect(article.rating == 0 && article.notebook === notebook)
+        #expect(article.rating == 0)
+        #expect(article.notebook === notebook)
         #expect(try context.edit { article.rating = 2 }?.changeCount == 1)
     }
 
@@ -146,7 +160,8 @@ import Testing
         article.rating = 2
         #expect(throws: ValidationError.self) { try context.save(onFailure: .keepPending) }
         // Even the normalisation of the refused save is gone.
-        #expect(notebook.name == "  " && article.rating == 2)
+        #expect(notebook.name == "  ")
+        #expect(article.rating == 2)
         notebook.name = "fixed"
         #expect(try context.save()?.changeCount == 2)
     }

@@ -22,7 +22,8 @@ import Testing
         let (scratch, id) = try await saved()
         let commits = try scratch.store.journal()
         #expect(commits.map(\.label) == ["new"])
-        #expect(commits.map(\.author) == ["lala"] && commits.map(\.scope) == ["desk"])
+        #expect(commits.map(\.author) == ["lala"])
+        #expect(commits.map(\.scope) == ["desk"])
         #expect(commits.map { $0.changeSet.changes.map(\.id) } == [[id]])
     }
 

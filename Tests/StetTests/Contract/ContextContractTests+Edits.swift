@@ -17,7 +17,9 @@ extension ContextContractTests {
         let (context, notebook, article) = try scratch.saved()
         notebook.name = "pending before"
         let commit = try #require(try context.edit("rename") { article.title = "edited" })
-        #expect(commit.label == "rename" && commit.changeCount == 2 && !context.hasChanges)
+        #expect(commit.label == "rename")
+        #expect(commit.changeCount == 2)
+        #expect(!context.hasChanges)
         let nothing = try context.edit { article.title = "edited" }
         #expect(nothing == nil)
     }
@@ -51,7 +53,9 @@ extension ContextContractTests {
         try other.save()
         #expect(throws: ConflictError.self) { try context.edit { fresh.title = "conflict" } }
         #expect(try Shown(context) == pending.1)
-        #expect(context.changes == pending.0 && fresh.isInserted && article.isDeleted)
+        #expect(context.changes == pending.0)
+        #expect(fresh.isInserted)
+        #expect(article.isDeleted)
     }
 
     @Test("An inner `edit` neither saves nor validates; it restores if its closure throws")
@@ -64,7 +68,9 @@ extension ContextContractTests {
             notebook.name = "outer"
             let inner = try context.edit("inner") { article.title = "" }
             #expect(inner == nil)
-            #expect(asked == 0 && context.revision == 1 && article.title == "")
+            #expect(asked == 0)
+            #expect(context.revision == 1)
+            #expect(article.title == "")
             #expect(throws: Stop.self) {
                 try context.edit("inner") {
                     article.title = "thrown away"
@@ -72,10 +78,13 @@ extension ContextContractTests {
                     throw Stop()
                 }
             }
-            #expect(article.title == "" && notebook.name == "outer")
+            #expect(article.title == "")
+            #expect(notebook.name == "outer")
             article.title = "valid"
         }
-        #expect(commit?.label == "outer" && commit?.changeCount == 2 && asked == 1)
+        #expect(commit?.label == "outer")
+        #expect(commit?.changeCount == 2)
+        #expect(asked == 1)
     }
 
     @Test("`save`, `rollback` and `refresh` inside an edit trap with a message")
@@ -109,7 +118,8 @@ extension ContextContractTests {
         let error = try #require(throws: ValidationError.self) { try context.save() }
         let coded = try JSONEncoder().encode(error.rejected)
         var mended = try JSONDecoder().decode(ChangeSet.self, from: coded)
-        #expect(mended == error.rejected && mended.changes.map(\.id) == [article.id, fresh.id])
+        #expect(mended == error.rejected)
+        #expect(mended.changes.map(\.id) == [article.id, fresh.id])
         let other = scratch.store.context()
         try #require(try other.object(Notebook.self, id: notebook.id)).name = "newer base"
         try other.save()
@@ -120,7 +130,8 @@ extension ContextContractTests {
         try context.refresh()
         try context.apply(mended)
         #expect(try context.save()?.changeCount == 2)
-        #expect(article.next?.id == fresh.id && article.next?.title == "mended")
+        #expect(article.next?.id == fresh.id)
+        #expect(article.next?.title == "mended")
         #expect(try Shown(context) == Shown(scratch.store.context()))
     }
 
@@ -190,7 +201,9 @@ extension ContextContractTests {
                 }
             }
             #expect(error?.code == .inputOutput)
-            #expect(article.title == "Macros" && article.body == nil && article.rating == 1)
+            #expect(article.title == "Macros")
+            #expect(article.body == nil)
+            #expect(article.rating == 1)
             #expect(try scratch.store.revision() == 1)
         }
 

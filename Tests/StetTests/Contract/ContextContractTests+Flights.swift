@@ -27,7 +27,8 @@ import Testing
         context.insert(fresh)
         desk.hold()
         let save = await desk.send("flight")
-        #expect(!context.hasChanges && !fresh.isInserted)
+        #expect(!context.hasChanges)
+        #expect(!fresh.isInserted)
         fresh.title = "later"
         fresh.notebook = notebook
         context.delete(article)
@@ -75,10 +76,13 @@ import Testing
         context.restore(snapshot)
         #expect(notebook.name == "later")
         context.restore(start)
-        #expect(notebook.name == "flight" && article.isDeleted && !context.hasChanges)
+        #expect(notebook.name == "flight")
+        #expect(article.isDeleted)
+        #expect(!context.hasChanges)
         notebook.name = "later"
         context.rollback()
-        #expect(notebook.name == "flight" && article.isDeleted)
+        #expect(notebook.name == "flight")
+        #expect(article.isDeleted)
         try await desk.release()
         #expect(try await save.value?.changeCount == 2)
         #expect(try Shown(context) == Shown(desk.store.context()))
@@ -92,7 +96,8 @@ import Testing
         let save = await desk.send()
         desk.releaseNow()
         try desk.context.refresh()
-        #expect(desk.context.revision == 2 && desk.context.core.saves.inFlight == nil)
+        #expect(desk.context.revision == 2)
+        #expect(desk.context.core.saves.inFlight == nil)
         #expect(try await save.value?.revision == 2)
     }
 
@@ -112,9 +117,12 @@ import Testing
         let laterChanges = context.changes
         try await desk.release()
         let error = try #require(await failure(of: save) as? LaterChangesError)
-        #expect(error.cause is ConflictError && error.laterChanges == laterChanges)
+        #expect(error.cause is ConflictError)
+        #expect(error.laterChanges == laterChanges)
         #expect(try Shown(context) == saved)
-        #expect(late.context == nil && !context.hasChanges && !article.isDeleted)
+        #expect(late.context == nil)
+        #expect(!context.hasChanges)
+        #expect(!article.isDeleted)
         // The later changes can be applied again on the newer state.
         try context.refresh()
         try context.apply(error.laterChanges)
@@ -156,7 +164,8 @@ import Testing
             try await desk.release()
             #expect(await failure(of: save) is UnknownOutcomeError)
             #expect(snapshot.isVoid)
-            #expect(desk.notebook.name == "flight" && desk.article.rating == 2)
+            #expect(desk.notebook.name == "flight")
+            #expect(desk.article.rating == 2)
         }
     #endif
 }

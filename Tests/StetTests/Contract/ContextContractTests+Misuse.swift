@@ -12,7 +12,8 @@ extension ContextContractTests {
         let (context, notebook, article) = try scratch.saved()
         let other = scratch.store.context()
         article.notebook = try other.object(Notebook.self, id: notebook.id)
-        #expect(article.notebook === notebook && !article.hasChanges)
+        #expect(article.notebook === notebook)
+        #expect(!article.hasChanges)
         for call in [{ try context.validate() }, { _ = try context.save() }] {
             let error = try #require(throws: ValidationError.self) { try call() }
             #expect(error.violations.map(\.code) == [.foreignObject])
@@ -25,7 +26,8 @@ extension ContextContractTests {
         context.insert(fresh)
         let error = try #require(throws: ValidationError.self) { try context.save() }
         #expect(error.violations.map(\.code) == [.foreignObject])
-        #expect(fresh.context == nil && held?.context === other)
+        #expect(fresh.context == nil)
+        #expect(held?.context === other)
     }
 
     @Test("Inserting or deleting an object of another context changes nothing, is a violation")
@@ -42,7 +44,9 @@ extension ContextContractTests {
             let error = try #require(throws: ValidationError.self) { try other.save() }
             #expect(error.violations.map(\.code) == [.foreignObject])
         }
-        #expect(article.context === context && !article.isDeleted && pending.isInserted)
+        #expect(article.context === context)
+        #expect(!article.isDeleted)
+        #expect(pending.isInserted)
         #expect(try context.save()?.changeCount == 1)
     }
 
@@ -54,7 +58,8 @@ extension ContextContractTests {
             context.delete(notebook)
             if isSaved { try context.save() }
             notebook.name = "edited"
-            #expect(notebook.name == "Swift" && notebook.isDeleted)
+            #expect(notebook.name == "Swift")
+            #expect(notebook.isDeleted)
             let error = try #require(throws: ValidationError.self) { try context.save() }
             #expect(error.violations.map(\.code) == [.deletedObjectEdited])
         }
@@ -73,13 +78,19 @@ extension ContextContractTests {
         let theirs = try #require(try other.object(Article.self, id: article.id))
         article.title = "last"
         context.delete(article)
-        #expect(article.isDeleted && article.title == "last")
+        #expect(article.isDeleted)
+        #expect(article.title == "last")
         try context.save()
-        #expect(article.isDeleted && article.title == "last" && article.context === context)
-        #expect(!article.hasChanges && article.notebook === notebook)
+        #expect(article.isDeleted)
+        #expect(article.title == "last")
+        #expect(article.context === context)
+        #expect(!article.hasChanges)
+        #expect(article.notebook === notebook)
         #expect(!theirs.isDeleted)
         try other.refresh()
-        #expect(theirs.isDeleted && theirs.title == "Macros" && theirs.notebook?.name == "Swift")
+        #expect(theirs.isDeleted)
+        #expect(theirs.title == "Macros")
+        #expect(theirs.notebook?.name == "Swift")
     }
 
     @Test("A model that the store was not opened with traps with a message that names it")

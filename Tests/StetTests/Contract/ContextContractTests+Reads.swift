@@ -33,13 +33,17 @@ extension ContextContractTests {
         #expect(renamed.name == "renamed")
         let objects: [any Model] = [edited, renamed, inserted, deleted]
         #expect(objects.allSatisfy { $0.hasChanges })
-        #expect(inserted.isInserted && !edited.isInserted && deleted.isDeleted)
+        #expect(inserted.isInserted)
+        #expect(!edited.isInserted)
+        #expect(deleted.isDeleted)
         // They can be read and edited as before, and nothing was written.
         edited.title = "edited again"
-        #expect(edited.title == "edited again" && edited.notebook === renamed)
+        #expect(edited.title == "edited again")
+        #expect(edited.notebook === renamed)
         #expect(try scratch.store.revision() == 1)
         let again = try #require(edited.context)
-        #expect(objects.allSatisfy { $0.context === again } && again.changes.changes.count == 3)
+        #expect(objects.allSatisfy { $0.context === again })
+        #expect(again.changes.changes.count == 3)
         #expect(try again.save()?.changeCount == 3)
         #expect(try scratch.store.context().fetch(Notebook.self).all().map(\.name) == ["renamed"])
     }
@@ -59,7 +63,8 @@ extension ContextContractTests {
             article.next = article
             (inserted, edited) = (article, known)
         }()
-        #expect(inserted == nil && edited == nil)
+        #expect(inserted == nil)
+        #expect(edited == nil)
     }
 
     // MARK: Reads
@@ -144,10 +149,16 @@ extension ContextContractTests {
         try #require(try other.object(Article.self, id: article.id)).notebook = nil
         other.delete(try #require(try other.object(Article.self, id: gone.id)))
         try other.save()
-        #expect(notebook.name == "Swift" && article.notebook === notebook && !gone.isDeleted)
+        #expect(notebook.name == "Swift")
+        #expect(article.notebook === notebook)
+        #expect(!gone.isDeleted)
         try context.refresh()
-        #expect(notebook.name == "theirs" && article.notebook == nil && gone.isDeleted)
-        #expect(gone.title == "gone" && kept.rating == 2 && kept.hasChanges)
+        #expect(notebook.name == "theirs")
+        #expect(article.notebook == nil)
+        #expect(gone.isDeleted)
+        #expect(gone.title == "gone")
+        #expect(kept.rating == 2)
+        #expect(kept.hasChanges)
         #expect(context.revision == 3)
     }
 
@@ -162,7 +173,8 @@ extension ContextContractTests {
             try saveNow(other)
             article.rating = 2
             if isBlocking { try saveNow(context) } else { try await context.save() }
-            #expect(notebook.name == "theirs" && context.revision == 3)
+            #expect(notebook.name == "theirs")
+            #expect(context.revision == 3)
             #expect(try Shown(context) == Shown(scratch.store.context()))
         }
     }
@@ -182,9 +194,11 @@ extension ContextContractTests {
             try await desk.release()
             #expect(try await save.value?.revision == 3)
             // Not merged yet, the object still has its own base.
-            #expect(article.title == "later" && article.rating == 0)
+            #expect(article.title == "later")
+            #expect(article.rating == 0)
             if rollsBackAll { context.rollback() } else { context.rollback(article) }
-            #expect(context.revision == 3 && article.rating == 4)
+            #expect(context.revision == 3)
+            #expect(article.rating == 4)
             #expect(try Shown(context) == Shown(desk.store.context()))
         }
     }
@@ -250,7 +264,8 @@ extension ContextContractTests {
                 if isRefused { #expect(try Shown(context) == before) }
                 try context.refresh()
                 #expect(try Shown(context) == Shown(scratch.store.context()))
-                #expect(held.0.map(\.title) == ["renamed"] && held.1.map(\.name) == ["renamed"])
+                #expect(held.0.map(\.title) == ["renamed"])
+                #expect(held.1.map(\.name) == ["renamed"])
                 if !isMet { return }
             }
             Issue.record("the reads of a refresh have no end")
@@ -276,7 +291,8 @@ extension ContextContractTests {
                 }
                 context.rollback()
                 if commit != nil {
-                    #expect(context.revision == 3 && article.rating == 4)
+                    #expect(context.revision == 3)
+                    #expect(article.rating == 4)
                     #expect(try Shown(context) == Shown(scratch.store.context()))
                 }
                 if !isMet { return }

@@ -62,7 +62,8 @@ extension ContextContractTests {
         #expect(snapshots.map(\.isVoid) == [false, true, true, true])
         // A new snapshot is valid, and the void ones stay void.
         let again = context.snapshot()
-        #expect(!again.isVoid && snapshots[1].isVoid)
+        #expect(!again.isVoid)
+        #expect(snapshots[1].isVoid)
         article.rating = 4
         context.restore(again)
         #expect(article.rating == 0)
@@ -124,9 +125,11 @@ extension ContextContractTests {
         }
         #expect(context.changes == pending.0)
         #expect(try Shown(context) == pending.1)
-        #expect(!outer.isVoid && fresh.isInserted)
+        #expect(!outer.isVoid)
+        #expect(fresh.isInserted)
         context.restore(outer)
-        #expect(!context.hasChanges && fresh.context == nil)
+        #expect(!context.hasChanges)
+        #expect(fresh.context == nil)
     }
 
     @Test("A refresh that is refused moves nothing and leaves snapshots valid")
@@ -143,7 +146,8 @@ extension ContextContractTests {
         let shown = try Shown(context)
         #expect(throws: ConflictError.self) { try context.refresh() }
         #expect(try Shown(context) == shown)
-        #expect(context.revision == 1 && article.title == "Macros")
+        #expect(context.revision == 1)
+        #expect(article.title == "Macros")
         context.restore(snapshot)
         #expect(notebook.name == "mine")
         context.rollback()
@@ -164,7 +168,9 @@ extension ContextContractTests {
         notebook.name = "a violation"
         context.rollback()
         #expect(try Shown(context) == saved)
-        #expect(fresh.context == nil && fresh.notebook === notebook && !fresh.isInserted)
+        #expect(fresh.context == nil)
+        #expect(fresh.notebook === notebook)
+        #expect(!fresh.isInserted)
         #expect(!context.hasChanges)
         #expect(try context.save() == nil)
     }
@@ -176,7 +182,8 @@ extension ContextContractTests {
         article.notebook = nil
         notebook.name = "pending"
         context.rollback(article)
-        #expect(article.notebook === notebook && !article.hasChanges)
+        #expect(article.notebook === notebook)
+        #expect(!article.hasChanges)
         #expect(try context.referrers(of: notebook).map { $0.id } == [article.id])
         #expect(context.changes.changes.map(\.id) == [notebook.id])
         // Rolling back an object of another context, or without changes, does nothing.
@@ -203,9 +210,12 @@ extension ContextContractTests {
             }
         }
         #expect(try Shown(context) == before)
-        #expect(notebook.updated == updated && other.updated == nil && !notebook.hasChanges)
+        #expect(notebook.updated == updated)
+        #expect(other.updated == nil)
+        #expect(!notebook.hasChanges)
         #expect(try context.referrers(of: notebook).map { $0.id } == [article.id])
-        #expect(try context.referrers(of: other).isEmpty && other.isInserted)
+        #expect(try context.referrers(of: other).isEmpty)
+        #expect(other.isInserted)
         #expect(context.changes.changes.map(\.id) == [other.id])
     }
 
@@ -236,8 +246,11 @@ extension ContextContractTests {
         #expect(try saveNow() == nil)
         subject.title = "a  "
         #expect(try await context.save("nothing") == nil)
-        #expect(subject.title == "a" && subject.updated == stamp && !subject.hasChanges)
-        #expect(fired == 0 && !context.hasChanges)
+        #expect(subject.title == "a")
+        #expect(subject.updated == stamp)
+        #expect(!subject.hasChanges)
+        #expect(fired == 0)
+        #expect(!context.hasChanges)
         #expect(try subjects.store.revision() == 1)
         // Stored bytes decide, so a value that is equal in Swift only is a change.
         subject.ratio = -0.0
@@ -259,7 +272,8 @@ extension ContextContractTests {
                 if isBlocking { try saveNow() } else { try await context.save() }
             }
             #expect(try Shown(context) == saved)
-            #expect(!context.hasChanges && fresh.context == nil)
+            #expect(!context.hasChanges)
+            #expect(fresh.context == nil)
         }
     }
 
@@ -277,10 +291,12 @@ extension ContextContractTests {
         }
         #expect(context.changes == pending.0)
         #expect(try Shown(context) == pending.1)
-        #expect(fresh.notebook === notebook && notebook.isDeleted)
+        #expect(fresh.notebook === notebook)
+        #expect(notebook.isDeleted)
         fresh.title = "fixed"
         #expect(try await context.save()?.changeCount == 3)
-        #expect(article.title == "padded" && article.notebook == nil)
+        #expect(article.title == "padded")
+        #expect(article.notebook == nil)
     }
 
     @Test("What is kept after a merge with an object of the same id is shown once")

@@ -20,7 +20,8 @@ extension ContextContractTests {
         article.notebook = nil
         #expect(fresh != nil)
         context.restore(snapshot)
-        #expect(article.notebook === fresh && fresh?.context == nil)
+        #expect(article.notebook === fresh)
+        #expect(fresh?.context == nil)
         #expect(try context.save()?.changeCount == 2)
         #expect(try Shown(context) == Shown(scratch.store.context()))
     }
@@ -39,11 +40,15 @@ extension ContextContractTests {
             notebook.name = "later"
             context.restore(snapshot)
         }
-        #expect(fresh != nil && article.notebook === fresh)
-        #expect(fresh?.context == nil && fresh?.isInserted == false && fresh?.name == "fresh")
+        #expect(fresh != nil)
+        #expect(article.notebook === fresh)
+        #expect(fresh?.context == nil)
+        #expect(fresh?.isInserted == false)
+        #expect(fresh?.name == "fresh")
         #expect(try context.fetch(Notebook.self).all().map(\.name) == ["Swift"])
         context.rollback()
-        #expect(fresh == nil && article.notebook?.name == "Swift")
+        #expect(fresh == nil)
+        #expect(article.notebook?.name == "Swift")
     }
 
     @Test("A refused save leaves what it has inserted uninserted, and held by who refers to it")
@@ -59,8 +64,10 @@ extension ContextContractTests {
         }
         for _ in 0..<2 {
             #expect(throws: ValidationError.self) { try context.save(onFailure: .keepPending) }
-            #expect(fresh?.context == nil && fresh?.notebook?.context == nil)
-            #expect(article.next === fresh && fresh?.notebook?.name == "")
+            #expect(fresh?.context == nil)
+            #expect(fresh?.notebook?.context == nil)
+            #expect(article.next === fresh)
+            #expect(fresh?.notebook?.name == "")
         }
         fresh?.notebook?.name = "mended"
         #expect(try context.save()?.changeCount == 3)
@@ -74,7 +81,8 @@ extension ContextContractTests {
         let fresh = Article(title: "fresh")
         article.next = fresh
         context.delete(fresh)
-        #expect(!fresh.isDeleted && article.next === fresh)
+        #expect(!fresh.isDeleted)
+        #expect(article.next === fresh)
         #expect(try context.save()?.changeCount == 2)
     }
 
@@ -92,7 +100,9 @@ extension ContextContractTests {
         #expect(fresh.context === one)
         let error = try #require(throws: ValidationError.self) { try two.save() }
         #expect(error.violations.map(\.code) == [.foreignObject])
-        #expect(fresh.context === one && second.context == nil && !two.hasChanges)
+        #expect(fresh.context === one)
+        #expect(second.context == nil)
+        #expect(!two.hasChanges)
         #expect(try Shown(one) == Shown(scratch.store.context()))
     }
 
@@ -110,9 +120,11 @@ extension ContextContractTests {
                 throw Stop()
             }
         }
-        #expect(ring.allSatisfy { $0.context == nil } && ring[2].next === ring[0])
+        try #require(ring.allSatisfy { $0.context == nil })
+        #expect(ring[2].next === ring[0])
         #expect(try context.save()?.changeCount == 4)
-        #expect(ring[2].next === ring[0] && ring[0].next === ring[1])
+        #expect(ring[2].next === ring[0])
+        #expect(ring[0].next === ring[1])
         for article in ring { context.delete(article) }
         #expect(try context.save()?.changeCount == 4)
         #expect(article.next == nil)

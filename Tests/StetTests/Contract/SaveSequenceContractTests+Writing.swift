@@ -39,7 +39,9 @@ import Testing
                 #expect(
                     Set(error.rejected.changes.map(\.id)) == [desk.article.id, desk.notebook.id])
                 #expect(try desk.labels() == ["first", "elsewhere"])
-                #expect(shown == ["theirs"] && desk.article.rating == 0 && !desk.context.hasChanges)
+                #expect(shown == ["theirs"])
+                #expect(desk.article.rating == 0)
+                #expect(!desk.context.hasChanges)
             }
         }
     }
@@ -55,7 +57,8 @@ import Testing
         let error = try await #require(throws: ConflictError.self) { try await desk.context.save() }
         #expect(error.conflicts.map(\.object) == [desk.notebook.id])
         #expect(error.conflicts.map(\.current) == [nil])
-        #expect(fresh.context == nil && fresh.notebook === desk.notebook)
+        #expect(fresh.context == nil)
+        #expect(fresh.notebook === desk.notebook)
         #expect(try desk.store.verify().problems == [])
     }
 
@@ -88,7 +91,9 @@ import Testing
         desk.store.close()
         let store = try Store.open(at: path, for: Notebook.self, Article.self)
         #expect(try store.journal().last == commit)
-        #expect(commit.author == "lala" && commit.label == "label" && commit.changeCount == 2)
+        #expect(commit.author == "lala")
+        #expect(commit.label == "label")
+        #expect(commit.changeCount == 2)
         #expect(try store.verify().problems == [])
     }
 
@@ -99,8 +104,11 @@ import Testing
         desk.context.insert(fresh)
         desk.context.delete(desk.article)
         let commit = try await desk.context.save()
-        #expect(desk.context.revision == commit?.revision && !desk.context.hasChanges)
-        #expect(!fresh.isInserted && fresh.title == "fresh" && desk.article.isDeleted)
+        #expect(desk.context.revision == commit?.revision)
+        #expect(!desk.context.hasChanges)
+        #expect(!fresh.isInserted)
+        #expect(fresh.title == "fresh")
+        #expect(desk.article.isDeleted)
         #expect(try Shown(desk.context) == Shown(desk.store.context()))
         fresh.title = "goes on"
         #expect(try saveNow(desk.context)?.changeCount == 1)
@@ -163,8 +171,10 @@ import Testing
             desk.article.title = "mine"
             let commit = isBlocking ? try saveNow(desk.context) : try await desk.context.save()
             #expect(prepared == [2, 1])
-            #expect(commit?.revision == 4 && commit?.changeCount == 1)
-            #expect(desk.notebook.name == "theirs" && desk.article.title == "mine")
+            #expect(commit?.revision == 4)
+            #expect(commit?.changeCount == 1)
+            #expect(desk.notebook.name == "theirs")
+            #expect(desk.article.title == "mine")
             #expect(desk.article.rating == 4)
             #expect(try Shown(desk.context) == Shown(desk.store.context()))
         }
@@ -195,9 +205,11 @@ import Testing
                         try await desk.context.save()
                     }
                 }
-                #expect(error.reason == .contention && count == 8)
+                #expect(error.reason == .contention)
+                #expect(count == 8)
                 #expect(error.rejected.changes.map(\.id) == [article.id, desk.notebook.id])
-                #expect(desk.notebook.name == "theirs 8" && article.rating == 0)
+                #expect(desk.notebook.name == "theirs 8")
+                #expect(article.rating == 0)
             }
             #expect(try Shown(desk.context) == Shown(desk.store.context()))
             #expect(try desk.store.verify().problems == [])

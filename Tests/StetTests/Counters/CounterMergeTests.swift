@@ -21,8 +21,10 @@ import Testing
         both.mine.count += 1
         let commit = try #require(try both.context.save())
         let change = try #require(commit.changeSet.changes.first?["count"])
-        #expect(change.old == .int(1) && change.new == .int(2))
-        #expect(both.mine.count == 2 && !both.mine.hasChanges)
+        #expect(change.old == .int(1))
+        #expect(change.new == .int(2))
+        #expect(both.mine.count == 2)
+        #expect(!both.mine.hasChanges)
         #expect(try both.stored()?.count == 2)
     }
 
@@ -43,7 +45,8 @@ import Testing
         try both.other.save()
         both.mine.count += 1
         try both.context.refresh()
-        #expect(both.mine.count == 6 && both.mine.hasChanges)
+        #expect(both.mine.count == 6)
+        #expect(both.mine.hasChanges)
         both.context.rollback()
         #expect(both.mine.count == 5)
     }
@@ -70,7 +73,8 @@ import Testing
         try both.other.save()
         try both.context.save()
         let stored = try #require(try both.stored())
-        #expect(stored.title == "edited" && stored.count == 3)
+        #expect(stored.title == "edited")
+        #expect(stored.count == 3)
     }
 
     @Test func underFailOtherChangesOfBothSidesAreAConflictAndNothingIsCounted() throws {
@@ -84,9 +88,12 @@ import Testing
             try both.context.save(onFailure: .keepPending)
         }
         #expect(error.reason == .changed)
-        #expect(both.mine.level == 1 && both.mine.count == 0 && both.mine.title == "mine")
+        #expect(both.mine.level == 1)
+        #expect(both.mine.count == 0)
+        #expect(both.mine.title == "mine")
         let stored = try #require(try both.stored())
-        #expect(stored.count == 1 && stored.level == 0)
+        #expect(stored.count == 1)
+        #expect(stored.level == 0)
     }
 
     @Test func theOtherPropertiesFollowThePolicy() throws {
@@ -101,7 +108,8 @@ import Testing
             both.mine.count += 1
             try both.context.save()
             let stored = try #require(try both.stored())
-            #expect(stored.title == title && stored.count == 6)
+            #expect(stored.title == title)
+            #expect(stored.count == 6)
         }
     }
 
@@ -131,7 +139,8 @@ import Testing
         }
         #expect(error.violations.map(\.code) == [.tooLarge])
         #expect(error.violations.map(\.property) == ["count"])
-        #expect(both.mine.count == 600_000 && both.mine.hasChanges)
+        #expect(both.mine.count == 600_000)
+        #expect(both.mine.hasChanges)
         #expect(try both.stored()?.count == 600_000)
     }
 
@@ -145,15 +154,19 @@ import Testing
         let error = try #require(throws: ConflictError.self) {
             try both.context.save(onFailure: .keepPending)
         }
-        #expect(error.reason == .overflow && error.errorCode == "conflict.overflow")
+        #expect(error.reason == .overflow)
+        #expect(error.errorCode == "conflict.overflow")
         let conflict = try #require(
             error.conflicts.first?.properties.first { $0.property == "level" })
         #expect(conflict.base == .int(0))
-        #expect(conflict.mine == .int(100) && conflict.theirs == .int(100))
+        #expect(conflict.mine == .int(100))
+        #expect(conflict.theirs == .int(100))
         #expect(error.rejected.changes.first?["level"]?.new == .int(100))
         // Nothing is lost on either side.
-        #expect(both.mine.level == 100 && both.mine.title == "mine")
-        #expect(try both.stored()?.level == 100 && both.stored()?.title == "")
+        #expect(both.mine.level == 100)
+        #expect(both.mine.title == "mine")
+        #expect(try both.stored()?.level == 100)
+        #expect(try both.stored()?.title == "")
         both.mine.level = 27
         try both.context.save()
         #expect(try both.stored()?.level == 127)
@@ -171,10 +184,12 @@ import Testing
         both.context.rollback()
         try both.context.refresh()
         try both.context.apply(rejected)
-        #expect(both.mine.count == 2 && both.mine.level == 100)
+        #expect(both.mine.count == 2)
+        #expect(both.mine.level == 100)
         let error = try #require(throws: ConflictError.self) { try both.context.apply(rejected) }
         #expect(error.reason == .overflow)
-        #expect(both.mine.count == 2 && both.mine.level == 100)
+        #expect(both.mine.count == 2)
+        #expect(both.mine.level == 100)
         try both.context.save()
         #expect(try both.stored()?.count == 2)
     }
@@ -194,7 +209,8 @@ import Testing
         mine.count += 1
         hold.release()
         _ = try await save.value
-        #expect(mine.count == 12 && mine.hasChanges)
+        #expect(mine.count == 12)
+        #expect(mine.hasChanges)
         try await context.save("later")
         #expect(try both.stored()?.count == 12)
     }

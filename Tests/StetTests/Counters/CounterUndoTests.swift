@@ -73,7 +73,9 @@ import Testing
         try incrementElsewhere(both, by: 5)
         let plan = try #require(try both.store.previewUndo(author: "me"))
         let change = try #require(plan.changes.changes.first?["count"])
-        #expect(change.old == .int(6) && change.new == .int(5) && plan.conflicts == [])
+        #expect(change.old == .int(6))
+        #expect(change.new == .int(5))
+        #expect(plan.conflicts == [])
     }
 
     @Test func otherPropertiesOfTheCommitConflictAsEver() throws {
@@ -88,7 +90,8 @@ import Testing
         #expect(error.conflicts.map(\.property) == ["title"])
         #expect(try both.stored()?.count == 6)
         try both.store.undo(author: "me", policy: .skip)
-        #expect(try both.stored()?.count == 5 && both.stored()?.title == "theirs")
+        #expect(try both.stored()?.count == 5)
+        #expect(try both.stored()?.title == "theirs")
     }
 
     // MARK: Insertions and deletions
@@ -142,8 +145,10 @@ import Testing
                 try both.store.undo(author: "me", policy: policy)
             }
             let conflict = try #require(error.conflicts.first)
-            #expect(conflict.kind == .overflow && conflict.property == "level")
-            #expect(conflict.current == .int(100) && conflict.later?.author == "other")
+            #expect(conflict.kind == .overflow)
+            #expect(conflict.property == "level")
+            #expect(conflict.current == .int(100))
+            #expect(conflict.later?.author == "other")
             #expect(
                 conflict.description
                     == "level of Tally \(both.mine.id) would leave the range of its type")
@@ -158,7 +163,8 @@ import Testing
         for (policy, level) in policies {
             let both = try counted(to: 100)
             try both.store.undo(author: "me", policy: policy)
-            #expect(try both.stored()?.level == level && both.stored()?.title == "")
+            #expect(try both.stored()?.level == level)
+            #expect(try both.stored()?.title == "")
         }
     }
 

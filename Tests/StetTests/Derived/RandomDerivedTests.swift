@@ -119,7 +119,8 @@ import Testing
                 let title = employer?.title ?? person.nickname ?? "nobody"
                 #expect(person.card == "\(person.fullName), \(title)")
                 let object = try #require(try context.object(Employee.self, id: person.id))
-                #expect(object.card == person.card && object.countryName == person.countryName)
+                #expect(object.card == person.card)
+                #expect(object.countryName == person.countryName)
             }
         }
 

@@ -90,7 +90,8 @@ extension LoggedStoreTests {
         let again = try Store.open(at: try killed(), for: Coded.Person.self)
         defer { again.close() }
         let people = try again.context().fetch(Coded.Person.self).all()
-        #expect(people.map(\.name) == ["Mara!"] && people.map(\.age) == [7])
+        #expect(people.map(\.name) == ["Mara!"])
+        #expect(people.map(\.age) == [7])
         #expect(try again.verify().isClean)
     }
 

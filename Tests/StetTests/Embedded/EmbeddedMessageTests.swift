@@ -95,7 +95,8 @@ import Testing
     ])
     func anIndexNamesAStoredMember(property: String, message: String) throws {
         let errors = try errors(property: property)
-        #expect(errors.count == 1 && errors.first?.line == 9, "\(errors)")
+        #expect(errors.count == 1, "\(errors)")
+        #expect(errors.first?.line == 9, "\(errors)")
         #expect(errors.first?.text.hasSuffix(message) ?? false, "\(errors)")
     }
 

@@ -17,7 +17,8 @@ import Testing
         let found = try #require(try byID.object(Diary.self, id: diary.id))
         #expect(found.calls == ["didFetch"])
         #expect(found.next?.calls == ["didFetch"])
-        #expect(diary.calls == [] && target.calls == [])
+        #expect(diary.calls == [])
+        #expect(target.calls == [])
     }
 
     @Test func aResultWithoutObjectsMakesNoneAndTheFirstOneMakesOne() throws {
@@ -46,7 +47,8 @@ import Testing
         diary.title = "b"
         try scratch.context.save()
         try other.refresh()
-        #expect(seen.title == "b" && seen.calls == ["didFetch"])
+        #expect(seen.title == "b")
+        #expect(seen.calls == ["didFetch"])
     }
 
     @Test func editsInItAreRefusedAndToldByTheNextSave() throws {
@@ -58,7 +60,9 @@ import Testing
             diary.context?.insert(Diary("made"))
             diary.context?.delete(diary)
         }) { try #require(try context.object(Diary.self, id: diary.id)) }
-        #expect(found.title == "a" && !found.isDeleted && !found.hasChanges)
+        #expect(found.title == "a")
+        #expect(!found.isDeleted)
+        #expect(!found.hasChanges)
         let error = try #require(throws: ValidationError.self) { try context.save() }
         #expect(error.violations.map(\.code) == [.editedDuringFetch, .editedDuringFetch])
         #expect(

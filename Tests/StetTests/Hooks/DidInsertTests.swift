@@ -9,7 +9,8 @@ import Testing
         let diary = Diary("a")
         #expect(diary.calls == [])
         scratch.context.insert(diary)
-        #expect(diary.author == "lala" && diary.calls == ["didInsert"])
+        #expect(diary.author == "lala")
+        #expect(diary.calls == ["didInsert"])
         let commit = try #require(try scratch.context.save())
         #expect(commit.changes(of: Diary.self).map(\.kind) == [.insert])
         #expect(commit.changes(of: Diary.self).first?.new[\.author] == "lala")
@@ -23,7 +24,8 @@ import Testing
         diary.next = target
         scratch.context.insert(diary)
         #expect(isThere)
-        #expect(target.calls == ["didInsert"] && target.author == "lala")
+        #expect(target.calls == ["didInsert"])
+        #expect(target.author == "lala")
     }
 
     @Test func whatIsReachedBySaveOnlyIsCalled() throws {
@@ -51,7 +53,8 @@ import Testing
         context.insert(diary)
         #expect(diary.calls == ["didInsert", "willDelete"])
         context.restore(before)
-        #expect(diary.context == nil && diary.author == nil)
+        #expect(diary.context == nil)
+        #expect(diary.author == nil)
         context.insert(diary)
         try context.save()
         _ = try context.fetch(Diary.self).all()
@@ -71,10 +74,15 @@ import Testing
                 diary.context?.insert(made)
             }))
         context.insert(diary)
-        #expect(log.title == "changed" && made.context === context)
+        #expect(log.title == "changed")
+        #expect(made.context === context)
         context.rollback()
-        #expect(diary.title == "a" && diary.author == nil && diary.context == nil)
-        #expect(log.title == "log" && made.context == nil && !context.hasChanges)
+        #expect(diary.title == "a")
+        #expect(diary.author == nil)
+        #expect(diary.context == nil)
+        #expect(log.title == "log")
+        #expect(made.context == nil)
+        #expect(!context.hasChanges)
     }
 
     @Test func aCycleOfInsertionsCallsEachObjectOnce() throws {
@@ -83,7 +91,8 @@ import Testing
         one.script.onInsert = { $0.context?.insert(two) }
         two.script.onInsert = { $0.context?.insert(one) }
         scratch.context.insert(one)
-        #expect(one.calls == ["didInsert"] && two.calls == ["didInsert"])
+        #expect(one.calls == ["didInsert"])
+        #expect(two.calls == ["didInsert"])
         #expect(try scratch.context.save()?.changeSet.changes.count == 2)
     }
 
@@ -112,10 +121,18 @@ import Testing
     }
 
     @Test func whichHooksAModelHasIsKnownFromItsType() {
-        #expect(Diary._$hasDidInsert && Diary._$hasWillDelete && Diary._$hasDidFetch)
-        #expect(Extended._$hasDidInsert && Extended._$hasEditingHook && !Extended._$hasDidFetch)
-        #expect(Audit._$hasDidInsert && !Audit._$hasWillDelete && !Audit._$hasDidFetch)
-        #expect(!Silent._$hasDidInsert && !Silent._$hasEditingHook && !Silent._$hasDidFetch)
+        #expect(Diary._$hasDidInsert)
+        #expect(Diary._$hasWillDelete)
+        #expect(Diary._$hasDidFetch)
+        #expect(Extended._$hasDidInsert)
+        #expect(Extended._$hasEditingHook)
+        #expect(!Extended._$hasDidFetch)
+        #expect(Audit._$hasDidInsert)
+        #expect(!Audit._$hasWillDelete)
+        #expect(!Audit._$hasDidFetch)
+        #expect(!Silent._$hasDidInsert)
+        #expect(!Silent._$hasEditingHook)
+        #expect(!Silent._$hasDidFetch)
     }
 
     @Test func anAppliedChangeSetIsTakenAsItIs() throws {
@@ -128,7 +145,8 @@ import Testing
         try other.apply(changes)
         #expect(other.changes == changes)
         let calls = other.core.pending.objects.compactMap { ($0.object as? Diary)?.calls }
-        #expect(calls.count == 2 && !calls.joined().contains("didInsert"))
+        #expect(calls.count == 2)
+        #expect(!calls.joined().contains("didInsert"))
         #expect(!calls.joined().contains("willDelete"))
     }
 }

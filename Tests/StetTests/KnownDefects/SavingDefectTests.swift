@@ -57,13 +57,17 @@ import Testing
         mine.b.pins.append(part)
         mine.a.shelf.append(part)
         part.number = 7
-        #expect(part.marks.count == 1 && mine.b.pins.names == ["1"] && mine.a.shelf.names == ["1"])
+        #expect(part.marks.count == 1)
+        #expect(mine.b.pins.names == ["1"])
+        #expect(mine.a.shelf.names == ["1"])
         writer.release()
         _ = try await task.value
         try await context.save()
         let stored = try scene.stored()
-        #expect(stored.parts[0].marks.count == 1 && stored.parts[0].number == 7)
-        #expect(stored.b.pins.names == ["1"] && stored.a.shelf.names == ["1"])
+        #expect(stored.parts[0].marks.count == 1)
+        #expect(stored.parts[0].number == 7)
+        #expect(stored.b.pins.names == ["1"])
+        #expect(stored.a.shelf.names == ["1"])
     }
 
     @Test("D9 a cancelled save that waits with nothing of its own takes nobody's edits with it")
@@ -135,7 +139,8 @@ import Testing
         // The blocking call completes the save before the save's own task continues.
         try Self.refresh(context)
         #expect(try await task.value == nil)
-        #expect(mine.petal.hasChanges && mine.parts[0].hasChanges)
+        #expect(mine.petal.hasChanges)
+        #expect(mine.parts[0].hasChanges)
         try await context.save()
         let stored = scene.store.context()
         #expect(try stored.fetch(Crates.Petal.self).all().isEmpty)
@@ -205,7 +210,9 @@ import Testing
             return part.snapshot
         }
         let stored = try #require(try scene.store.context().object(Part.self, id: snapshot.id))
-        #expect(snapshot == stored.snapshot && snapshot.name == "Ann" && snapshot.created != nil)
+        #expect(snapshot == stored.snapshot)
+        #expect(snapshot.name == "Ann")
+        #expect(snapshot.created != nil)
     }
 
     @Test("Service 9 edits that race for a unique value are all made")

@@ -62,7 +62,8 @@ private enum Version2 {
         try make()
         if !hasLockFile { try FileManager.default.removeItem(atPath: "\(path)-lock") }
         let error = try #require(throws: StoreError.self) { try open().close() }
-        #expect(error.code == .modelMismatch && error.path == path)
+        #expect(error.code == .modelMismatch)
+        #expect(error.path == path)
         #expect(
             error.message
                 == "The store has a model that is not among those that it is opened with: Tag.")
@@ -94,7 +95,8 @@ private enum Version2 {
         try make()
         let refused = try Store.plan(at: path, for: Version2.Note.self)
         #expect(!refused.isPossible)
-        #expect(refused.problems.count == 1 && refused.problems[0].contains("Tag"), "\(refused)")
+        try #require(refused.problems.count == 1, "\(refused)")
+        #expect(refused.problems[0].contains("Tag"), "\(refused)")
         var configuration = Store.Configuration()
         configuration.removedModels = ["Tag"]
         let possible = try Store.plan(

@@ -42,7 +42,8 @@ struct ObservabilityTests {
         let opened = try open()
         for _ in 0..<5 { try save(opened) }
         let saves = try metrics.expectTimer("stet.save.duration", store)
-        #expect(saves.values.count == 5 && saves.values.allSatisfy { $0 > 0 })
+        #expect(saves.values.count == 5)
+        #expect(saves.values.allSatisfy { $0 > 0 })
         opened.close()
         #expect(try metrics.expectTimer("stet.commit.duration", store).values.count == 5)
         #expect(
@@ -62,7 +63,8 @@ struct ObservabilityTests {
         func count(_ code: String) throws -> Int64 {
             metrics.counterTotal(label: "stet.save.refused", dimensions: store + [("code", code)])
         }
-        #expect(try count("Stet.1670") == 3 && count("conflict") == 1)
+        #expect(try count("Stet.1670") == 3)
+        #expect(try count("conflict") == 1)
         #expect(metrics.counterTotal(label: "stet.save.refused") == 4)
         opened.close()
         #expect(throws: StoreError.self) { try one.fetch(Notebook.self).all()[0].name = "late" }

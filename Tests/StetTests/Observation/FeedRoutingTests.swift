@@ -52,7 +52,9 @@ import Testing
         try await store.untilObserversWait(feeds.count)
         let after = feed.counts
         for task in tasks { await task.end() }
-        #expect(feed.observerCount == 0 && feed.waiterCount == 0 && feed.byteCount == 0)
+        #expect(feed.observerCount == 0)
+        #expect(feed.waiterCount == 0)
+        #expect(feed.byteCount == 0)
         return CommitFeed.Counts(
             wakes: after.wakes - before.wakes, entries: after.entries - before.entries,
             decodedChanges: after.decodedChanges - before.decodedChanges)
@@ -101,10 +103,13 @@ import Testing
         let before = feed.counts.wakes
         try link(article)
         try await store.untilObserversWait(2)
-        #expect(feed.counts.wakes == before + 1 && names.events.isEmpty)
+        #expect(feed.counts.wakes == before + 1)
+        #expect(names.events.isEmpty)
         let change = try #require(tags.events.first?.changes.first)
-        #expect(change.members(of: \.articles)?.added == [article] && change.kind == .update)
-        #expect(change.changedProperties.isEmpty && tags.events.count == 1)
+        #expect(change.members(of: \.articles)?.added == [article])
+        #expect(change.kind == .update)
+        #expect(change.changedProperties.isEmpty)
+        #expect(tags.events.count == 1)
         await tags.end()
         await names.end()
         let cost = try await cost(of: [all.properties(\.tags), all.properties(\.rating)]) {
@@ -123,8 +128,10 @@ import Testing
         store.file.feed.forgetRing()
         try rate(other, 4)
         try await store.untilObserversWait(1)
-        #expect(task.events.map(\.revision) == [102] && task.error == nil)
-        #expect(feed.counts.entries == 0 && feed.counts.wakes == 1)
+        #expect(task.events.map(\.revision) == [102])
+        #expect(task.error == nil)
+        #expect(feed.counts.entries == 0)
+        #expect(feed.counts.wakes == 1)
         await task.end()
     }
 
@@ -172,18 +179,21 @@ import Testing
     func aSignalTellsHowFarTheStoreHasMoved() async throws {
         var signals = store.signals.makeAsyncIterator()
         for rating in 1...4 { try rate(article, rating) }
-        #expect(feed.byteCount == 0 && feed.observerCount == 1)
+        #expect(feed.byteCount == 0)
+        #expect(feed.observerCount == 1)
         #expect(try await signals.next() == 5)
         try rate(article, 0)
         #expect(try await signals.next() == 6)
-        #expect(feed.counts.entries == 0 && feed.counts.decodedChanges == 0)
+        #expect(feed.counts.entries == 0)
+        #expect(feed.counts.decodedChanges == 0)
         let waiting = Task { [signals = store.signals] in
             for try await revision in signals { return revision }
             return Revision.zero
         }
         while feed.waiterCount == 0 { await Task.yield() }
         waiting.cancel()
-        #expect(try await waiting.value == .zero && feed.waiterCount == 0)
+        #expect(try await waiting.value == .zero)
+        #expect(feed.waiterCount == 0)
         store.close()
         #expect(try await signals.next() == nil)
     }
@@ -194,7 +204,8 @@ import Testing
         let changes = store.changes(of: Article.self) { $0.rating > 2 }
         let commits = store.commits(after: .beginning)
         try rate(article, 3)
-        #expect(feed.observerCount == 0 && feed.byteCount == 0)
+        #expect(feed.observerCount == 0)
+        #expect(feed.byteCount == 0)
         withExtendedLifetime((changes, commits)) {}
     }
 
@@ -203,7 +214,9 @@ import Testing
             let tasks = (0..<4).map { _ in FeedTask(store.changes(of: Article.self)) }
             try rate(article, round % 5)
             for task in tasks { await task.end() }
-            #expect(feed.observerCount == 0 && feed.waiterCount == 0 && feed.byteCount == 0)
+            #expect(feed.observerCount == 0)
+            #expect(feed.waiterCount == 0)
+            #expect(feed.byteCount == 0)
         }
     }
 

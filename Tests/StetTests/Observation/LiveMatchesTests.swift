@@ -50,7 +50,9 @@ import Testing
         #expect(throws: Unreadable.self) { try follow() }
         unreadable = []
         let update = try #require(try follow())
-        #expect(update.ids == ids.reversed() && update.reason == "the step before failed")
-        #expect(try follow() == nil && !matches.isDue)
+        #expect(update.ids == ids.reversed())
+        #expect(update.reason == "the step before failed")
+        #expect(try follow() == nil)
+        #expect(!matches.isDue)
     }
 }

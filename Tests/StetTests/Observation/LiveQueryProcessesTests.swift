@@ -65,7 +65,8 @@ import Testing
         // This process has the commit as it was.
         #expect(try RunningChild(["redact", path, "\(article.id)"]).status() == 0)
         let event = try #require(try await changes.next())
-        #expect(event.revision == 2 && event.commit.isRedacted)
+        #expect(event.revision == 2)
+        #expect(event.commit.isRedacted)
         #expect(event.changes[0].old[\.title] == nil)
         #expect(event.changes[0].new[\.title] == "public")
         #expect(event.commit.changeSet.changes[0]["title"]?.redacted.old == true)
@@ -120,7 +121,8 @@ import Testing
             ids = try #require(ids.applying(update.difference))
             #expect(update.result.ids == ids)
         }
-        #expect(task.error == nil && task.all.count > 1)
+        #expect(task.error == nil)
+        #expect(task.all.count > 1)
         let revisions = task.all.map(\.revision)
         #expect(revisions == revisions.sorted())
     }

@@ -46,7 +46,9 @@ import Testing
         let update = try #require(try await iterator.next())
         #expect(update.result.map(\.title) == ["b", "c", "d", "z"])
         #expect(update.result.ids == [ids[1], ids[2], ids[3], ids[0]])
-        #expect(update.revision == 2 && update.commits.isEmpty && update.updatedObjects.isEmpty)
+        #expect(update.revision == 2)
+        #expect(update.commits.isEmpty)
+        #expect(update.updatedObjects.isEmpty)
         #expect([ObjectID]().applying(update.difference) == update.result.ids)
         #expect(update.rerunReason == "there is no result yet")
     }
@@ -71,11 +73,15 @@ import Testing
             ])
         let object = try #require(update.updatedObjects.first)
         #expect(update.updatedObjects.count == 1)
-        #expect(object.id == ids[0] && object.oldIndex == 0 && object.newIndex == 3)
+        #expect(object.id == ids[0])
+        #expect(object.oldIndex == 0)
+        #expect(object.newIndex == 3)
         #expect(object.changes.map { $0.old[\.title] } == ["a"])
         #expect(object.changes.map { $0.new[\.title] } == ["z"])
-        #expect(update.commits.map(\.revision) == [2] && update.rerunReason == nil)
-        #expect(live.statistics.incrementalStepCount == 1 && live.statistics.rerunCount == 1)
+        #expect(update.commits.map(\.revision) == [2])
+        #expect(update.rerunReason == nil)
+        #expect(live.statistics.incrementalStepCount == 1)
+        #expect(live.statistics.rerunCount == 1)
         #expect(live.statistics.updateCount == 2)
     }
 
@@ -97,7 +103,8 @@ import Testing
         try desk.delete("a", Article.self, ids[1])
         try desk.edit("a") { $0.insert(Article(title: "new")) }
         let update = try #require(try await iterator.next())
-        #expect(update.commits.count == 22 && update.revision == 23)
+        #expect(update.commits.count == 22)
+        #expect(update.revision == 23)
         #expect(update.result.map(\.title) == ["c", "d", "new", "t5"])
         #expect(first.result.ids.applying(update.difference) == update.result.ids)
         #expect(update.updatedObjects.map(\.changes.count) == [20])
@@ -151,13 +158,15 @@ import Testing
         try desk.edit("a") { $0.insert(Tag(name: "t")) }
         try desk.edit("a", Notebook.self, notebook) { $0.colour = "red" }
         try await store.untilObserversWait(1)
-        #expect(feed.counts == before && updates.all.count == 1)
+        #expect(feed.counts == before)
+        #expect(updates.all.count == 1)
         try rate(ids[0], 3)
         while updates.all.count < 2 { await Task.yield() }
         try await store.untilObserversWait(1)
         #expect(feed.counts.wakes == before.wakes + 1)
         await updates.end()
-        #expect(feed.observerCount == 0 && feed.byteCount == 0)
+        #expect(feed.observerCount == 0)
+        #expect(feed.byteCount == 0)
     }
 
     @Test func nothingIsReadWhileNobodyAsks() async throws {
@@ -166,7 +175,8 @@ import Testing
         _ = try await iterator.next()
         let statistics = live.statistics
         for rating in 1...4 { try rate(ids[0], rating) }
-        #expect(live.statistics == statistics && feed.counts.wakes == 0)
+        #expect(live.statistics == statistics)
+        #expect(feed.counts.wakes == 0)
         #expect(try await iterator.next()?.result.first?.rating == 4)
     }
 
@@ -179,7 +189,8 @@ import Testing
         feed.forgetRing()
         let update = try #require(try await iterator.next())
         #expect(update.rerunReason == "commits were trimmed before they were seen")
-        #expect(update.commits.isEmpty && update.result.map(\.title) == ["b", "c", "d", "t4"])
+        #expect(update.commits.isEmpty)
+        #expect(update.result.map(\.title) == ["b", "c", "d", "t4"])
         #expect(first.result.ids.applying(update.difference) == update.result.ids)
         #expect(update.updatedObjects.map(\.id) == [ids[0]])
     }
@@ -189,7 +200,8 @@ import Testing
         try await store.untilObserversWait(1)
         store.close()
         await updates.untilEnd()
-        #expect(updates.all.count == 1 && updates.error == nil)
+        #expect(updates.all.count == 1)
+        #expect(updates.error == nil)
         var late = store.observe(byTitle).makeAsyncIterator()
         #expect(try await late.next() == nil)
     }
@@ -198,7 +210,9 @@ import Testing
         let updates = LiveTask(store.observe(byTitle))
         try await store.untilObserversWait(1)
         await updates.end()
-        #expect(updates.all.count == 1 && updates.error == nil && feed.observerCount == 0)
+        #expect(updates.all.count == 1)
+        #expect(updates.error == nil)
+        #expect(feed.observerCount == 0)
     }
 
     @Test func manyObjectsMoveAtOnce() async throws {
@@ -217,10 +231,12 @@ import Testing
             }
             let update = try #require(try await iterator.next())
             ids = try #require(ids.applying(update.difference))
-            #expect(try byTitle.ids() == ids && update.result.ids == ids)
+            #expect(try byTitle.ids() == ids)
+            #expect(update.result.ids == ids)
             #expect(update.result.indices.allSatisfy { update.result[$0].id == ids[$0] })
         }
-        #expect(live.statistics.rerunCount == 1 && live.statistics.incrementalStepCount == 5)
+        #expect(live.statistics.rerunCount == 1)
+        #expect(live.statistics.incrementalStepCount == 5)
     }
 }
 

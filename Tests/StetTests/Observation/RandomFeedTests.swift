@@ -27,7 +27,8 @@ import Testing
         for _ in 0..<60 { try run.step() }
         try await run.store.untilObserversWait(9)
         let end = try run.store.revision()
-        #expect(end > middle && middle > start)
+        #expect(end > middle)
+        #expect(middle > start)
 
         var deliveredCount = 0
         for (request, feed) in zip(asked, live) {
@@ -57,7 +58,8 @@ import Testing
         #expect(tags.events.contains { $0.changes.contains { $0.changedProperties.isEmpty } })
         for feed in live { await feed.end() }
         await tags.end()
-        #expect(run.store.file.feed.observerCount == 0 && run.store.file.feed.byteCount == 0)
+        #expect(run.store.file.feed.observerCount == 0)
+        #expect(run.store.file.feed.byteCount == 0)
     }
 }
 

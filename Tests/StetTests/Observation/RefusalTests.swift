@@ -15,9 +15,13 @@ import Testing
         notebook.name = ""
         let error = await #expect(throws: ValidationError.self) { try await context.save("rename") }
         let refusal = try #require(await refusals.next())
-        #expect(refusal.author == "lala" && refusal.label == "rename" && refusal.scope == nil)
-        #expect(refusal.violations == error?.violations && !refusal.violations.isEmpty)
-        #expect(refusal.rejected == error?.rejected && refusal.missedCount == 0)
+        #expect(refusal.author == "lala")
+        #expect(refusal.label == "rename")
+        #expect(refusal.scope == nil)
+        #expect(refusal.violations == error?.violations)
+        #expect(!refusal.violations.isEmpty)
+        #expect(refusal.rejected == error?.rejected)
+        #expect(refusal.missedCount == 0)
         #expect(refusal.time == scratch.now)
 
         // A conflict in an asynchronous save.
@@ -28,8 +32,10 @@ import Testing
         theirs.rating = 2
         await #expect(throws: ConflictError.self) { try await other.save("late") }
         let conflict = try #require(await refusals.next())
-        #expect(conflict.error is ConflictError && conflict.violations.isEmpty)
-        #expect(conflict.author == "other" && conflict.scope == "import")
+        #expect(conflict.error is ConflictError)
+        #expect(conflict.violations.isEmpty)
+        #expect(conflict.author == "other")
+        #expect(conflict.scope == "import")
         #expect(conflict.label == "late")
         #expect(conflict.rejected.changes.map(\.id) == [article.id])
     }
@@ -123,7 +129,8 @@ import Testing
             try await scratch.store.undo(author: "lala")
         }
         let refusal = try #require(await refusals.next())
-        #expect(refusal.error is UndoConflictError && refusal.author == "lala")
+        #expect(refusal.error is UndoConflictError)
+        #expect(refusal.author == "lala")
     }
 
     @Test @MainActor
@@ -140,10 +147,13 @@ import Testing
         #expect(await failure(of: first) is LaterChangesError)
         #expect(await failure(of: second) is LaterChangesError)
         let cause = try #require(await refusals.next())
-        #expect(cause.label == "first" && cause.error is ConflictError)
+        #expect(cause.label == "first")
+        #expect(cause.error is ConflictError)
         let effect = try #require(await refusals.next())
-        #expect(effect.label == "second" && effect.author == "lala")
-        #expect(effect.error is LaterChangesError && effect.violations.isEmpty)
+        #expect(effect.label == "second")
+        #expect(effect.author == "lala")
+        #expect(effect.error is LaterChangesError)
+        #expect(effect.violations.isEmpty)
         #expect(effect.rejected.changes.map(\.id) == [desk.article.id])
     }
 
@@ -158,7 +168,8 @@ import Testing
         second.cancel()
         #expect(await failure(of: second) is CancellationError)
         let refusal = try #require(await refusals.next())
-        #expect(refusal.label == "second" && refusal.error is CancellationError)
+        #expect(refusal.label == "second")
+        #expect(refusal.error is CancellationError)
         try await desk.release()
         #expect(try await first.value?.label == "first")
         #expect(desk.article.rating == 0)
@@ -173,9 +184,11 @@ import Testing
             await #expect(throws: ValidationError.self) { try await context.save("\(number)") }
         }
         let first = try #require(await refusals.next())
-        #expect(first.label == "5" && first.missedCount == 5)
+        #expect(first.label == "5")
+        #expect(first.missedCount == 5)
         let second = try #require(await refusals.next())
-        #expect(second.label == "6" && second.missedCount == 0)
+        #expect(second.label == "6")
+        #expect(second.missedCount == 0)
     }
 
     @Test func observersEndWhenTheyAreCancelledAndWhenTheStoreIsClosed() async throws {
@@ -192,9 +205,11 @@ import Testing
         let (cancelled, open) = (observe(), observe())
         while store.file.refusals.waiterCount < 2 { await Task.yield() }
         cancelled.cancel()
-        #expect(await cancelled.value == 0 && store.file.refusals.waiterCount == 1)
+        #expect(await cancelled.value == 0)
+        #expect(store.file.refusals.waiterCount == 1)
         store.close()
         #expect(await open.value == 0)
-        #expect(store.file.refusals.waiterCount == 0 && !store.file.refusals.isObserved)
+        #expect(store.file.refusals.waiterCount == 0)
+        #expect(!store.file.refusals.isObserved)
     }
 }

@@ -74,6 +74,7 @@ import Testing
             guard case .insert(_, _, let other) = change else { return nil }
             return other
         }
-        #expect(moves.count == 1 && moves[0] != nil)
+        try #require(moves.count == 1)
+        #expect(moves[0] != nil)
     }
 }

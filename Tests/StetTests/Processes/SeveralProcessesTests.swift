@@ -89,7 +89,8 @@ import Testing
         #expect(journal.contains { !$0.changes(of: Article.self).isEmpty })
         #expect(try store.verify().problems == [])
         while store.file.feed.observerCount > 0 { await Task.yield() }
-        #expect(store.file.feed.waiterCount == 0 && store.file.feed.byteCount == 0)
+        #expect(store.file.feed.waiterCount == 0)
+        #expect(store.file.feed.byteCount == 0)
     }
 
     @Test func commitsOfAnotherProcessThatComeBeforeOursAreDeliveredBeforeOurs() async throws {
@@ -136,7 +137,8 @@ import Testing
                 if seen.count == 30 { break }
             }
             let start = try #require(seen.first)
-            #expect(start > first && seen == Array(start..<start + 30))
+            #expect(start > first)
+            #expect(seen == Array(start..<start + 30))
         }
     #endif
 
@@ -158,7 +160,8 @@ import Testing
         while store.file.feed.observerCount == 0 { await Task.yield() }
         for _ in 0..<10 { _ = try saveOne(store) }
         let authors = try await observer.value
-        #expect(authors.count { $0 == "echo" } == 10 && authors.count { $0 == nil } == 10)
+        #expect(authors.count { $0 == "echo" } == 10)
+        #expect(authors.count { $0 == nil } == 10)
         #expect(try store.revision() == 20)
     }
 
@@ -270,7 +273,8 @@ import Testing
     @Test func forkedProcessesMakeIDsOfTheirOwn() throws {
         let child = try RunningChild(["fork-ids"])
         let numbers = child.lines()
-        #expect(numbers.count == 60 && Set(numbers).count == 60)
+        #expect(numbers.count == 60)
+        #expect(Set(numbers).count == 60)
         #expect(child.status() == 0)
     }
 }

@@ -91,7 +91,9 @@ import Testing
         #expect(count == 20)
         #expect(try scratch.store.fetch(Article.self) { $0.rating == 4 }.count() == 40)
         let last = try #require(try scratch.store.journal().last)
-        #expect(last.label == "raise" && last.author == "lala" && last.changeCount == 20)
+        #expect(last.label == "raise")
+        #expect(last.author == "lala")
+        #expect(last.changeCount == 20)
         let before = try scratch.store.revision()
         await #expect(throws: ValidationError.self) {
             try await scratch.store.update(Article.self) {
@@ -145,7 +147,8 @@ import Testing
         #expect(try await scratch.store.delete(Article.self) { $0.rating == 4 } == 20)
         #expect(try scratch.store.fetch(Article.self).count() == 80)
         try context.refresh()
-        #expect(articles[0].next == nil && articles[4].isDeleted)
+        #expect(articles[0].next == nil)
+        #expect(articles[4].isDeleted)
         #expect(try scratch.store.verify().problems.isEmpty)
     }
 
@@ -177,7 +180,8 @@ import Testing
         let failure = await #expect(throws: InsertStreamError.self) {
             try await insert(titles[...])
         }
-        #expect(failure?.elementCount == 15 && failure?.insertedCount == 15)
+        #expect(failure?.elementCount == 15)
+        #expect(failure?.insertedCount == 15)
         #expect(failure?.cause is ValidationError)
         #expect(failure?.problem.code == "insertStream")
         #expect(failure?.problem.status == 422)

@@ -79,18 +79,23 @@ private struct Unreachable: Error, Equatable, Confirmer {
         let context = try store().context()
         let (album, photos) = try saved(context)
         let action = try context.requestDelete(album)
-        #expect(action.plan.title == "Delete Album?" && action.plan.destructiveTitle == "Delete")
+        #expect(action.plan.title == "Delete Album?")
+        #expect(action.plan.destructiveTitle == "Delete")
         #expect(action.plan.message == "Lost for good: 1 Album, 2 Photo.")
         #expect(action.plan.losses.map(\.objects) == [[album.id], photos.map(\.id)])
-        #expect(!album.isDeleted && !context.hasChanges)
+        #expect(!album.isDeleted)
+        #expect(!context.hasChanges)
         action.cancel()
-        #expect(!album.isDeleted && !context.hasChanges)
+        #expect(!album.isDeleted)
+        #expect(!context.hasChanges)
         do { _ = try context.requestDelete(album) }
-        #expect(!album.isDeleted && !context.hasChanges)
+        #expect(!album.isDeleted)
+        #expect(!context.hasChanges)
         try context.requestDelete(album).confirm()
         #expect(album.isDeleted)
         context.rollback()
-        #expect(!album.isDeleted && photos.allSatisfy { $0.album == album })
+        #expect(!album.isDeleted)
+        #expect(photos.allSatisfy { $0.album == album })
         try context.requestDelete(album).confirm()
         let commit = try #require(try context.save())
         #expect(commit.changes(of: Photo.self).map(\.kind) == [.delete, .delete])
@@ -103,7 +108,8 @@ private struct Unreachable: Error, Equatable, Confirmer {
         let context = store.context()
         _ = try saved(context)
         let all = try context.requestDeleteAll(Photo.self)
-        #expect(all.plan.losses.map(\.count) == [2] && all.plan.title == "Delete all of Photo?")
+        #expect(all.plan.losses.map(\.count) == [2])
+        #expect(all.plan.title == "Delete all of Photo?")
         try all.confirm()
         #expect(try context.save() != nil)
         #expect(try context.fetch(Photo.self).all() == [])
@@ -153,23 +159,62 @@ private struct Unreachable: Error, Equatable, Confirmer {
         #expect(
             declined?.description == "Delete Album? The answer was no. Nothing was changed.")
         #expect(asked.withLock { $0.map(\.message) } == ["Lost for good: 1 Album, 2 Photo."])
-        #expect(!album.isDeleted && !context.hasChanges)
+        #expect(!album.isDeleted)
+        #expect(!context.hasChanges)
         await #expect(throws: Unreachable()) {
             try await context.requestDelete(album).confirm(with: Unreachable())
         }
-        #expect(!album.isDeleted && !context.hasChanges)
+        #expect(!album.isDeleted)
+        #expect(!context.hasChanges)
         let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/dev/null"))
         let nowhere = TerminalConfirmer(input: file.fileDescriptor)
         let refused = await #expect(throws: NotConfirmedError.self) {
             try await context.requestDelete(album).confirm(with: nowhere)
         }
         #expect(refused?.reason == "There is no terminal to ask on; pass --yes.")
-        #expect(!album.isDeleted && !context.hasChanges)
+        #expect(!album.isDeleted)
+        #expect(!context.hasChanges)
         try await context.requestDelete(album).confirm(with: TerminalConfirmer(assumesYes: true))
         #expect(album.isDeleted)
         context.rollback()
         try await context.requestDelete(album).confirm(with: FixedConfirmer(true))
         #expect(try await context.save() != nil)
+    }
+
+    @Test(
+        "B2 the answer is a line on the terminal, in the language of the confirmer",
+        arguments: [
+            ("yes\n", "en", true), ("YES\n", "en", true), ("no\n", "en", false),
+            ("\n", "en", false), ("\u{4}", "en", false), ("是\n", "zh-Hans", true),
+            ("yes\n", "zh-Hans", false),
+        ])
+    func b2Terminal(answer: String, language: String, isYes: Bool) async throws {
+        var (terminal, input): (Int32, Int32) = (-1, -1)
+        try #require(openpty(&terminal, &input, nil, nil, nil) == 0)
+        defer {
+            close(terminal)
+            close(input)
+        }
+        let question = Pipe()
+        let messages = [MessageTable.english, .simplifiedChinese].first { $0.language == language }
+        let confirmer = TerminalConfirmer(
+            input: input, output: question.fileHandleForWriting.fileDescriptor,
+            messages: try #require(messages))
+        #expect(
+            Array(answer.utf8).withUnsafeBytes { write(terminal, $0.baseAddress, $0.count) } > 0)
+        let context = try store().context()
+        let (album, _) = try saved(context)
+        do {
+            try await context.requestDelete(album).confirm(with: confirmer)
+        } catch let error as NotConfirmedError {
+            #expect(!isYes, "\(error)")
+        }
+        #expect(album.isDeleted == isYes)
+        try question.fileHandleForWriting.close()
+        let text = String(
+            decoding: try #require(try question.fileHandleForReading.readToEnd()), as: UTF8.self)
+        #expect(text.hasPrefix("Delete Album?\nLost for good: 1 Album, 2 Photo.\n"))
+        #expect(text.hasSuffix(language == "en" ? "[yes/no] " : "[是/否] "))
     }
 
     @Test("B3 a protected object goes by no other way: cascade, change set, what came later")
@@ -185,7 +230,9 @@ private struct Unreachable: Error, Equatable, Confirmer {
         #expect(
             try violations { try context.save() }
                 == Array(repeating: .unconfirmedDeletion, count: 3))
-        #expect(!cabinet.isDeleted && !album.isDeleted && !photos[0].isDeleted)
+        #expect(!cabinet.isDeleted)
+        #expect(!album.isDeleted)
+        #expect(!photos[0].isDeleted)
         let other = store.context()
         let same = try #require(try other.object(Photo.self, id: photos[0].id))
         try other.requestDelete(same).confirm()
@@ -200,7 +247,8 @@ private struct Unreachable: Error, Equatable, Confirmer {
         try other.save()
         try action.confirm()
         #expect(try violations { try context.save() } == [.unconfirmedDeletion])
-        #expect(try context.fetch(Photo.self).count() == 3 && !album.isDeleted)
+        #expect(try context.fetch(Photo.self).count() == 3)
+        #expect(!album.isDeleted)
         try context.requestDelete(album).confirm()
         try context.save()
         #expect(try context.fetch(Photo.self).all().isEmpty)

@@ -84,12 +84,21 @@ struct RedactedViewTests {
         let snapshots = try view.fetch(Patient.self).all()
         let patient = try #require(try view.object(Patient.self, id: id))
         #expect(snapshots.first { $0.id == id } == patient)
-        #expect(patient.email == "" && patient.name == nil && patient.visits == 0)
-        #expect(patient.born == Date(timeIntervalSinceReferenceDate: 0) && !patient.isWell)
-        #expect(patient.tags == [] && patient.traits == [:] && patient.photo == Data())
-        #expect(patient.mood == nil && patient.site == nil && patient.address == nil)
+        #expect(patient.email == "")
+        #expect(patient.name == nil)
+        #expect(patient.visits == 0)
+        #expect(patient.born == Date(timeIntervalSinceReferenceDate: 0))
+        #expect(!patient.isWell)
+        #expect(patient.tags == [])
+        #expect(patient.traits == [:])
+        #expect(patient.photo == Data())
+        #expect(patient.mood == nil)
+        #expect(patient.site == nil)
+        #expect(patient.address == nil)
         let nobody = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
-        #expect(patient.code == nobody && patient.price == 0 && patient.small == 0)
+        #expect(patient.code == nobody)
+        #expect(patient.price == 0)
+        #expect(patient.small == 0)
         /// Compares what a condition finds with what a closure finds among the snapshots.
         func compare(
             _ fetch: SnapshotFetch<Patient>, _ isIncluded: (Patient.Snapshot) -> Bool,
@@ -135,11 +144,14 @@ struct RedactedViewTests {
         try store.requestRedaction(of: Patient.self, id: patient.id, \.email, \.name).confirm()
         #expect(behind.revision == 1)
         let shown = try #require(try behind.object(Patient.self, id: patient.id))
-        #expect(shown.email == "" && shown.name == nil && shown.visits == 7)
+        #expect(shown.email == "")
+        #expect(shown.name == nil)
+        #expect(shown.visits == 7)
         #expect(try behind.fetch(Patient.self) { $0.email == "" }.count() == 1)
         #expect(try behind.fetch(Patient.self) { $0.email == "c@d" }.count() == 0)
         try behind.refresh()
-        #expect(shown.email == "c@d" && shown.name == "other")
+        #expect(shown.email == "c@d")
+        #expect(shown.name == "other")
     }
 
     @Test func aTypeWithoutAnEmptyValueCannotBeReadAndNoConditionHolds() throws {

@@ -32,7 +32,8 @@ import Testing
         // The writer is still held.
         #expect(await failure(of: save) is CancellationError)
         #expect(desk.store.outcome(of: id) == .notCommitted)
-        #expect(desk.notebook.name == "Swift" && !desk.context.hasChanges)
+        #expect(desk.notebook.name == "Swift")
+        #expect(!desk.context.hasChanges)
         try await desk.release()
         #expect(try desk.labels() == ["first", "plug"])
         #expect(desk.store.outcome(of: id) == .notCommitted)
@@ -48,7 +49,8 @@ import Testing
         }
         save.cancel()
         #expect(await failure(of: save) is CancellationError)
-        #expect(desk.notebook.name == "Swift" && !context.hasChanges)
+        #expect(desk.notebook.name == "Swift")
+        #expect(!context.hasChanges)
         #expect(try desk.labels() == ["first"])
     }
 
@@ -63,7 +65,8 @@ import Testing
         try await desk.release()
         #expect(try await first.value?.label == "one")
         #expect(await failure(of: second) is CancellationError)
-        #expect(desk.notebook.name == "one" && desk.article.title == "Macros")
+        #expect(desk.notebook.name == "one")
+        #expect(desk.article.title == "Macros")
         #expect(try desk.labels() == ["first", "one"])
     }
 
@@ -75,7 +78,8 @@ import Testing
         try await desk.release()
         let commit = try await save.value
         save.cancel()
-        #expect(try await save.value == commit && desk.notebook.name == "done")
+        #expect(try await save.value == commit)
+        #expect(desk.notebook.name == "done")
     }
 
     /// The outcome of one save of the storm.
@@ -98,11 +102,14 @@ import Testing
                     guard let commit = try await context.save("\(number)") else {
                         throw ConflictError(reason: .changed, conflicts: [], rejected: .init())
                     }
-                    #expect(commit.label == "\(number)" && commit.changeCount == 2)
-                    #expect(!context.hasChanges && notebook.context === context)
+                    #expect(commit.label == "\(number)")
+                    #expect(commit.changeCount == 2)
+                    #expect(!context.hasChanges)
+                    #expect(notebook.context === context)
                     return .committed(commit.revision)
                 } catch is CancellationError {
-                    #expect(!context.hasChanges && notebook.context == nil)
+                    #expect(!context.hasChanges)
+                    #expect(notebook.context == nil)
                     return .cancelled
                 }
             }

@@ -32,7 +32,8 @@ import Testing
         let late = store.context()
         late.insert(Notebook(name: "late"))
         let error = await #expect(throws: StoreError.self) { try await late.save("late") }
-        #expect(error?.code == .storeClosed && !late.hasChanges)
+        #expect(error?.code == .storeClosed)
+        #expect(!late.hasChanges)
         try await desk.release()
         await closing.value
         var labels: [String?] = []
@@ -61,14 +62,18 @@ import Testing
             }
         }
         #expect(await code { try await context.save(onFailure: .keepPending) } == .storeClosed)
-        #expect(notebook.name == "late" && notebook.hasChanges)
+        #expect(notebook.name == "late")
+        #expect(notebook.hasChanges)
         #expect(await code { try await context.save() } == .storeClosed)
-        #expect(notebook.name == "Swift" && !context.hasChanges)
+        #expect(notebook.name == "Swift")
+        #expect(!context.hasChanges)
         notebook.name = "late"
         #expect(await code { try desk.saveNow() } == .storeClosed)
-        #expect(notebook.name == "Swift" && !context.hasChanges)
+        #expect(notebook.name == "Swift")
+        #expect(!context.hasChanges)
         #expect(await code { try context.edit { notebook.name = "late" } } == .storeClosed)
-        #expect(notebook.name == "Swift" && !context.hasChanges)
+        #expect(notebook.name == "Swift")
+        #expect(!context.hasChanges)
         #expect(await code { try context.refresh() } == .storeClosed)
         #expect(await code { _ = try context.fetch(Notebook.self).all() } == .storeClosed)
         #expect(await code { _ = try store.revision() } == .storeClosed)
@@ -137,6 +142,7 @@ import Testing
         let error = await #expect(throws: StoreError.self) { try await context.save() }
         #expect(error?.code == .storeClosed)
         context.rollback()
-        #expect(notebook.name == "flight" && !context.hasChanges)
+        #expect(notebook.name == "flight")
+        #expect(!context.hasChanges)
     }
 }

@@ -61,7 +61,8 @@
             check(later?.cause ?? error, failure)
             #expect(
                 try desk.dump(fresh, late) == (failure.keepsPending ? pending : initial))
-            #expect(context.core.saves.inFlight == nil && context.core.failure == nil)
+            #expect(context.core.saves.inFlight == nil)
+            #expect(context.core.failure == nil)
             try await goOn(desk, failure)
         }
 
@@ -132,13 +133,16 @@
             try await desk.release()
             #expect(try await save.value?.changeCount == 3)
             if hasLaterEdits {
-                #expect(article.title == "later" && article.hasChanges)
+                #expect(article.title == "later")
+                #expect(article.hasChanges)
                 let later = try #require(try await context.save("later"))
                 #expect(later.changeSet.changes.map { $0.properties.map(\.name) } == [["title"]])
             }
             #expect(!context.hasChanges)
             #expect(try desk.dump() != initial)
-            #expect(article.rating == 4 && article.notebook == nil && notebook.isDeleted)
+            #expect(article.rating == 4)
+            #expect(article.notebook == nil)
+            #expect(notebook.isDeleted)
             #expect(try context.fetch(Article.self).all().map(\.notebook) == [nil, nil])
             #expect(try desk.store.verify().problems == [])
         }
@@ -157,7 +161,8 @@
             let later = desk.context.changes
             try await desk.release()
             let error = try #require(await failure(of: second) as? LaterChangesError)
-            #expect(error.laterChanges == later && error.cause is ConflictError)
+            #expect(error.laterChanges == later)
+            #expect(error.cause is ConflictError)
             #expect(await failure(of: first) is LaterChangesError)
             #expect(try await idle.value == nil)
             #expect(try desk.dump() == initial)
@@ -184,7 +189,9 @@
             let error = await failure(of: third)
             #expect(error != nil, "its changes are gone")
             token.cancel()
-            #expect(article.title == "first" && article.rating == 0 && notebook.name == "Swift")
+            #expect(article.title == "first")
+            #expect(article.rating == 0)
+            #expect(notebook.name == "Swift")
         }
 
         @Test func aSaveThatWaitsIsNotForgottenWhenPreparingAgainFails() async throws {
@@ -222,7 +229,8 @@
             desk.releaseNow()
             #expect(throws: LaterChangesError.self) { try desk.saveNow() }
             #expect(await failure(of: save) is LaterChangesError)
-            #expect(notebook.name == "Swift" && article.title == "Macros")
+            #expect(notebook.name == "Swift")
+            #expect(article.title == "Macros")
             article.title = "after"
             #expect(try desk.saveNow()?.changeCount == 1)
         }
@@ -241,7 +249,8 @@
             #expect(context.hasChanges)
             try await desk.release()
             #expect(await failure(of: save) != nil)
-            #expect(!context.hasChanges && article.notebook === notebook)
+            #expect(!context.hasChanges)
+            #expect(article.notebook === notebook)
             article.title = "after"
             #expect(try await context.save() != nil)
         }

@@ -34,7 +34,8 @@ import Testing
             #expect(context.revision == 2)
             notebook.name = "edit"
         }
-        #expect(commit?.revision == 3 && commit?.changeCount == 2)
+        #expect(commit?.revision == 3)
+        #expect(commit?.changeCount == 2)
         #expect(try await save.value?.revision == 2)
         #expect(try desk.store.verify().problems == [])
     }
@@ -51,7 +52,9 @@ import Testing
         desk.releaseNow()
         notebook.name = "later"
         try context.refresh()
-        #expect(context.revision == 3 && notebook.name == "later" && article.rating == 4)
+        #expect(context.revision == 3)
+        #expect(notebook.name == "later")
+        #expect(article.rating == 4)
         #expect(try await save.value?.revision == 3)
         #expect(context.revision == 3)
         #expect(try await context.save()?.revision == 4)
@@ -68,7 +71,9 @@ import Testing
         try context.refresh()
         #expect(notebook.name == "theirs")
         #expect(await failure(of: save) is ConflictError)
-        #expect(notebook.name == "theirs" && !notebook.hasChanges && context.revision == 2)
+        #expect(notebook.name == "theirs")
+        #expect(!notebook.hasChanges)
+        #expect(context.revision == 2)
         notebook.name = "mine again"
         #expect(try await context.save()?.changes(of: Notebook.self).first?.old[\.name] == "theirs")
     }
@@ -82,7 +87,9 @@ import Testing
         desk.releaseNow()
         notebook.name = " "
         #expect(throws: ValidationError.self) { try context.validate() }
-        #expect(context.revision == 2 && notebook.name == " " && notebook.hasChanges)
+        #expect(context.revision == 2)
+        #expect(notebook.name == " ")
+        #expect(notebook.hasChanges)
         notebook.name = "fine"
         try context.validate()
         #expect(try await save.value?.revision == 2)
@@ -126,7 +133,8 @@ import Testing
         let laterSnapshot = context.snapshot()
         let later = try desk.dump()
         context.rollback(notebook)
-        #expect(laterSnapshot.isVoid && sentSnapshot.isVoid)
+        #expect(laterSnapshot.isVoid)
+        #expect(sentSnapshot.isVoid)
         notebook.name = "later"
         let third = context.snapshot()
         notebook.name = "latest"

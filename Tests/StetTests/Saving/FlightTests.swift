@@ -17,12 +17,20 @@ import Testing
         context.delete(notebook)
         desk.hold()
         let save = await desk.send("flight")
-        #expect(!context.hasChanges && context.changes == ChangeSet())
+        #expect(!context.hasChanges)
+        #expect(context.changes == ChangeSet())
         #expect(context.revision == 1)
-        for object in [other, notebook] { #expect(!object.hasChanges && !object.isInserted) }
-        #expect(other.name == "other" && other.created == desk.scratch.now)
-        #expect(notebook.isDeleted && notebook.context === context)
-        #expect(article.notebook == nil && article.next === late && late.notebook === other)
+        for object in [other, notebook] {
+            #expect(!object.hasChanges)
+            #expect(!object.isInserted)
+        }
+        #expect(other.name == "other")
+        #expect(other.created == desk.scratch.now)
+        #expect(notebook.isDeleted)
+        #expect(notebook.context === context)
+        #expect(article.notebook == nil)
+        #expect(article.next === late)
+        #expect(late.notebook === other)
         #expect(try context.fetch(Notebook.self).all() == [other])
         #expect(try context.fetch(Article.self).all() == [article, late])
         #expect(try context.object(Notebook.self, id: notebook.id) == nil)
@@ -30,7 +38,9 @@ import Testing
         let during = try desk.dump(other, late)
         try await desk.release()
         let commit = try #require(try await save.value)
-        #expect(commit.label == "flight" && commit.revision == 2 && commit.changeCount == 4)
+        #expect(commit.label == "flight")
+        #expect(commit.revision == 2)
+        #expect(commit.changeCount == 4)
         #expect(context.revision == 2)
         #expect(try desk.dump(other, late) == during)
         #expect(try desk.store.verify().problems == [])
@@ -85,10 +95,12 @@ import Testing
         #expect(changes.map(\.kind) == [.update, .update, .delete, .insert, .update])
         #expect(changes.last?["name"]?.old == .string("second"))
         let commit = try #require(try await context.save("later"))
-        #expect(commit.revision == 3 && commit.changeCount == 5)
+        #expect(commit.revision == 3)
+        #expect(commit.changeCount == 5)
         #expect(commit.changes(of: Notebook.self).first?.old[\.name] == "second")
         #expect(commit.changes(of: Notebook.self).first?.new[\.name] == "third")
-        #expect(gone.isDeleted && !context.hasChanges)
+        #expect(gone.isDeleted)
+        #expect(!context.hasChanges)
         let fresh = desk.store.context()
         #expect(try fresh.fetch(Article.self).all().map(\.title) == ["Macros", "edited", "late"])
         #expect(try fresh.fetch(Notebook.self).all().map(\.name) == ["third"])
@@ -104,7 +116,9 @@ import Testing
         context.insert(notebook)
         notebook.name = "edited"
         article.notebook = notebook
-        #expect(notebook.isDeleted && notebook.name == "Swift" && article.notebook == nil)
+        #expect(notebook.isDeleted)
+        #expect(notebook.name == "Swift")
+        #expect(article.notebook == nil)
         try await desk.release()
         _ = try await save.value
         let error = await #expect(throws: ValidationError.self) { try await context.save() }
@@ -127,7 +141,9 @@ import Testing
         _ = try await first.value
         let commit = try #require(try await second.value)
         #expect(commit.changeSet.changes.map(\.id) == [late.id, notebook.id])
-        #expect(late.notebook == nil && notebook.isDeleted && article.notebook == nil)
+        #expect(late.notebook == nil)
+        #expect(notebook.isDeleted)
+        #expect(article.notebook == nil)
         #expect(try desk.store.verify().problems == [])
     }
 
@@ -145,10 +161,12 @@ import Testing
         // The second save includes everything that is pending at its turn, so nothing is left for
         // the third.
         let commit = try await second.value
-        #expect(commit?.label == "two" && commit?.changeCount == 2)
+        #expect(commit?.label == "two")
+        #expect(commit?.changeCount == 2)
         #expect(try await third.value == nil)
         #expect(try desk.labels() == ["first", "one", "two"])
-        #expect(desk.context.core.saves.inFlight == nil && desk.context.core.saves.waiting.isEmpty)
+        #expect(desk.context.core.saves.inFlight == nil)
+        #expect(desk.context.core.saves.waiting.isEmpty)
     }
 
     @Test func aSaveThatWaitsGetsItsTurnHoweverBusyAnotherIs() async throws {
@@ -190,7 +208,8 @@ import Testing
         dropped?.rating = 1
         try await desk.release()
         _ = try await save.value
-        #expect(dropped?.rating == 1 && dropped?.hasChanges == true)
+        #expect(dropped?.rating == 1)
+        #expect(dropped?.hasChanges == true)
         try await context.save()
         #expect(dropped == nil)
         #expect(context.core.liveObjectCount == 2)
@@ -212,7 +231,8 @@ import Testing
         // The task's closure is released when the task has ended, a moment after its value is
         // known.
         await until { dropped == nil }
-        #expect(notebook.name == "later" && notebook.hasChanges)
+        #expect(notebook.name == "later")
+        #expect(notebook.hasChanges)
         #expect(try scratch.store.context().fetch(Notebook.self).all().map(\.name) == ["kept"])
     }
 }

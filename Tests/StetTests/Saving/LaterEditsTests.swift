@@ -32,13 +32,16 @@ import Testing
         try await desk.release()
         let commit = try #require(try await save.value)
         #expect(commit.changes(of: Notebook.self).first?.new[\.name] == "flight")
-        #expect(desk.notebook.name == "later" && desk.notebook.created == desk.scratch.now + 5)
-        #expect(inserted.isInserted && inserted.notebook === desk.notebook)
+        #expect(desk.notebook.name == "later")
+        #expect(desk.notebook.created == desk.scratch.now + 5)
+        #expect(inserted.isInserted)
+        #expect(inserted.notebook === desk.notebook)
         #expect(try desk.context.referrers(of: desk.notebook).count == 2)
         // Others have changed the article, too. The next save merges it.
         let next = try #require(try await desk.context.save("later"))
         #expect(next.changeCount == 3)
-        #expect(desk.article.body == "later" && desk.article.rating == 4)
+        #expect(desk.article.body == "later")
+        #expect(desk.article.rating == 4)
         let stored = desk.store.context()
         let found = try #require(try stored.object(Notebook.self, id: desk.notebook.id))
         #expect(found.snapshot == desk.notebook.snapshot)
@@ -51,10 +54,13 @@ import Testing
         desk.context.delete(desk.article)
         try await desk.release()
         #expect(try await save.value != nil)
-        #expect(desk.article.isDeleted && desk.context.hasChanges)
+        #expect(desk.article.isDeleted)
+        #expect(desk.context.hasChanges)
         desk.context.rollback()
-        #expect(desk.notebook.name == "flight" && !desk.article.isDeleted)
-        #expect(desk.article.rating == 4 && !desk.context.hasChanges)
+        #expect(desk.notebook.name == "flight")
+        #expect(!desk.article.isDeleted)
+        #expect(desk.article.rating == 4)
+        #expect(!desk.context.hasChanges)
     }
 
     @Test func aFlightThatFailsThenTakesThemAlong() async throws {
@@ -71,7 +77,8 @@ import Testing
         token.cancel()
         #expect(!desk.context.hasChanges)
         // The merge moved the context to the last commit.
-        #expect(desk.notebook.name == "Swift" && desk.article.rating == 4)
+        #expect(desk.notebook.name == "Swift")
+        #expect(desk.article.rating == 4)
     }
 
     @Test func aWaitingSaveHasThemWhenTheFlightLands() async throws {
@@ -81,8 +88,10 @@ import Testing
         try await desk.release()
         #expect(try await save.value?.label == "flight")
         let commit = try #require(try await waiting.value)
-        #expect(commit.label == "waiting" && commit.changeCount == 1)
-        #expect(desk.article.title == "waiting" && desk.article.rating == 4)
+        #expect(commit.label == "waiting")
+        #expect(commit.changeCount == 1)
+        #expect(desk.article.title == "waiting")
+        #expect(desk.article.rating == 4)
         #expect(try desk.store.verify().problems == [])
     }
 
@@ -106,7 +115,8 @@ import Testing
         let error = try #require(await failure(of: save) as? LaterChangesError)
         #expect((error.cause as? ConflictError)?.reason == .contention)
         #expect(error.laterChanges.changes.map(\.id) == [inserted.id])
-        #expect(inserted.context == nil && !desk.context.hasChanges)
+        #expect(inserted.context == nil)
+        #expect(!desk.context.hasChanges)
         #expect(try desk.store.verify().problems == [])
     }
 

@@ -28,8 +28,11 @@
             let id = try context.makeCommitID()
             fail(desk, .reportOfCommit)
             let commit = try #require(try await context.save("flight", id: id))
-            #expect(commit.id == id && commit.revision == 2 && context.revision == 2)
-            #expect(!context.hasChanges && notebook.name == "flight")
+            #expect(commit.id == id)
+            #expect(commit.revision == 2)
+            #expect(context.revision == 2)
+            #expect(!context.hasChanges)
+            #expect(notebook.name == "flight")
             #expect(desk.store.outcome(of: id) == .committed(commit))
             notebook.name = "next"
             #expect(try await context.save()?.revision == 3)
@@ -90,8 +93,11 @@
             let inserted = Article(title: "twice")
             context.insert(inserted)
             #expect(try await context.save("twice", id: id) == commit)
-            #expect(notebook.name == "once" && article.rating == 4 && context.revision == 3)
-            #expect(inserted.context == nil && !context.hasChanges)
+            #expect(notebook.name == "once")
+            #expect(article.rating == 4)
+            #expect(context.revision == 3)
+            #expect(inserted.context == nil)
+            #expect(!context.hasChanges)
             #expect(try desk.labels() == ["first", "once", "elsewhere"])
             // Repeats the save without pending changes, and with the blocking call.
             #expect(try await context.save(id: id) == commit)
@@ -147,8 +153,11 @@
                 #expect(try await second.value == commit)
             }
             #expect(try await context.save(id: id) == commit)
-            #expect(notebook.name == "theirs" && desk.article.title == "Macros")
-            #expect(inserted.context == nil && inserted.title == "mine" && !context.hasChanges)
+            #expect(notebook.name == "theirs")
+            #expect(desk.article.title == "Macros")
+            #expect(inserted.context == nil)
+            #expect(inserted.title == "mine")
+            #expect(!context.hasChanges)
             desk.article.title = "after"
             notebook.name = "after"
             #expect(try await context.save()?.revision == 3)
@@ -163,9 +172,11 @@
             let error = await #expect(throws: StoreError.self) {
                 try await context.save(id: id, onFailure: .keepPending)
             }
-            #expect(error?.code == .wrongStore && notebook.name == "kept")
+            #expect(error?.code == .wrongStore)
+            #expect(notebook.name == "kept")
             await #expect(throws: StoreError.self) { try await context.save(id: id) }
-            #expect(notebook.name == "Swift" && !context.hasChanges)
+            #expect(notebook.name == "Swift")
+            #expect(!context.hasChanges)
             #expect(desk.store.outcome(of: id) == .notCommitted)
         }
 
@@ -179,7 +190,9 @@
             }
             context.delete(notebook)
             let commit = try #require(try await context.save(id: id))
-            #expect(commit.id == id && commit.revision == 3 && commit.changeCount == 3)
+            #expect(commit.id == id)
+            #expect(commit.revision == 3)
+            #expect(commit.changeCount == 3)
             #expect(try await context.save(id: id) == commit)
         }
 
@@ -205,17 +218,23 @@
             fail(desk, isOnTheDisk ? .reportOfCommit : .commit, .openEnvironment)
             try await desk.release()
             let error = await failure(of: save) as? UnknownOutcomeError
-            #expect(error?.commit == id && error?.cause.code == .inputOutput)
+            #expect(error?.commit == id)
+            #expect(error?.cause.code == .inputOutput)
             #expect(desk.store.outcome(of: id) == .unknown)
-            #expect(notebook.name == (hasLaterEdits ? "later" : "flight") && notebook.hasChanges)
-            #expect(inserted.isDeleted == hasLaterEdits && inserted.context === context)
+            #expect(notebook.name == (hasLaterEdits ? "later" : "flight"))
+            #expect(notebook.hasChanges)
+            #expect(inserted.isDeleted == hasLaterEdits)
+            #expect(inserted.context === context)
             #expect((article.notebook == nil) == hasLaterEdits)
             try await expectRefusals(desk, id)
             // The refusals do not change any value.
             #expect(notebook.name == (hasLaterEdits ? "later" : "flight"))
             context.rollback()
-            #expect(notebook.name == "Swift" && article.notebook === notebook)
-            #expect(inserted.context == nil && !inserted.isDeleted && !context.hasChanges)
+            #expect(notebook.name == "Swift")
+            #expect(article.notebook === notebook)
+            #expect(inserted.context == nil)
+            #expect(!inserted.isDeleted)
+            #expect(!context.hasChanges)
             try await retry(desk, id, isOnTheDisk)
         }
 

@@ -38,7 +38,8 @@ import Testing
             labels[commit.author ?? "", default: []].append(commit.label ?? "")
         }
         let expected = (1...saveCount).map { "\($0)" }
-        #expect(labels.count == saverCount && labels.values.allSatisfy { $0 == expected })
+        #expect(labels.count == saverCount)
+        #expect(labels.values.allSatisfy { $0 == expected })
         #expect(
             try store.context().fetch(Article.self).all().allSatisfy { $0.body == "\(saveCount)" })
         #expect(try store.verify().problems == [])

@@ -34,7 +34,8 @@ struct BackupTests {
         #expect(report == (try store.verify()))
         #expect(try names() == ["backup.stet"])
         let counts = progress.withLock { $0.map(\.doneCount) }
-        #expect(counts == counts.sorted() && counts.first == 0)
+        #expect(counts == counts.sorted())
+        #expect(counts.first == 0)
         let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
         #expect(counts.last == size)
         let copy = try Store.open(at: path, for: Notebook.self, Article.self)
@@ -121,13 +122,17 @@ struct BackupTests {
     @Test func aShippedStoreIsRestoredAtATime() async throws {
         let shipped = directory.path
         let first = try await store.ship(to: shipped)
-        #expect(first.base == 20 && first.commitCount == 0 && first.revision == 20)
+        #expect(first.base == 20)
+        #expect(first.commitCount == 0)
+        #expect(first.revision == 20)
         scratch.now = Date(timeIntervalSinceReferenceDate: 2_000)
         try await store.edit { $0.insert(Notebook(name: "later")) }
         scratch.now = Date(timeIntervalSinceReferenceDate: 3_000)
         try await store.edit { $0.insert(Notebook(name: "last")) }
         let second = try await store.ship(to: shipped)
-        #expect(second.base == nil && second.commitCount == 2 && second.revision == 22)
+        #expect(second.base == nil)
+        #expect(second.commitCount == 2)
+        #expect(second.revision == 22)
         let elsewhere = TemporaryDirectory()
         let report = try await Store.restore(
             from: shipped, to: elsewhere.file("restored.stet"),

@@ -20,9 +20,12 @@ import Testing
             context.insert(notebook)
             return notebook
         }
-        #expect(notebook.name == "Swift" && notebook.created == scratch.now)
+        #expect(notebook.name == "Swift")
+        #expect(notebook.created == scratch.now)
         #expect(notebook == (try store.object(Notebook.self, id: notebook.id)))
-        #expect(commit?.revision == 1 && commit?.label == "create" && commit?.author == "lala")
+        #expect(commit?.revision == 1)
+        #expect(commit?.label == "create")
+        #expect(commit?.author == "lala")
     }
 
     @Test func anEditWithoutNetChangeHasNoCommit() async throws {
@@ -31,7 +34,8 @@ import Testing
         let (snapshot, commit) = try await store.edit { context in
             try #require(try context.object(Article.self, id: id))
         }
-        #expect(snapshot.id == id && commit == nil)
+        #expect(snapshot.id == id)
+        #expect(commit == nil)
         #expect(try Self.renamed(store, id).commit?.revision == 2)
     }
 
@@ -48,7 +52,8 @@ import Testing
     @Test func aBlockingEditReturnsWhatWasSaved() throws {
         let (_, _, article) = try scratch.saved()
         let (snapshot, commit) = try Self.renamed(store, article.id)
-        #expect(snapshot.title == "Actors" && commit?.changeCount == 1)
+        #expect(snapshot.title == "Actors")
+        #expect(commit?.changeCount == 1)
     }
 
     @Test func severalObjectsLeaveInTheirOrder() async throws {
@@ -57,9 +62,11 @@ import Testing
             for notebook in notebooks { context.insert(notebook) }
             return notebooks
         }
-        #expect(notebooks.map(\.name) == ["b", "a"] && commit?.changeCount == 2)
+        #expect(notebooks.map(\.name) == ["b", "a"])
+        #expect(commit?.changeCount == 2)
         let (none, nothing) = try await store.edit { _ in [Article]() }
-        #expect(none.isEmpty && nothing == nil)
+        #expect(none.isEmpty)
+        #expect(nothing == nil)
         #expect(try Self.articles(store).map(\.title) == ["one", "two"])
     }
 
@@ -79,7 +86,8 @@ import Testing
             context.delete(article)
             return article
         }
-        #expect(snapshot.title == "Macros" && commit?.changeSet.changes(of: .delete).count == 1)
+        #expect(snapshot.title == "Macros")
+        #expect(commit?.changeSet.changes(of: .delete).count == 1)
     }
 
     @Test func anEditThatReturnsAnObjectOfNoContextTraps() async throws {
@@ -106,7 +114,8 @@ import Testing
             article.rating += 1
             return article
         }
-        #expect(snapshot.rating == 4 && commit?.revision == 3)
+        #expect(snapshot.rating == 4)
+        #expect(commit?.revision == 3)
     }
 
     // MARK: Violations
@@ -137,9 +146,11 @@ import Testing
         #expect(violations.map(\.object) == [nil, id, id, id])
         #expect(violations.map(\.property) == ["state", "rating", "notebook", nil])
         #expect(violations.map(\.operation) == [nil, .update, .update, .update])
-        #expect(violations[2].code.domain == "Desk" && violations[2].failureReason != nil)
+        #expect(violations[2].code.domain == "Desk")
+        #expect(violations[2].failureReason != nil)
         #expect(violations[2].value == .reference(article.notebook?.id ?? .none))
-        #expect(violations[0].code == .custom && violations[0].value == .string("x"))
+        #expect(violations[0].code == .custom)
+        #expect(violations[0].value == .string("x"))
         #expect(try store.revision() == 1)
     }
 

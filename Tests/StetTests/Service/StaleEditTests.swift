@@ -65,7 +65,9 @@ import Testing
         let context = store.context()
         let object = try #require(try context.object(Shelf.Article.self, id: article))
         let theirs = try #require(try context.conflict(of: object, since: 1))
-        #expect(theirs.base == 1 && theirs.current == 2 && !theirs.isContested)
+        #expect(theirs.base == 1)
+        #expect(theirs.current == 2)
+        #expect(!theirs.isContested)
         #expect(theirs.properties.map(\.property) == ["title", "notebook", "tags"])
         #expect(theirs.properties.allSatisfy { $0.mine == $0.base && $0.theirs != $0.base })
         let links = theirs.properties[2]
@@ -103,8 +105,10 @@ import Testing
                 }
             }
         }
-        #expect(calls.value == 1 && error.conflicts.map(\.current) == [2])
-        #expect(error.problem.status == 409 && error.errorCode == "conflict.changed")
+        #expect(calls.value == 1)
+        #expect(error.conflicts.map(\.current) == [2])
+        #expect(error.problem.status == 409)
+        #expect(error.errorCode == "conflict.changed")
         #expect(try store.revision() == 2)
     }
 
@@ -198,9 +202,10 @@ import Testing
         }
         #expect(error.violations.map(\.property) == ["title", "tags"])
         let violation = error.violations[1]
-        #expect(violation.message == "tags can't contain “x”" && violation.object == id)
-        #expect(
-            violation.code == .init(domain: "Desk", number: 1) && violation.operation == .update)
+        #expect(violation.message == "tags can't contain “x”")
+        #expect(violation.object == id)
+        #expect(violation.code == .init(domain: "Desk", number: 1))
+        #expect(violation.operation == .update)
         #expect(error.problem.errors[1].pointer == "#/tags")
     }
 
@@ -212,7 +217,8 @@ import Testing
         }
         try edit("rename", author: "eve") { $0.title = "two" }
         let members = try store.blame(Shelf.Article.self, id: article) { $0.tags }
-        #expect(members?.revision == 2 && members?.author == "bob")
+        #expect(members?.revision == 2)
+        #expect(members?.author == "bob")
         let never = try store.blame(Shelf.Article.self, id: article) { $0.sources }
         #expect(never == nil)
         let all = try store.blame(Shelf.Article.self, id: article)
@@ -270,7 +276,8 @@ import Testing
         repeat {
             let (objects, next) = try query.objects(3, after: cursor)
             let page = try query.page(3, after: cursor)
-            #expect(page.items == objects.map(\.snapshot) && page.next == next)
+            #expect(page.items == objects.map(\.snapshot))
+            #expect(page.next == next)
             titles.append(objects.map { "\($0.title) \($0.notebook?.name ?? "-")" })
             cursor = next
         } while cursor != nil

@@ -72,7 +72,8 @@ import Testing
             }.snapshot.id
             try await store.edit { try $0.object(Article.self, id: id)?.notebook = nil }
         }
-        #expect(commits.map(\.revision) == [1, 2] && commits[0].label == "new")
+        try #require(commits.map(\.revision) == [1, 2])
+        #expect(commits[0].label == "new")
         let none = try await expectChanges(in: store, []) {}
         #expect(none.isEmpty)
     }

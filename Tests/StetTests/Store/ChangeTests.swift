@@ -15,13 +15,18 @@ import Testing
         try await context.save("delete")
 
         let insert = try #require(try await commits.next()?.changes(of: Article.self).first)
-        #expect(insert.kind == .insert && insert.new.snapshot?.title == "Macros")
-        #expect(insert.new[\.notebook] == .some(notebook.id) && insert.old[\.title] == nil)
+        #expect(insert.kind == .insert)
+        #expect(insert.new.snapshot?.title == "Macros")
+        #expect(insert.new[\.notebook] == .some(notebook.id))
+        #expect(insert.old[\.title] == nil)
 
         let update = try #require(try await commits.next()?.changes(of: Article.self).first)
-        #expect(update.kind == .update && update.id == article.id && update.new.snapshot == nil)
+        #expect(update.kind == .update)
+        #expect(update.id == article.id)
+        #expect(update.new.snapshot == nil)
         #expect(update.changedProperties == ["rating", "notebook"])
-        #expect(update.old[\.rating] == 0 && update.new[\.rating] == 3)
+        #expect(update.old[\.rating] == 0)
+        #expect(update.new[\.rating] == 3)
         #expect(update.old[\.notebook] == .some(notebook.id))
         #expect(update.new[\.notebook] == .some(nil))
         #expect(update.new[\.title] == nil)
@@ -29,7 +34,8 @@ import Testing
         let commit = try #require(try await commits.next())
         #expect(commit.changes(of: Article.self).isEmpty)
         let delete = try #require(commit.changes(of: Notebook.self).first)
-        #expect(delete.kind == .delete && delete.old[\.name] == "Swift")
+        #expect(delete.kind == .delete)
+        #expect(delete.old[\.name] == "Swift")
         #expect(delete.old.snapshot?.name == "Swift")
     }
 
@@ -43,9 +49,11 @@ import Testing
         _ = try await commits.next()
         #expect(try await commits.next() == saved)
         let journal = try scratch.store.journal()
-        #expect(journal.count == 2 && journal.last == saved)
+        #expect(journal.count == 2)
+        #expect(journal.last == saved)
         #expect(journal.last?.changeSet == saved.changeSet)
-        #expect(journal.last?.hash == saved.hash && saved.hash.count == 64)
+        #expect(journal.last?.hash == saved.hash)
+        #expect(saved.hash.count == 64)
         #expect(try scratch.store.verify().hash == saved.hash)
     }
 
@@ -65,7 +73,8 @@ import Testing
         let (context, notebook, _) = try scratch.saved()
         notebook.name = "other"
         let commit = try #require(try context.save())
-        #expect(commit.id.base == 1 && commit.revision == 2)
+        #expect(commit.id.base == 1)
+        #expect(commit.revision == 2)
         #expect(try scratch.store.journal(from: 2).map(\.id) == [commit.id])
     }
 }

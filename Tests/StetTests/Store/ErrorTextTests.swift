@@ -30,7 +30,8 @@ private enum Mood: String, RawAttribute { case good }
 
     private func expectSilence(_ error: any Error) {
         let text = "\(error) \(error.localizedDescription)"
-        #expect(!text.contains(Self.secret) && !text.contains("4711471147110"), "\(text)")
+        #expect(!text.contains(Self.secret), "\(text)")
+        #expect(!text.contains("4711471147110"), "\(text)")
     }
 
     @Test func violationsNameNoValues() throws {

@@ -39,7 +39,8 @@ import Testing
         #expect(try context.save()?.revision == 51)
         store.close()
         let again = try open(path)
-        #expect(try again.revision() == 51 && again.file.storeID == store.file.storeID)
+        #expect(try again.revision() == 51)
+        #expect(again.file.storeID == store.file.storeID)
     }
 
     @Test("C1 a seed is looked at only when there is no store")
@@ -58,7 +59,8 @@ import Testing
             let children = try (0..<4).map { _ in try RunningChild(["seed", path, seed]) }
             let lines = children.map { $0.lines() }
             #expect(Set(lines).count == 1)
-            #expect(lines[0].count == 1 && lines[0][0].hasSuffix(" true 50"))
+            #expect(lines[0].count == 1)
+            #expect(lines[0][0].hasSuffix(" true 50"))
             let folder = (path as NSString).deletingLastPathComponent
             let names = try FileManager.default.contentsOfDirectory(atPath: folder)
             #expect(names.filter { $0.contains(".new-") } == [])
@@ -71,10 +73,12 @@ import Testing
             try #require(throws: StoreError.self) { try open(path) }
         }
         let missing = try refusal()
-        #expect(missing.code == .notFound && missing.path == seed)
+        #expect(missing.code == .notFound)
+        #expect(missing.path == seed)
         try Data("no store".utf8).write(to: URL(fileURLWithPath: seed))
         let foreign = try refusal()
-        #expect(foreign.code == .notAStore && foreign.path == seed)
+        #expect(foreign.code == .notAStore)
+        #expect(foreign.path == seed)
         try FileManager.default.removeItem(atPath: seed)
         try makeSeed()
         var bytes = try Data(contentsOf: URL(fileURLWithPath: seed))

@@ -68,7 +68,8 @@ import Testing
         #expect(parked.map(\.revision) == [2, 4])
         #expect(parked.map(\.isDue) == [false, true])
         #expect(parked.map(\.objects) == [[first], [first]])
-        #expect(parked[0].failure?.count == 1 && parked[0].failure?.message == "Failure()")
+        #expect(parked[0].failure?.count == 1)
+        #expect(parked[0].failure?.message == "Failure()")
         #expect(parked[1].failure == nil)
 
         // A waiting delivery is not retried before the one that blocks it, which fails again.

@@ -49,13 +49,16 @@ import Testing
         #expect(try titles() == ["a", "b", "c", "d"])
         var effects: [String: Revision] = [:]
         for commit in try store.journal() where commit.subscription != nil {
-            #expect(commit.subscription == "copy" && commit.label == "copy")
+            #expect(commit.subscription == "copy")
+            #expect(commit.label == "copy")
             let name = commit.changeSet.changes.first?["name"]?.new
             if case .string(let name)? = name { effects[name] = commit.revision }
         }
         #expect(effects.keys.sorted() == ["a", "b", "c", "d"])
         let state = try #require(try store.subscription(named: "copy").state())
-        #expect(state.status == .active && state.parkedCount == 0 && !state.isOwned)
+        #expect(state.status == .active)
+        #expect(state.parkedCount == 0)
+        #expect(!state.isOwned)
         #expect(state.position == 7)
         #expect(try store.verify().problems == [])
     }
@@ -91,9 +94,12 @@ import Testing
             try await subscription.run { _, _ in throw Failure() }
         }
         let failure = try #require(error?.failure)
-        #expect(error?.code == .stopped && error?.name == "copy")
-        #expect(failure.revision == 1 && failure.count == 3)
-        #expect(failure.message == "Failure()" && failure.time == scene.scratch.now)
+        #expect(error?.code == .stopped)
+        #expect(error?.name == "copy")
+        #expect(failure.revision == 1)
+        #expect(failure.count == 3)
+        #expect(failure.message == "Failure()")
+        #expect(failure.time == scene.scratch.now)
         let control = subscription.control
         #expect(try control.state()?.status == .stopped)
         #expect(try control.state()?.position == 0)
@@ -105,7 +111,8 @@ import Testing
         #expect(again == error)
         try control.resume()
         try await scene.deal(with: subscription, 2)
-        #expect(try control.state()?.position == 2 && control.state()?.failure == nil)
+        #expect(try control.state()?.position == 2)
+        #expect(try control.state()?.failure == nil)
     }
 
     @Test func aHandlerWithoutEditsMovesThePositionAlone() async throws {

@@ -166,6 +166,36 @@ struct UndoRuleTests {
         #expect(met.subtracting(codes) == [])
     }
 
+    @Test(
+        "U14 What a validator forbids because of a later edit is not written, whatever the policy",
+        arguments: [0, 1, 2])
+    func aLaterEditMakesItInvalid(policy: Int) throws {
+        let policy = [UndoPolicy.fail, .skip, .overwrite][policy]
+        let store = try Store.inMemory(for: Rulebook.Club.self, Rulebook.Player.self)
+        let player = Rulebook.Player(name: "x", club: Rulebook.Club(code: "c"))
+        func edit(_ author: String?, _ body: (Rulebook.Player) -> Void) throws {
+            let context = store.context(author: author)
+            body(try #require(try context.object(Rulebook.Player.self, id: player.id)))
+            try context.save()
+        }
+        let context = store.context()
+        context.insert(player)
+        try context.save()
+        try edit("a") { $0.low = 1 }
+        try edit("b") { $0.high = 2 }
+        let (stack, revision) = (try store.undoStack(author: "a"), try store.revision())
+        // The former low, 3, is above the new high.
+        let error = #expect(throws: ValidationError.self) {
+            try store.undo(author: "a", policy: policy)
+        }
+        #expect(error?.violations.map(\.message) == ["low is above high"])
+        #expect(try store.revision() == revision)
+        #expect(try store.undoStack(author: "a") == stack)
+        try edit("b") { $0.high = 6 }
+        #expect(try store.undo(author: "a", policy: policy) != nil)
+        #expect(try store.object(Rulebook.Player.self, id: player.id)?.low == 3)
+    }
+
     private func takeBack(_ clubs: RandomClubs) throws -> Commit? {
         let store = clubs.store
         switch clubs.number(4) {

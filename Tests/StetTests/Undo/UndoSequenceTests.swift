@@ -65,15 +65,21 @@ struct UndoSequenceTests {
     @Test("U19 An edit after an undo ends the redo, in its scope")
     func anEditEndsTheRedo() throws {
         let one = try title("a", "one")
-        try title("a", "two", scope: "other")
+        let afterOne = try desk.state()
+        let two = try title("a", "two", scope: "other")
+        let afterTwo = try desk.state()
         try desk.store.undo(author: "a", scope: "other")
         try desk.store.undo(author: "a")
-        #expect(try labels("a") == [[], ["one"]] && labels("a", scope: "other") == [[], ["two"]])
+        #expect(try labels("a") == [[], ["one"]])
+        #expect(try labels("a", scope: "other") == [[], ["two"]])
         try rating("a", 3)
-        #expect(try labels("a") == [[nil], []] && labels("a", scope: "other") == [[], ["two"]])
+        #expect(try labels("a") == [[nil], []])
+        #expect(try labels("a", scope: "other") == [[], ["two"]])
         #expect(try desk.store.redo(author: "a") == nil)
-        // The undone commit is still in the journal.
-        #expect(try desk.state(asOf: one) != before)
+        // The undone commits are still in the journal, with their states.
+        #expect(try desk.state(asOf: one) == afterOne)
+        #expect(try desk.state(asOf: two) == afterTwo)
+        #expect(try desk.store.journal().map(\.revision).contains(one))
         try desk.reopen()
     }
 
@@ -117,11 +123,15 @@ struct UndoSequenceTests {
         #expect(try desk.store.undo(author: "a") == nil)
         #expect(try desk.store.undo(author: "b", scope: "x") == nil)
         let plan = try desk.store.previewRevert(theirs)
-        #expect(plan.commits == [theirs] && plan.isPossible && plan.label == "B's")
+        #expect(plan.commits == [theirs])
+        #expect(plan.isPossible)
+        #expect(plan.label == "B's")
         let revert = try #require(try desk.store.revert(theirs, author: "a"))
-        #expect(revert.author == "a" && revert.changeSet == plan.changes)
+        #expect(revert.author == "a")
+        #expect(revert.changeSet == plan.changes)
         try desk.expect(before)
-        #expect(try labels("b") == [["B's"], []] && labels("a") == [["B's"], []])
+        #expect(try labels("b") == [["B's"], []])
+        #expect(try labels("a") == [["B's"], []])
         #expect(throws: StoreError.self) { try self.desk.store.revert(99) }
     }
 
@@ -139,7 +149,8 @@ struct UndoSequenceTests {
             try desk.store.undoStack(author: "a").undo.map(\.commits) == [[6], [5, 3], [2]])
         try desk.store.undo(author: "a")
         let commit = try #require(try desk.store.undo(author: "a"))
-        #expect(commit.cause == .undo(of: 5) && commit.label == "two")
+        #expect(commit.cause == .undo(of: 5))
+        #expect(commit.label == "two")
         var state = start
         state[article]?[1] = .int(4)
         try desk.expect(state)
@@ -175,6 +186,11 @@ struct UndoSequenceTests {
             desk.store.file.environment.faults.disarm()
             let commit = try #require(written)
             try desk.expect(before)
+            #expect(try desk.store.undo(author: "a", id: id) == commit)
+            #expect(try desk.store.revision() == commit.revision)
+            #expect(try labels("a") == [[], ["A's"]])
+            // Also where the store was closed and opened between the attempts.
+            try desk.reopen()
             #expect(try desk.store.undo(author: "a", id: id) == commit)
             #expect(try desk.store.revision() == commit.revision)
             #expect(try labels("a") == [[], ["A's"]])
@@ -224,7 +240,8 @@ struct UndoSequenceTests {
         #expect(try desk.conflicts("a").kinds == ["gone"])
         #expect(try desk.store.discardUndo(author: "a") == [two])
         let last = try #require(try desk.store.journal().last)
-        #expect(last.cause == .discard(of: two) && last.changeCount == 0)
+        #expect(last.cause == .discard(of: two))
+        #expect(last.changeCount == 0)
         #expect(try labels("a") == [["one"], []])
         #expect(try desk.store.discardUndo(author: "a").count == 1)
         #expect(try desk.store.discardUndo(author: "a") == [])

@@ -78,7 +78,8 @@ private func quoted(_ text: String) -> String { "<\(text)>" }
         #expect(try violations { entry.color = "e\u{301}" } == [])
         let red = try violations { entry.color = "Red" }
         #expect(red.map(\.message) == ["color must be one of \"red\", \"é\""])
-        #expect(red.map(\.code) == [.notOneOf] && red.map(\.value) == [.string("Red")])
+        #expect(red.map(\.code) == [.notOneOf])
+        #expect(red.map(\.value) == [.string("Red")])
         #expect(try violations { entry.level = 3 } == [])
         #expect(
             try violations { entry.level = 4 }.map(\.message) == ["level must be one of 1, 2, 3"])
@@ -111,7 +112,8 @@ private func quoted(_ text: String) -> String { "<\(text)>" }
         #expect(try violations { entry.note = " a " } == [])
         #expect(entry.note == "< a >")
         #expect(try violations { entry.mail = "b" } == [])
-        #expect(entry.quote == "<a>" && entry.note == "< a >")
+        #expect(entry.quote == "<a>")
+        #expect(entry.note == "< a >")
         #expect(try Entry.validate(" É ", for: \.mail) == "é")
         #expect(try Entry.validate(" a ", for: \.quote) == "<a>")
         #expect(try Entry.validate(nil, for: \.note) == nil)
