@@ -165,15 +165,15 @@ package final class MemoryJournal: SharedJournal {
         }
     }
 
-    package func writeBase(to path: String) throws -> Bool {
+    package func readBase(
+        _ receive: (UnsafeRawBufferPointer) throws -> Void
+    ) throws -> Bool {
         let base: Data? = try state.withLock { state in
             try state.checkConnection()
             return state.head == nil ? nil : state.base
         }
         guard let base else { return false }
-        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-        try file.write(contentsOf: base)
-        try file.close()
+        try base.withUnsafeBytes(receive)
         return true
     }
 

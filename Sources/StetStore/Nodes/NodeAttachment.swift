@@ -16,12 +16,13 @@ extension SharedJournal {
         try StoreError.wrapping(path: path) {
             let wasAttached = try AttachedMark.set(true, file.environment)
             let head = SharedJournalHead(try file.head(), of: file.storeID)
-            let base = try Draft(of: "\(path).base")
-            base.remove()
-            _ = try file.copy(to: base.path)
-            defer { base.remove() }
+            // One that a killed process has left is removed, too.
+            let base = "\(path).attaching"
+            StoreFile.removeCopy(at: base)
+            defer { StoreFile.removeCopy(at: base) }
+            _ = try file.copy(to: base)
             do {
-                if try create(at: head, base: base.path) { return }
+                if try create(at: head, base: base) { return }
                 if try self.head()?.isSameCommit(head) == true { return }
             } catch let error as SharedJournalError {
                 // The mark stays: the journal may have been made.

@@ -115,7 +115,11 @@ struct NodeOpening {
     private func fetchBase() throws -> Bool {
         let draft = try Draft(of: path)
         defer { draft.remove() }
-        guard try reading({ try journal.writeBase(to: draft.path) }) else { return false }
+        var isThere = false
+        try StoreCopier.writeFile(at: draft.path) { receive in
+            isThere = try reading { try journal.readBase(receive) }
+        }
+        guard isThere else { return false }
         var replay = try JournalReplay(draft.path)
         defer { replay.file.close() }
         try refuseUnattached(replay.file)

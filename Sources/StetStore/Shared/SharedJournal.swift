@@ -42,11 +42,11 @@ public protocol SharedJournal: Sendable {
     /// - Throws: `SharedJournalError`.
     func entries(after revision: Revision, byteLimit: Int) throws -> [SharedJournalEntry]
 
-    /// Writes the newest copy of the store's file to a new file; returns false when there is no
-    /// store of this name.
+    /// Calls `receive` with the pieces of the copy of the store's file, in order; returns false
+    /// when there is no store of this name.
     ///
-    /// - Throws: `SharedJournalError`, and errors of the file system.
-    func writeBase(to path: String) throws -> Bool
+    /// - Throws: `SharedJournalError`, and the errors of `receive`.
+    func readBase(_ receive: (UnsafeRawBufferPointer) throws -> Void) throws -> Bool
 
     /// Removes the journal if it is at a head; returns false when it is at another one.
     ///

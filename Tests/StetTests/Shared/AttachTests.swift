@@ -39,6 +39,46 @@ struct AttachTests {
         #expect(try other.notebookNames == ["Swift"])
     }
 
+    @Test func attachingLeavesNoFiles() throws {
+        try local("Swift")
+        try Data("left by a killed process".utf8)
+            .write(to: URL(fileURLWithPath: nodes.path("one") + ".attaching"))
+        try nodes.journal.attach(nodes.path("one"))
+        #expect(try nodes.files == ["one.stet", "one.stet-lock"])
+    }
+
+    @Test func aStoreThatBeginsWithTheFileOfANodeIsNoNode() throws {
+        try nodes.open("one").saveNotebook("Swift")
+        let seeded = try Store.open(
+            at: nodes.path("seeded"), for: Notebook.self, Article.self, Tally.self,
+            seededFrom: nodes.path("one"))
+        try seeded.saveNotebook("Linux")
+        #expect(try seeded.notebookNames == ["Linux", "Swift"])
+        #expect(nodes.journal.entries.count == 1)
+    }
+
+    @Test func aBackupContinuesByItselfWhenTheJournalIsLost() throws {
+        let one = try nodes.open("one")
+        try one.saveNotebook("Swift")
+        try one.compact(to: nodes.path("backup"))
+        let lost = MemoryJournal()
+        try lost.detach(nodes.path("backup"))
+        let alone = try nodes.openAlone("backup")
+        try alone.saveNotebook("Linux")
+        #expect(try alone.notebookNames == ["Linux", "Swift"])
+    }
+
+    @Test func aNodeThatIsCompactedStaysOne() throws {
+        let one = try nodes.open("one")
+        try one.saveNotebook("Swift")
+        try one.compactInPlace()
+        try one.saveNotebook("Linux")
+        #expect(nodes.journal.entries.count == 2)
+        one.close()
+        #expect(throws: StoreError.self) { try nodes.openAlone("one").saveNotebook("more") }
+        #expect(try nodes.open("one").notebookNames == ["Linux", "Swift"])
+    }
+
     @Test func attachingAgainCompletesWhatFailed() throws {
         try local("Swift")
         nodes.journal.isDown = true

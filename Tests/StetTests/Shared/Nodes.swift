@@ -9,6 +9,11 @@ final class Nodes: Sendable {
     let journal = MemoryJournal()
     private let directory = TemporaryDirectory()
 
+    /// The names of all files.
+    var files: [String] {
+        get throws { try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() }
+    }
+
     func path(_ name: String) -> String { directory.file("\(name).stet") }
 
     /// Opens a node that follows the journal only when a test asks it to.

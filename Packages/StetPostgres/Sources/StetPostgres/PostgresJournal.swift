@@ -118,7 +118,7 @@ public final class PostgresJournal: SharedJournal {
     /// - Throws: `SharedJournalError`.
     public func create(at head: SharedJournalHead, base path: String) throws -> Bool {
         try connection.once { session in
-            try session.run(Statement.tables)
+            try makeTables(session)
             return try session.transaction("BEGIN") {
                 let inserted = try session.run(
                     Statement.insertHead,
@@ -141,23 +141,35 @@ public final class PostgresJournal: SharedJournal {
         }
     }
 
-    /// Writes the copy of the store's file that the database has.
+    /// Makes the tables unless they exist; a role that may not make tables needs them to exist.
+    private func makeTables(_ session: Session) throws {
+        do {
+            try session.run(Statement.head, [.text(store)])
+        } catch let failure as SQLFailure where failure.isMissingTable {
+            do {
+                try session.run(Statement.tables)
+            } catch let failure as SQLFailure where failure.isPresent {
+                // Another node has made them at the same time.
+            }
+        }
+    }
+
+    /// Reads the copy of the store's file that the database has, a MiB at a time.
     ///
     /// - Returns: False when the database has no store of this name.
-    /// - Throws: `SharedJournalError`, and errors of the file system.
-    public func writeBase(to path: String) throws -> Bool {
+    /// - Throws: `SharedJournalError`, and the errors of `receive`.
+    public func readBase(
+        _ receive: (UnsafeRawBufferPointer) throws -> Void
+    ) throws -> Bool {
         guard try head() != nil else { return false }
-        let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
-        defer { try? file.close() }
-        return try connection.repeated { session in
-            try file.truncate(atOffset: 0)
-            return try session.transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {
+        return try connection.once { session in
+            try session.transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {
                 var number: Int64 = 0
                 while true {
                     let answer = try session.run(
                         Statement.base, [.text(store), .integer(number)])
                     if answer.rowCount == 0 { return number > 0 }
-                    try file.write(contentsOf: try answer.bytes(0, 0))
+                    try answer.bytes(0, 0).withUnsafeBytes(receive)
                     number += 1
                 }
             }

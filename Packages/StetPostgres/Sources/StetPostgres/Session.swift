@@ -49,6 +49,9 @@ struct SQLFailure: Error {
 
     var isMissingTable: Bool { state == "42P01" }
 
+    /// Whether something exists that it makes.
+    var isPresent: Bool { ["23505", "42P07", "42710"].contains(state) }
+
     /// Whether nothing was changed, and the same statement may succeed.
     var isRepeatable: Bool { ["40001", "40P01"].contains(state) }
 

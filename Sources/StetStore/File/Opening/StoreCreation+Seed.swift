@@ -36,7 +36,11 @@ extension StoreCreation {
             throw StoreError.damaged(problem, path: path)
         }
         try StoreError.wrapping(path: path) {
-            try file.environment.write { try StoreTables.putNewIdentity(in: $0) }
+            try file.environment.write { transaction in
+                try StoreTables.putNewIdentity(in: transaction)
+                // A seed may be the file of a node; the new store is none.
+                try AttachedMark.put(false, in: transaction)
+            }
         }
     }
 

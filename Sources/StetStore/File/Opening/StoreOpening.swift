@@ -30,8 +30,9 @@ struct StoreOpening {
             if place.dataFile == nil { try create(seededFrom: seed, entityCount) }
             let opening = EnvironmentOpening(place: place, configuration: configuration)
             let environment = try opening.open(declared, entityCount: entityCount)
-            WriterThread.awaitRelease(of: environment) {
-                (try? StoreFile.refuseOthers($0, declared)) == nil
+            WriterThread.awaitRelease(of: environment) { file in
+                let lacksJournal = configuration.sharedJournal != nil && file.shared == nil
+                return lacksJournal || (try? StoreFile.refuseOthers(file, declared)) == nil
             }
             if environment.attached == nil { try prepare(environment) }
             let file = try environment.attachment {
