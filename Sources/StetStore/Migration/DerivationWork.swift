@@ -1,21 +1,5 @@
 import StetLMDB
 
-// The values of attributes that a migration has made derived ones, or has given another expression.
-
-extension Migration {
-    /// True when objects of the store may have other values than the expressions of the new schema.
-    var changesDerivations: Bool {
-        to.entities.numbered.contains { number, entity in
-            guard let old = from.entity(numbered: number) else { return false }
-            return entity.derivedSlots.contains { slot in
-                let property = entity.properties[slot]
-                let former = old.slot(of: property.name).map { old.properties[$0] }
-                return former?.derivation != property.derivation
-            }
-        }
-    }
-}
-
 extension StoreTables {
     private static let underivedKey: StaticString = "underived"
 
@@ -27,13 +11,22 @@ extension StoreTables {
     }
 
     /// Records that derived attributes have their values.
-    fileprivate static func markDerived(in transaction: borrowing WriteTransaction) throws {
+    ///
+    /// Another process may have migrated the store since, which must compute them again.
+    fileprivate static func markDerived(
+        _ schema: Schema, in transaction: borrowing WriteTransaction
+    ) throws {
+        let head = try Head.read(in: transaction.reading)
+        guard head.schemaRevision == UInt32(schema.revision) else {
+            throw StoreError.migratedElsewhere(path: transaction.reading.environment.path)
+        }
         try [0 as UInt8].withUnsafeBytes { bytes in
             try transaction.put(bytes, for: underivedKey, in: .unnamed)
         }
     }
 
-    fileprivate static func isUnderived(in transaction: borrowing ReadTransaction) throws -> Bool {
+    /// Returns whether the derived attributes of all objects are yet to be computed.
+    static func isUnderived(in transaction: borrowing ReadTransaction) throws -> Bool {
         try transaction.get(underivedKey, in: .unnamed)?.first == 1
     }
 }
@@ -41,8 +34,11 @@ extension StoreTables {
 /// The computation of the derived attributes of an entity's objects, a batch in each commit.
 struct DerivationWork: CommitWork {
     private static let batchCount = 1_000
+    /// The number of bytes of objects after which a batch ends, too.
+    private static let batchByteCount = 16 << 20
 
-    /// Computes the derived attributes of all objects after a migration that requires it.
+    /// Computes the derived attributes of all objects after a migration, which may have changed the
+    /// expressions, or what they read.
     ///
     /// It commits in batches; if the process ends before the last one, the next process that opens
     /// the store computes the rest.
@@ -57,7 +53,7 @@ struct DerivationWork: CommitWork {
                 _ = try preparation.run(&work)
             }
         }
-        try file.environment.writeGrowing { try StoreTables.markDerived(in: $0) }
+        try file.environment.writeGrowing { try StoreTables.markDerived(file.schema, in: $0) }
     }
 
     private let file: StoreFile
@@ -83,8 +79,9 @@ struct DerivationWork: CommitWork {
     mutating func prepare() throws -> EncodedChangeSet? {
         var net = NetChanges(schema: file.schema)
         var base = Revision.zero
-        var count = 0
+        var (count, byteCount) = (0, 0)
         var next = last
+        isDone = true
         try file.read { reader in
             base = try reader.head().revision
             try reader.forEachRecord(ofEntity: entity, asOf: base, from: last) { id, record in
@@ -95,11 +92,12 @@ struct DerivationWork: CommitWork {
                         kind: .update, entity: entity, id: id, base: record.revision, before: body,
                         after: body))
                 (count, next) = (count + 1, id)
-                return count < Self.batchCount
+                byteCount += record.body.count
+                isDone = count < Self.batchCount && byteCount < Self.batchByteCount
+                return isDone
             }
             try net.derive(reader, at: base, fillsMissing: true)
         }
-        isDone = count < Self.batchCount
         let changed = net.items.filter { !net.areEqual($0.before, $0.after) }
         net.replaceItems(with: changed)
         last = next
@@ -113,6 +111,15 @@ struct DerivationWork: CommitWork {
 
     /// Begins the entity again.
     mutating func follow(_ refusal: CommitRefusal) throws {
+        for case .notUnique(let conflict) in refusal.reasons {
+            throw StoreError(
+                .migrationFailed, path: file.path,
+                message: "The derived attributes of \(file.schema.entities[entity].name) can't "
+                    + "be computed: \(conflict.object) and \(conflict.other) would have the same "
+                    + "values of a unique index.",
+                advice: "Open the store with models in which the attribute is not unique, and "
+                    + "change one of the objects.")
+        }
         (last, isDone) = (.none, false)
     }
 }

@@ -71,6 +71,9 @@ struct MigrationWriter {
             history: after, journal: journal, members: members, records: records)
         try state.renewFloor(through: head.revision, in: transaction)
         try StoreTables.put(migration.to, in: transaction)
+        if !migration.to.derivedProperties.isEmpty {
+            try StoreTables.markUnderived(in: transaction)
+        }
         try head.write(in: transaction)
     }
 

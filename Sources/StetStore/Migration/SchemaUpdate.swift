@@ -119,9 +119,6 @@ struct SchemaUpdate {
             let isBuilt = try build.finish(head, in: transaction)
             try writer.write(
                 &head, time: configuration.time(), isBuilt: isBuilt, in: transaction)
-            if migration.changesDerivations {
-                try StoreTables.markUnderived(in: transaction)
-            }
             // A working copy of a migration is adopted, and shared, as a whole.
             if configuration.isMigration { return }
             let store = try StoreTables.identity(in: transaction.reading)

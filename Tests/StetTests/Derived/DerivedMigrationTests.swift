@@ -81,3 +81,124 @@ private enum Other {
         #expect(person.initial == "7")
     }
 }
+
+private enum Slug {
+    @Model final class Page {
+        @Attribute(.unique) var slug: String
+        var title: String
+
+        init(slug: String, title: String) {
+            self.slug = slug
+            self.title = title
+        }
+    }
+}
+
+private enum DerivedSlug {
+    @Model final class Page {
+        @Attribute(.unique) @Derived var slug: String { title }
+        var title: String
+
+        init(title: String) { self.title = title }
+    }
+}
+
+private enum PlainSlug {
+    @Model final class Page {
+        @Derived var slug: String { title }
+        var title: String
+
+        init(title: String) { self.title = title }
+    }
+}
+
+private enum Reading {
+    @Model final class Entry {
+        var one: String = "1"
+        var other: String = "2"
+        @Derived var shown: String { one }
+        init() {}
+    }
+}
+
+/// The attribute in the place of `one` is another one.
+private enum ReadingAnother {
+    @Model final class Entry {
+        var another: String = "3"
+        var other: String = "2"
+        @Derived var shown: String { another }
+        init() {}
+    }
+}
+
+private enum OptionalInput {
+    @Model final class Entry {
+        var nick: String?
+        @Derived var shown: String? { nick }
+        init() {}
+    }
+}
+
+private enum DefaultInput {
+    @Model final class Entry {
+        var nick: String = "-"
+        @Derived var shown: String? { nick }
+        init() {}
+    }
+}
+
+/// Derived attributes of which a migration changes what they read.
+@Suite struct DerivedInputMigrationTests {
+    private let directory = TemporaryDirectory()
+
+    private func save(_ object: some Model, in model: any Model.Type) throws {
+        let store = try Store.open(at: directory.file(), for: model)
+        let context = store.context()
+        context.insert(object)
+        try context.save()
+        store.close()
+    }
+
+    @Test func anotherAttributeInThePlaceOfTheFormerIsRead() throws {
+        try save(Reading.Entry(), in: Reading.Entry.self)
+        let store = try Store.open(at: directory.file(), for: ReadingAnother.Entry.self)
+        #expect(try store.fetch(ReadingAnother.Entry.self).values(of: \.shown) == ["3"])
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test func theDefaultOfAnInputIsRead() throws {
+        try save(OptionalInput.Entry(), in: OptionalInput.Entry.self)
+        let store = try Store.open(at: directory.file(), for: DefaultInput.Entry.self)
+        #expect(try store.fetch(DefaultInput.Entry.self).values(of: \.shown) == ["-"])
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test func equalValuesOfAUniqueAttributeAreNamed() throws {
+        for slug in ["one", "other"] {
+            try save(Slug.Page(slug: slug, title: "same"), in: Slug.Page.self)
+        }
+        let error = #expect(throws: StoreError.self) {
+            try Store.open(at: directory.file(), for: DerivedSlug.Page.self)
+        }
+        #expect(error?.code == .migrationFailed)
+        #expect(error?.message.contains("the same values of a unique index") == true)
+        let store = try Store.open(at: directory.file(), for: PlainSlug.Page.self)
+        #expect(try store.fetch(PlainSlug.Page.self).values(of: \.slug) == ["same", "same"])
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test func largeObjectsAreComputedInSmallCommits() throws {
+        let plain = try Store.open(at: directory.file(), for: Plain.Person.self)
+        let context = plain.context()
+        for _ in 0..<5 {
+            context.insert(
+                Plain.Person(first: String(repeating: "x", count: 6 << 20), last: ""))
+        }
+        try context.save()
+        plain.close()
+        let store = try Store.open(at: directory.file(), for: Derived.Person.self)
+        // Three objects are beyond the limit of a commit.
+        #expect(try store.revision() == 4)
+        #expect(try store.verify().problems == [])
+    }
+}

@@ -19,6 +19,14 @@ private enum Second {
     }
 }
 
+private enum Derived {
+    @Model final class Note {
+        var title: String = ""
+        @Derived var shout: String { title + "!" }
+        init(title: String) { self.title = title }
+    }
+}
+
 /// A migration is a commit that all nodes apply.
 struct NodeMigrationTests {
     private let journal = MemoryJournal()
@@ -78,6 +86,23 @@ struct NodeMigrationTests {
         #expect(try two.revision() == 2)
         #expect(journal.entries.count == 2)
         #expect(try two.verify().problems == [])
+    }
+
+    @Test func whatTheMigratingNodeDidNotComputeAnotherDoes() throws {
+        let one = try open("one", First.Note.self)
+        try saved(at: one, First.Note(title: "one"))
+        one.close()
+        let journal = journal
+        journal.beforeNext(.append) { journal.isDownAfterAppend() }
+        let error = #expect(throws: StoreError.self) { try open("one", Derived.Note.self) }
+        #expect(error?.code == .journalUnavailable)
+        journal.isDown = false
+        #expect(journal.entries.count == 2)
+        let other = try open("other", Derived.Note.self)
+        #expect(try other.fetch(Derived.Note.self).values(of: \.shout) == ["one!"])
+        #expect(try other.verify().problems == [])
+        let again = try open("one", Derived.Note.self)
+        #expect(try again.fetch(Derived.Note.self).values(of: \.shout) == ["one!"])
     }
 
     @Test func aJournalThatIsDownPreventsAMigration() throws {
