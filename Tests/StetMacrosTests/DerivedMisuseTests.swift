@@ -22,6 +22,7 @@ import Testing
         "first", "first + \" \" + first", "self.first", "(first)", "first ?? \"\"",
         "employer?.name ?? first", "employer?.country?.name", "!first.hasPrefix(\"x\")",
         "age >= -18 && employer != nil || first.contains(\"x\")", "return 12 * (100 - age) / 2",
+        "(employer?.name ?? \"\").hasPrefix(\"A\")",
     ])
     func anExpressionOfPropertiesIsAccepted(expression: String) {
         #expect(messages("@Derived var x: String { \(expression) }") == [])
@@ -45,6 +46,11 @@ import Testing
             "first.uppercased()",
             "A store can't compute 'first.uppercased()': a derived attribute has properties, "
                 + "literals, operators, hasPrefix, hasSuffix and contains"
+        ),
+        (
+            "employer?.name.hasPrefix(\"A\") ?? true",
+            "A derived attribute can't call 'hasPrefix' behind '?': write '(employer?.name ?? "
+                + "\"\").hasPrefix(\"A\")'"
         ),
         (
             "let y = first; return y",

@@ -61,7 +61,7 @@ struct ContextMerge {
             // A value without a stored form cannot be merged, and would be lost.
             return conflicts.append(conflict(object, change, isThere: theirs != nil))
         }
-        if sides.hasNoChangeOfMine, !object.isInserted {
+        if try sides.hasNoChangeOfMine(), !object.isInserted {
             return applications.append { core.pending.rollBack(object) }
         }
         switch (policy.rule, sides.mine, theirs) {

@@ -22,8 +22,11 @@ struct MergeSides {
         self.theirs = theirs
     }
 
-    /// True when the pending changes have no net effect.
-    var hasNoChangeOfMine: Bool { mine != nil && mine == base }
+    /// Returns whether the pending changes have no net effect.
+    func hasNoChangeOfMine() throws -> Bool {
+        guard let base, let mine else { return false }
+        return try mine == base || differInDerivedOnly(base, mine)
+    }
 
     private func values(_ body: EncodedBody?) throws -> [Value]? {
         try body?.values(of: table.description)
@@ -118,9 +121,14 @@ struct MergeSides {
 
     /// Returns whether the store has other values of derived attributes only.
     func isDerivedOnly() throws -> Bool {
-        guard let base, let theirs, !table.description.derivedSlots.isEmpty else { return false }
+        guard let base, let theirs else { return false }
+        return try differInDerivedOnly(base, theirs)
+    }
+
+    private func differInDerivedOnly(_ one: EncodedBody, _ other: EncodedBody) throws -> Bool {
+        if table.description.derivedSlots.isEmpty { return false }
         let (before, after) = (
-            try base.values(of: table.description), try theirs.values(of: table.description)
+            try one.values(of: table.description), try other.values(of: table.description)
         )
         return table.description.properties.slotted.allSatisfy { slot, property in
             property.isDerived || before[slot] == after[slot]

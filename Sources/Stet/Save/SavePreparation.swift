@@ -219,7 +219,7 @@ extension ContextCore {
     func netChanges() throws -> NetChanges {
         var net = NetChanges(schema: schema, expectedCount: pending.objects.count)
         for (position, entry) in pending.objects.enumerated() {
-            append(entry.object, entry.base, position, to: &net)
+            try append(entry.object, entry.base, position, to: &net)
         }
         if pending.links.isEmpty { return net }
         let changes = try store.file.read { reader in
@@ -231,7 +231,7 @@ extension ContextCore {
 
     private func append<M: Model>(
         _ object: M, _ base: AnyObject, _ position: Int, to net: inout NetChanges
-    ) {
+    ) throws {
         let entity = object._$state.table?.entity ?? 0
         let flags = object._$state.flags
         let kind: ChangeKind
@@ -246,7 +246,7 @@ extension ContextCore {
             ? 0..<0 : net.encode(entity: entity) { M._$encode(capture: base, into: &$0) }
         let after =
             kind == .delete ? 0..<0 : net.encode(entity: entity) { object._$write(to: &$0) }
-        if kind == .update, net.areEqual(before, after) { return }
+        if kind == .update, try net.areEqual(before, after, exceptDerivedOf: entity) { return }
         net.append(
             NetChanges.Item(
                 kind: kind, entity: entity, id: object.id, base: object._$state.revision,

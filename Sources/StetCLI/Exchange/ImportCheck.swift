@@ -14,7 +14,7 @@ struct ImportCheck {
     ) throws -> [Int: [ImportProblem]] {
         var check = ImportCheck(batch)
         var changes = try batch.changes(reader)
-        for violation in try changes.violations() { check.note(violation) }
+        for violation in try changes.violations() { try check.note(violation, changes) }
         try check.checkUniqueValues(&changes, reader)
         try check.checkCounts(changes, reader)
         try check.checkReferences(reader)
@@ -31,6 +31,23 @@ struct ImportCheck {
     private mutating func note(_ violation: Violation) {
         if let line = line(violation, violation.object) {
             problems[line, default: []].append(ImportProblem(violation))
+        }
+    }
+
+    /// Notes a violation; one of an object without a row, whose derived attributes follow from
+    /// others, belongs to the rows that it refers to, or else to all of them.
+    private mutating func note(_ violation: Violation, _ changes: borrowing NetChanges) throws {
+        guard line(violation, violation.object) == nil else { return note(violation) }
+        var causes: Set<Int> = []
+        for item in changes.items where item.id == violation.object && item.kind != .delete {
+            try forEachReference(of: item.entity, changes.body(item.after)) { _, _, target in
+                if let line = lines[target] { causes.insert(line) }
+            }
+        }
+        let problem = ImportProblem(
+            "\(violation.entity) \(violation.object.map(String.init) ?? ""): \(violation.message)")
+        for row in rows where causes.isEmpty || causes.contains(row.line) {
+            problems[row.line, default: []].append(problem)
         }
     }
 
@@ -149,14 +166,19 @@ struct ImportCheck {
         of row: ImportRow, _ bytes: [UInt8]?,
         _ body: (Property, _ slot: Slot, ObjectKey) throws -> Void
     ) throws {
-        let entity = schema.entities[row.key.entity]
-        try bytes?.withUnsafeBytes { bytes in
-            try RecordBody(bytes, of: entity).forEachReference { slot, id in
-                let property = entity.properties[slot]
-                guard let target = property.target.flatMap({ schema.number(ofEntity: $0) })
-                else { return }
-                try body(property, slot, ObjectKey(target, id))
-            }
+        try bytes?.withUnsafeBytes { try forEachReference(of: row.key.entity, $0, body) }
+    }
+
+    private func forEachReference(
+        of entity: EntityNumber, _ bytes: UnsafeRawBufferPointer,
+        _ body: (Property, _ slot: Slot, ObjectKey) throws -> Void
+    ) throws {
+        let entity = schema.entities[entity]
+        try RecordBody(bytes, of: entity).forEachReference { slot, id in
+            let property = entity.properties[slot]
+            guard let target = property.target.flatMap({ schema.number(ofEntity: $0) })
+            else { return }
+            try body(property, slot, ObjectKey(target, id))
         }
     }
 }

@@ -105,7 +105,14 @@ struct DerivedMisuse {
             let function = call.calledExpression.as(MemberAccessExprSyntax.self),
             Self.functions.contains(function.declName.baseName.text), let base = function.base
         {
-            checkValue(base)
+            // The Swift code gives nil where there is no object, the store false.
+            if base.hasOptionalChain {
+                note(
+                    "A derived attribute can't call '\(function.declName.baseName.text)' behind "
+                        + "'?': write '(employer?.name ?? \"\").hasPrefix(\"A\")'", expression)
+                return
+            }
+            check(base)
             for argument in call.arguments { check(argument.expression) }
             if call.arguments.count != 1 || call.trailingClosure != nil { refuse(expression) }
         } else {
@@ -133,6 +140,12 @@ struct DerivedMisuse {
 extension ExprSyntax {
     fileprivate var isNumber: Bool {
         self.is(IntegerLiteralExprSyntax.self) || self.is(FloatLiteralExprSyntax.self)
+    }
+
+    /// Whether it is a path with `?`.
+    fileprivate var hasOptionalChain: Bool {
+        if self.is(OptionalChainingExprSyntax.self) { return true }
+        return self.as(MemberAccessExprSyntax.self)?.base?.hasOptionalChain ?? false
     }
 
     fileprivate var isLiteral: Bool {

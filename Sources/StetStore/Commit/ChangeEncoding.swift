@@ -89,6 +89,25 @@ package struct NetChanges: ~Copyable {
             && !failures.contains { [one.lowerBound, other.lowerBound].contains($0.start) }
     }
 
+    /// Returns whether two bodies of an object have the same values, except for derived attributes,
+    /// and all their values could be written.
+    package func areEqual(
+        _ one: Range<Int>, _ other: Range<Int>, exceptDerivedOf number: EntityNumber
+    ) throws -> Bool {
+        if areEqual(one, other) { return true }
+        let entity = schema.entities[number]
+        if entity.derivedSlots.isEmpty
+            || failures.contains(where: { [one.lowerBound, other.lowerBound].contains($0.start) })
+        {
+            return false
+        }
+        let one = try RecordBody(body(one), of: entity)
+        let other = try RecordBody(body(other), of: entity)
+        return try entity.properties.slotted.allSatisfy { slot, property in
+            try property.isDerived || Cell.areEqual(one.cell(slot), other.cell(slot))
+        }
+    }
+
     package mutating func append(_ item: Item) {
         items.append(item)
     }

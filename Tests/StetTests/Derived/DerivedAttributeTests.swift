@@ -132,6 +132,32 @@ import Testing
         #expect(try staff.stored(person) == nil)
     }
 
+    /// Its derived attributes differ from the snapshot's by the edit of the company only.
+    @Test func anObjectWhoseEditsWereTakenBackIsNoConflict() throws {
+        let staff = try Staff()
+        let (context, company, person) = try staff.saved()
+        let other = staff.store.context()
+        try #require(try other.object(Employee.self, id: person.id)).age = 30
+        person.first = "Augusta"
+        person.first = "Ada"
+        company.name = "Looms"
+        try other.save()
+        let commit = try #require(try context.save())
+        #expect(Set(commit.changeSet.changes.map(\.id)) == [company.id, person.id])
+        let stored = try #require(try staff.stored(person))
+        #expect(stored.age == 30)
+        #expect(stored.employerName == "Looms")
+        try #require(try other.object(Employee.self, id: person.id)).age = 31
+        person.first = "Augusta"
+        person.first = "Ada"
+        company.name = "Mills"
+        try other.save()
+        try context.refresh()
+        #expect(person.age == 31)
+        #expect(!person.hasChanges)
+        #expect(try context.save() != nil)
+    }
+
     @Test func aReferenceIsComputedFromTheTargetThatOthersHaveChangedMeanwhile() throws {
         let staff = try Staff()
         let (context, _, person) = try staff.saved()
