@@ -22,6 +22,21 @@ struct EnvironmentTests {
         #expect(first === second)
     }
 
+    /// While one file is looked up, the last users of others release them on another thread.
+    @Test(.timeLimit(.minutes(2)))
+    func othersAreReleasedWhileAFileIsOpened() throws {
+        for round in 0..<40 {
+            let others = Monitor(try (0..<40).map { try open("\(round)-\($0).mdb") })
+            let releasing = Thread {
+                while others.withLock({ $0.popLast() }) != nil {}
+            }
+            releasing.start()
+            while !others.withLock({ $0.isEmpty }) {
+                #expect(try open("one.mdb").path.hasSuffix("one.mdb"))
+            }
+        }
+    }
+
     @Test func aHardLinkGivesTheSameEnvironment() throws {
         let directory = try directory.get()
         let first = try open()

@@ -11,7 +11,10 @@ final class EnvironmentRegistry: Sendable {
     static let shared = EnvironmentRegistry()
 
     private struct Registration {
+        /// Retained only where the reference outlives the use of the registry: whoever releases the
+        /// last reference closes the file, for which the registry must not be locked.
         weak var environment: Environment?
+        let lockIdentity: FileIdentity
         let forkGeneration = ProcessFork.generation
     }
 
@@ -35,8 +38,10 @@ final class EnvironmentRegistry: Sendable {
         at path: String, _ configuration: Environment.Configuration
     ) throws(LMDBError) -> Environment {
         while true {
+            var retained: Environment?
+            defer { withExtendedLifetime(retained) {} }
             let found = try open.withLock { (state) throws(LMDBError) -> Found in
-                try Self.find(path, configuration, &state)
+                try Self.find(path, configuration, &state, &retained)
             }
             switch found {
             case .environment(let environment): return environment
@@ -46,14 +51,16 @@ final class EnvironmentRegistry: Sendable {
     }
 
     private static func find(
-        _ path: String, _ configuration: Environment.Configuration, _ state: inout State
+        _ path: String, _ configuration: Environment.Configuration, _ state: inout State,
+        _ retained: inout Environment?
     ) throws(LMDBError) -> Found {
         // Registrations from before a fork belong to the parent.
         state.registrations = state.registrations.filter {
             $0.value.forkGeneration == ProcessFork.generation
         }
         if let identity = FileIdentity(path: path), let present = state.registrations[identity] {
-            guard let environment = present.environment else { return .nothingYet }
+            retained = present.environment
+            guard let environment = retained else { return .nothingYet }
             // Another thread closes the file, or is replacing the present one with it.
             if environment.isBeingClosed || environment.locks.identity != identity {
                 return .nothingYet
@@ -96,7 +103,8 @@ final class EnvironmentRegistry: Sendable {
         let environment = Environment(
             handle: handle, path: path, locks: locks, lacksLog: lacksLog,
             configuration: configuration)
-        state.registrations[locks.identity] = Registration(environment: environment)
+        state.registrations[locks.identity] = Registration(
+            environment: environment, lockIdentity: locks.lockIdentity)
         return .environment(environment)
     }
 
@@ -152,7 +160,7 @@ final class EnvironmentRegistry: Sendable {
     ) throws(LMDBError) {
         guard let lock = FileIdentity(path: "\(path)-lock") else { return }
         for registration in state.registrations.values
-        where registration.environment?.locks.lockIdentity == lock {
+        where registration.lockIdentity == lock {
             throw LMDBError(movedAwayFrom: path)
         }
     }
@@ -215,7 +223,8 @@ final class EnvironmentRegistry: Sendable {
                 mdb_env_close(handle)
                 throw error
             }
-            state.registrations[locks.identity] = Registration(environment: environment)
+            state.registrations[locks.identity] = Registration(
+                environment: environment, lockIdentity: locks.lockIdentity)
             return OpenFile(handle: handle, locks: locks)
         }
     }
