@@ -1,8 +1,8 @@
 import Foundation
-import StetStore
 import Testing
 
 @testable import StetCLI
+@testable import StetStore
 
 /// The output of the commands for a store that another process, this one, has open.
 struct ShowingTests {
@@ -231,6 +231,16 @@ struct ShowingTests {
         #expect(
             json.contains(
                 "{\"isCounter\":true,\"isOptional\":false,\"name\":\"views\","), "\(json)")
+    }
+
+    @Test func infoSaysThatTheJournalIsShared() throws {
+        let fixture = try Fixture(schema: try Schema(entities: []))
+        #expect(try !Tool.run("info", fixture.path).output.contains("node "))
+        try AttachedMark.set(true, fixture.file.environment)
+        let text = try Tool.run("info", fixture.path).output
+        #expect(text.contains("\nnode        of a shared journal"), "\(text)")
+        let json = try Tool.run("info", fixture.path, "--json").output
+        #expect(json.contains("\"isNode\":true"), "\(json)")
     }
 
     @Test func infoShowsSizesSchemaAndWhoReads() throws {

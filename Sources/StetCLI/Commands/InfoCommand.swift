@@ -46,6 +46,9 @@ extension StoreOverview {
         lines += readers.map {
             "  process \($0.processID), \($0.transactionsBehind) transactions behind"
         }
+        if isNode {
+            lines.append("node        of a shared journal, without which it is not saved to")
+        }
         if let log { lines.append("log         \(log.line)") }
         lines.append("schema      revision \(schema.revision)")
         for (entity, count) in entities {
@@ -92,6 +95,7 @@ extension StoreOverview {
             "freeByteCount": .integer(freeByteCount),
             "hash": .string(hash),
             "indexesByteCount": .integer(indexesByteCount),
+            "isNode": .bool(isNode),
             "journalByteCount": .integer(journalByteCount),
             "log": log.map { $0.json } ?? .null,
             "path": .string(path),

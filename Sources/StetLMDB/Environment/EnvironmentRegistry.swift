@@ -55,24 +55,9 @@ final class EnvironmentRegistry: Sendable {
         _ retained: inout Environment?
     ) throws(LMDBError) -> Found {
         // Registrations from before a fork belong to the parent.
-        state.registrations = state.registrations.filter {
-            $0.value.forkGeneration == ProcessFork.generation
-        }
-        if let identity = FileIdentity(path: path), let present = state.registrations[identity] {
-            retained = present.environment
-            guard let environment = retained else { return .nothingYet }
-            // Another thread closes the file, or is replacing the present one with it.
-            if environment.isBeingClosed || environment.locks.identity != identity {
-                return .nothingYet
-            }
-            // The environment is closed, but has an open transaction, so the file must not be
-            // opened again.
-            if environment.isClosed {
-                throw LMDBError(.openEnvironment, code: EBUSY, path: path)
-            }
-            try environment.locks.checkPlace(.openEnvironment)
-            return .environment(environment)
-        }
+        let generation = ProcessFork.generation
+        state.registrations = state.registrations.filter { $0.value.forkGeneration == generation }
+        if let found = try present(path, state, &retained) { return found }
         // Closing a second descriptor of the lock file would release LMDB's locks in this process.
         try refuseInUse(lockFileOf: path, state)
         let locks = try FileLocks(
@@ -105,6 +90,26 @@ final class EnvironmentRegistry: Sendable {
             configuration: configuration)
         state.registrations[locks.identity] = Registration(
             environment: environment, lockIdentity: locks.lockIdentity)
+        return .environment(environment)
+    }
+
+    /// Returns the environment that this process has, or the reason to wait; nil when it has none.
+    private static func present(
+        _ path: String, _ state: borrowing State, _ retained: inout Environment?
+    ) throws(LMDBError) -> Found? {
+        guard let identity = FileIdentity(path: path),
+            let present = state.registrations[identity]
+        else { return nil }
+        retained = present.environment
+        guard let environment = retained else { return .nothingYet }
+        // Another thread closes the file, or is replacing the present one with it.
+        if environment.isBeingClosed || environment.locks.identity != identity {
+            return .nothingYet
+        }
+        // The environment is closed, but has an open transaction, so the file must not be opened
+        // again.
+        if environment.isClosed { throw LMDBError(.openEnvironment, code: EBUSY, path: path) }
+        try environment.locks.checkPlace(.openEnvironment)
         return .environment(environment)
     }
 
@@ -352,27 +357,4 @@ private func prepareUnnamedTable(_ handle: OpaquePointer?) -> Int32 {
     code = mdb_dbi_open(transaction, nil, 0, &table)
     mdb_txn_abort(transaction)
     return code == 0 && table != Table.unnamed.handle ? MDB_BAD_DBI : code
-}
-
-extension Environment {
-    /// Opens the file at `path`, or returns the environment that this process already has open for
-    /// it.
-    ///
-    /// - Throws: `LMDBError`; `EBUSY` when the file was closed while one of its transactions is
-    ///   still open.
-    package static func open(
-        at path: String, _ configuration: Configuration = Configuration()
-    ) throws(LMDBError) -> Environment {
-        try EnvironmentRegistry.shared.environment(at: path, configuration)
-    }
-
-    /// Returns whether this process has the file at `path` open.
-    package static func isOpen(_ path: String) -> Bool {
-        EnvironmentRegistry.shared.isOpen(path)
-    }
-
-    /// Refuses a place where a file would be created while processes have an earlier one open.
-    package static func refuseInUse(_ path: String) throws(LMDBError) {
-        try EnvironmentRegistry.shared.refuseInUse(lockFileOf: path)
-    }
 }

@@ -18,13 +18,21 @@ import StetLMDB
 /// - `stet.log.bytes`, a gauge: of the files of a log; 0 without one
 /// - `stet.log.checkpoint_age`, a gauge: seconds since the last checkpoint of this process's log
 ///
-/// The last six are brought up to date every 30 seconds while the store is written or observed.
+/// A node of a shared journal also records:
+///
+/// - `stet.journal.lag`, a gauge: commits by which it is behind the journal, whenever it asks
+/// - `stet.journal.follow_failures`, a counter: failed attempts to follow the journal
+///
+/// The six about reads, the map and the log are brought up to date every 30 seconds while the store
+/// is written or observed.
 struct StoreMetrics: Sendable {
     let saveDuration: Metrics.Timer
     let commitDuration: Metrics.Timer
     let batchSize: Recorder
     let queueDepth: Gauge
     let observerLag: Recorder
+    let journalLag: Gauge
+    let journalFailures: Counter
     private let oldestReaderAge: Gauge
     private let heldBackPages: Gauge
     private let usedBytes: Gauge
@@ -53,6 +61,9 @@ struct StoreMetrics: Sendable {
         batchSize = recorder("stet.commit.batch_size")
         queueDepth = gauge("stet.writer.queue_depth")
         observerLag = recorder("stet.observer.lag")
+        journalLag = gauge("stet.journal.lag")
+        journalFailures = Counter(
+            label: "stet.journal.follow_failures", dimensions: dimensions, factory: factory)
         oldestReaderAge = gauge("stet.reader.oldest_age")
         heldBackPages = gauge("stet.reader.held_back_pages")
         usedBytes = gauge("stet.map.used_bytes")

@@ -12,6 +12,8 @@ package struct StoreOverview: Hashable, Sendable {
     }
 
     package let storeID: ObjectID
+    /// Whether the journal is shared by several machines, so that a save needs it.
+    package let isNode: Bool
     package let schema: Schema
     /// The number of records of each entity, including those of deleted objects.
     package let recordCounts: [Int]
@@ -52,7 +54,8 @@ extension StoreFile {
                 let statistics = try environment.statistics()
                 let page = statistics.pageByteCount
                 return StoreOverview(
-                    storeID: storeID, schema: schema,
+                    storeID: storeID, isNode: try AttachedMark.read(in: transaction),
+                    schema: schema,
                     recordCounts: try projection.records.map { try transaction.count(of: $0) },
                     revision: head.revision, time: head.time, hash: head.hash.hexadecimal,
                     usedByteCount: statistics.usedPageCount * page,

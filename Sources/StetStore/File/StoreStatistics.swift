@@ -41,6 +41,16 @@ public struct StoreStatistics: Sendable, Hashable {
         }
     }
 
+    /// A node of a shared journal.
+    public struct Node: Sendable, Hashable {
+        /// The number of commits by which the store was behind the journal when it last asked; 0
+        /// before it has asked.
+        public let lag: Int
+        /// The error of the store's last attempt to follow the journal by itself; nil when that
+        /// has succeeded.
+        public let failure: String?
+    }
+
     /// The number of bytes of the map's address space: the file grows up to it, then the map grows,
     /// up to the size of the configuration.
     public let mapByteCount: Int
@@ -63,6 +73,8 @@ public struct StoreStatistics: Sendable, Hashable {
     public let ringByteCount: Int
     /// The log beside the file; nil when no commit depends on one.
     public let log: Log?
+    /// The state of a node; nil for a store that was opened without a shared journal.
+    public let node: Node?
 }
 
 extension StoreFile {
@@ -74,6 +86,7 @@ extension StoreFile {
             let heldBack = try readers.first.map {
                 try environment.pageCount(heldBackBy: $0.transaction)
             }
+            let head = try environment.read { try Head.read(in: $0) }
             return StoreStatistics(
                 mapByteCount: statistics.mapByteCount,
                 usedByteCount: statistics.usedPageCount * statistics.pageByteCount,
@@ -83,7 +96,10 @@ extension StoreFile {
                 },
                 heldBackPageCount: heldBack ?? 0, waitingSaveCount: waitingCount,
                 observerCount: feed.observerCount, ringByteCount: feed.byteCount,
-                log: try environment.log.overview().map(StoreStatistics.Log.init))
+                log: try environment.log.overview().map(StoreStatistics.Log.init),
+                node: shared.map {
+                    StoreStatistics.Node(lag: $0.lag(of: head), failure: $0.lastFailure)
+                })
         }
     }
 

@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import Metrics
 import StetLMDB
 
 /// An open store as a node of its shared journal: applies the commits of other nodes.
@@ -31,6 +32,7 @@ package struct StoreNode {
             while true {
                 let own = try file.environment.read { try Head.read(in: $0) }
                 let entries = try shared.entries(after: own)
+                file.metrics.journalLag.record(shared.lag(of: own))
                 if entries.isEmpty { return }
                 let known = try entries.prefix { try $0.migration == nil }
                 try apply(known)
@@ -75,6 +77,7 @@ package struct StoreNode {
             file.shared?.note(nil)
             return true
         } catch {
+            file.metrics.journalFailures.increment()
             // A store that is being closed has no failure.
             if !file.isClosing, file.shared?.note("\(error)") == true {
                 file.logger.error(

@@ -33,7 +33,16 @@ final class TextHits {
         var ids: [ObjectID] = []
         var scores: [Double] = []
         fileprivate var ranking: TextRanking
-        fileprivate var places: [ObjectID: Int] = [:]
+
+        /// Returns the place of an object among the ids; nil when it was not found.
+        fileprivate func place(of id: ObjectID) -> Int? {
+            var (low, high) = (0, ids.count)
+            while low < high {
+                let middle = (low + high) / 2
+                if ids[middle] < id { low = middle + 1 } else { high = middle }
+            }
+            return low < ids.count && ids[low] == id ? low : nil
+        }
 
         /// Returns the ids of the objects with the highest scores, the highest one first, and the
         /// lower id before the higher one among equals.
@@ -78,7 +87,7 @@ final class TextHits {
         if match.query.required.isEmpty { return false }
         // Using the index pays after a few objects.
         if known != nil || searchedCount >= 16, try isStored(row, state) {
-            return try hits(state).places[row.id] != nil
+            return try hits(state).place(of: row.id) != nil
         }
         searchedCount += 1
         let words = try words(of: row)
@@ -89,7 +98,9 @@ final class TextHits {
     /// Returns the score of an object, the higher the better.
     func score(_ row: QueryState.Row, _ state: QueryState) throws -> Double {
         let hits = try hits(state)
-        if try isStored(row, state), let place = hits.places[row.id] { return hits.scores[place] }
+        if try isStored(row, state), let place = hits.place(of: row.id) {
+            return hits.scores[place]
+        }
         let words = try words(of: row)
         let counts = match.query.required.map { count($0, words) }
         return hits.ranking.score(counts.map { $0[...] }, wordCount: words.count)
@@ -134,7 +145,6 @@ final class TextHits {
                 if !found || others.indices.contains(where: { others[$0].advance(to: id) }) {
                     continue
                 }
-                hits.places[id] = hits.ids.count
                 hits.ids.append(id)
                 hits.scores.append(
                     hits.ranking.score(

@@ -204,6 +204,16 @@ package final class SharedLink: Sendable {
         }
     }
 
+    /// The failure to follow the journal, unless it has been followed since.
+    var lastFailure: String? { failure.withLock { $0 } }
+
+    /// Returns the number of commits by which a node with this head is behind the journal, as far
+    /// as that is known.
+    func lag(of own: Head) -> Int {
+        let last = known.withLock { $0?.revision } ?? .zero
+        return last > own.revision ? Int(clamping: last.number - own.revision.number) : 0
+    }
+
     // MARK: Errors
 
     private func unavailable(_ error: SharedJournalError) -> StoreError {

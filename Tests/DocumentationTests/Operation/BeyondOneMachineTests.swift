@@ -20,6 +20,10 @@ import Testing
 
         try await store.refresh(atLeast: revision)
         #expect(try store.fetch(Notebook.self).count() == 1)
+
+        let node = try store.statistics().node
+        let isHealthy = node?.failure == nil && (node?.lag ?? 0) < 100
+        #expect(isHealthy)
     }
 
     @Test func aStoreMoves() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Stet
 import StetLMDB
+@testable import StetStore
 import StetTestModels
 import StetTestSupport
 import Testing
@@ -27,6 +28,24 @@ struct NodeTests {
         #expect(try await commits.next()?.revision == 1)
         #expect(try await commits.next()?.revision == 2)
         #expect(try other.notebookNames == ["Linux", "Swift"])
+    }
+
+    @Test func aNodeReportsItsLagAndItsFailure() async throws {
+        let (one, other) = (try nodes.open("one"), try nodes.open("other"))
+        #expect(try other.statistics().node == StoreStatistics.Node(lag: 0, failure: nil))
+        let start = try other.file.environment.read { try Head.read(in: $0) }
+        for number in 1...3 { try one.saveNotebook("\(number)") }
+        try await other.refresh()
+        #expect(other.file.shared?.lag(of: start) == 3)
+        #expect(try other.statistics().node?.lag == 0)
+        nodes.journal.isDown = true
+        #expect(!StoreNode(other.file).followInBackground())
+        #expect(try other.statistics().node?.failure?.contains("it is down") == true)
+        nodes.journal.isDown = false
+        #expect(StoreNode(other.file).followInBackground())
+        #expect(try other.statistics().node?.failure == nil)
+        one.close()
+        #expect(try nodes.openAlone("one").statistics().node == nil)
     }
 
     @Test func aNodeThatWasOvertakenSavesBehindTheOther() throws {

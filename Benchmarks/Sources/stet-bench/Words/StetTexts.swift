@@ -1,3 +1,4 @@
+import Foundation
 import Stet
 
 /// Texts that are not searchable yet.
@@ -40,11 +41,15 @@ struct StetTexts {
         store.close()
     }
 
-    /// Opens the store with a model whose text is searchable, which builds the index.
-    func open() throws -> Store { try Store.open(at: path, for: Searchable.Text.self) }
+    /// Copies the store, which has no index, to a new path.
+    func copy(to copy: String) throws {
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+    }
 
-    /// Removes the index.
-    func removeIndex() throws { try Store.open(at: path, for: Plain.Text.self).close() }
+    /// Opens a copy with a model whose text is searchable, which builds the index.
+    static func open(_ copy: String) throws -> Store {
+        try Store.open(at: copy, for: Searchable.Text.self)
+    }
 
     static func best(_ terms: String, in store: Store) throws -> [Int] {
         try store.fetch(Searchable.Text.self).matching(terms).limit(10).values(of: \.number)

@@ -1,3 +1,4 @@
+import Glibc
 import Stet
 
 /// Searches for words: W30 to W35, and the index for them, in the descriptions of packages.
@@ -5,7 +6,7 @@ struct WordWorkloads {
     private let stet: StetTexts
     private let grdb: GRDBTexts
     private let terms: WordTerms
-    private let path: String
+    private let directory: String
 
     init(_ options: Options, directory: String) throws {
         let list =
@@ -13,28 +14,30 @@ struct WordWorkloads {
             ?? PackageList(count: options.packageCount)
         let texts = list.packages.map(\.summary)
         terms = WordTerms(texts)
-        path = "\(directory)/texts.stet"
-        stet = try StetTexts(texts, path: path)
+        self.directory = directory
+        stet = try StetTexts(texts, path: "\(directory)/texts.stet")
         grdb = try GRDBTexts(texts, path: "\(directory)/texts.sqlite")
     }
 
     /// One round: both programs build their index, answer in turn and remove it.
     func run(_ measurements: inout Measurements) throws {
         let clock = ContinuousClock()
-        let before = try byteCount()
+        let path = "\(directory)/indexed.stet"
+        try stet.copy(to: path)
+        defer { for suffix in ["", "-lock"] { unlink(path + suffix) } }
+        let before = try byteCount(path)
         var opened: Store?
-        let building = try clock.measure { opened = try stet.open() }
+        let building = try clock.measure { opened = try StetTexts.open(path) }
         guard let store = opened else { throw Failure("no store") }
         measurements.add(building / .milliseconds(1), .milliseconds, "words: index", .stet)
         let indexing = try clock.measure { try grdb.buildIndex() }
         measurements.add(indexing / .milliseconds(1), .milliseconds, "words: index", .grdbTuned)
-        let size = Double(try byteCount() - before) / 1_048_576
+        let size = Double(try byteCount(path) - before) / 1_048_576
         measurements.add(size, .mebibytes, "words: size", .stet)
         measurements.add(
             Double(try grdb.indexByteCount()) / 1_048_576, .mebibytes, "words: size", .grdbTuned)
         for search in WordSearch.allCases { try run(search, store, &measurements) }
         store.close()
-        try stet.removeIndex()
         try grdb.removeIndex()
     }
 
@@ -76,7 +79,7 @@ struct WordWorkloads {
     }
 
     /// The number of bytes of the pages of the store that are in use.
-    private func byteCount() throws -> Int {
+    private func byteCount(_ path: String) throws -> Int {
         let inspection = try StoreInspection.inspect(path)
         return inspection.usedPageCount * inspection.pageByteCount
     }
