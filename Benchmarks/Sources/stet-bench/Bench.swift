@@ -42,9 +42,11 @@ enum Bench {
     private static func notes(_ options: Options) -> String {
         let workloads = options.groups.contains(.peers) ? options.workloads : []
         let questions = options.groups.contains(.packages) ? PackageQuestion.allCases : []
+        let searches = options.groups.contains(.words) ? WordSearch.allCases : []
         let named =
             workloads.map { ($0.rawValue, $0.description(options)) }
             + questions.map { ($0.rawValue, $0.description) }
+            + searches.map { ($0.rawValue, $0.description) }
         let works = named.map { name, description in
             "\(name)\(String(repeating: " ", count: 5 - name.count))\(description)"
         }
@@ -129,6 +131,10 @@ enum Bench {
             let workloads = try PackageWorkloads(options, directory: directory)
             for _ in rounds(options, "Packages") { try workloads.run(&measurements) }
             workloads.close()
+        }
+        if options.groups.contains(.words) {
+            let workloads = try WordWorkloads(options, directory: directory)
+            for _ in rounds(options, "Words") { try workloads.run(&measurements) }
         }
         if options.groups.contains(.observation) {
             let workloads = try ObservationWorkloads(options, samples, directory: directory)

@@ -40,8 +40,12 @@ final class TextHits {
                     guard let last = best.last, precedes(place, last) else { continue }
                     best.removeLast()
                 }
-                let next = best.firstIndex { precedes(place, $0) } ?? best.endIndex
-                best.insert(place, at: next)
+                var (low, high) = (0, best.count)
+                while low < high {
+                    let middle = (low + high) / 2
+                    if precedes(place, best[middle]) { high = middle } else { low = middle + 1 }
+                }
+                best.insert(place, at: low)
             }
             return best.map { ids[$0] }
         }

@@ -18,8 +18,6 @@ struct TextOccurrences {
         (object == 0 ? 0 : ends[object - 1])..<ends[object]
     }
 
-    private static let positionBits = 40
-
     /// Adds an object that follows all others, unless the word is in attributes only that are not
     /// searched; `offset` is the place of the word in the phrase, by which places are moved back.
     mutating func append(
@@ -28,7 +26,7 @@ struct TextOccurrences {
         let start = places.count
         try posting.forEachPosition(attributeCount: attributeCount) { attribute, position in
             guard isSearched(attribute), position >= offset else { return }
-            places.append(attribute << Self.positionBits | (position - offset))
+            places.append(TextNearness.place(attribute, position - offset))
         }
         if places.count == start { return }
         add(id, posting.wordCount)
@@ -85,13 +83,8 @@ struct TextOccurrences {
         var walks = lists.map(Walk.init)
         for (object, id) in shortest.ids.enumerated() {
             guard walks.indices.allSatisfy({ walks[$0].advance(to: id) }) else { continue }
-            let found = walks.map(\.places)
             let start = places.count
-            places += Set(found.joined()).sorted().filter { place in
-                found.allSatisfy { places in
-                    places.contains { $0 >= place && $0 < place + span }
-                }
-            }
+            places += TextNearness.starts(walks.map(\.places), span: span)
             if places.count > start { add(id, shortest.wordCounts[object]) }
         }
     }
@@ -101,7 +94,7 @@ struct TextOccurrences {
         counts = [Int](repeating: 0, count: ids.count * attributeCount)
         for object in ids.indices {
             for place in places[range(object)] {
-                counts[object * attributeCount + place >> Self.positionBits] += 1
+                counts[object * attributeCount + place >> TextNearness.positionBits] += 1
             }
         }
     }

@@ -34,46 +34,50 @@ package struct TextWords {
 
     /// Adds the number of occurrences of a phrase in each attribute to `counts`.
     package func count(_ phrase: TextPhrase, _ counts: inout [Int]) {
-        for start in words.indices where !matches(of: phrase, at: start).isEmpty {
-            counts[words[start].attribute] += 1
+        if phrase.distance == nil {
+            for start in words.indices where hasSideBySide(phrase, at: start) {
+                counts[words[start].attribute] += 1
+            }
+        } else {
+            for start in TextNearness.starts(occurrences(of: phrase), span: phrase.span) {
+                counts[start >> TextNearness.positionBits] += 1
+            }
         }
     }
 
     /// Returns the bytes of the text at which the words of a phrase occur, in order, each once; for
     /// the words of one attribute.
     package func places(of phrase: TextPhrase) -> [Range<Int>] {
-        var found: Set<Int> = []
-        for start in words.indices { found.formUnion(matches(of: phrase, at: start)) }
-        return found.sorted().map { words[$0].place }
+        if phrase.distance == nil {
+            var found: Set<Int> = []
+            for start in words.indices where hasSideBySide(phrase, at: start) {
+                found.formUnion(start..<start + phrase.words.count)
+            }
+            return found.sorted().map { words[$0].place }
+        }
+        let lists = occurrences(of: phrase)
+        let starts = TextNearness.starts(lists, span: phrase.span)
+        let found = TextNearness.places(lists, from: starts, span: phrase.span)
+        // Of one attribute, so that the position of a word is its index.
+        return found.map { words[$0].place }
     }
 
     /// The bytes of the text of each word, for the words of one attribute.
     package var places: [Range<Int>] { words.map(\.place) }
 
-    /// Returns the indexes of the words of a phrase that begins at a word; empty when none does.
-    private func matches(of phrase: TextPhrase, at start: Int) -> [Int] {
-        if phrase.distance != nil { return matches(near: phrase, at: start) }
+    /// Returns whether the words of a phrase occur side by side from a word on.
+    private func hasSideBySide(_ phrase: TextPhrase, at start: Int) -> Bool {
         let end = start + phrase.words.count
-        guard end > start, end <= words.count else { return [] }
-        for offset in phrase.words.indices where !has(phrase, offset, at: start + offset, start) {
-            return []
-        }
-        return Array(start..<end)
+        guard end > start, end <= words.count else { return false }
+        return phrase.words.indices.allSatisfy { has(phrase, $0, at: start + $0, start) }
     }
 
-    /// Returns the words that are near each other, the first of which is the one at `start`.
-    private func matches(near phrase: TextPhrase, at start: Int) -> [Int] {
-        guard phrase.words.indices.contains(where: { has(phrase, $0, at: start, start) }) else {
-            return []
+    /// Returns the places of each word of a phrase.
+    private func occurrences(of phrase: TextPhrase) -> [ArraySlice<Int>] {
+        phrase.words.indices.map { offset in
+            let found = words.indices.filter { has(phrase, offset, at: $0, $0) }
+            return found.map { TextNearness.place(words[$0].attribute, words[$0].position) }[...]
         }
-        let window = start..<min(start + phrase.span, words.count)
-        var found: [Int] = []
-        for offset in phrase.words.indices {
-            let matches = window.filter { has(phrase, offset, at: $0, start) }
-            if matches.isEmpty { return [] }
-            found += matches
-        }
-        return found
     }
 
     /// Returns whether a word is the one at an offset of a phrase, in the attribute of `start`.
