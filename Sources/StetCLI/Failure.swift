@@ -2,18 +2,6 @@ import ArgumentParser
 import Glibc
 import StetStore
 
-// The exit codes, as sysexits.h has them; `stet --help` lists them.
-extension ExitCode {
-    static let problemsFound = ExitCode(1)
-    static let usage = ExitCode(64)
-    static let dataError = ExitCode(65)
-    static let noInput = ExitCode(66)
-    static let internalError = ExitCode(70)
-    static let cannotCreate = ExitCode(73)
-    static let inputOutputError = ExitCode(74)
-    static let noPermission = ExitCode(77)
-}
-
 /// The reason why a command failed, which is printed on standard error, and the exit code.
 struct Failure: Error, Hashable {
     var exitCode: ExitCode
@@ -81,4 +69,16 @@ struct Failure: Error, Hashable {
             "path": JSON(path),
         ])
     }
+}
+
+// The exit codes, as sysexits.h has them; `stet --help` lists them.
+extension ExitCode {
+    static let problemsFound = ExitCode(1)
+    static let usage = ExitCode(64)
+    static let dataError = ExitCode(65)
+    static let noInput = ExitCode(66)
+    static let internalError = ExitCode(70)
+    static let cannotCreate = ExitCode(73)
+    static let inputOutputError = ExitCode(74)
+    static let noPermission = ExitCode(77)
 }

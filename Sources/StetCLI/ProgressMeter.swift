@@ -1,24 +1,6 @@
 import ArgumentParser
 import Glibc
 
-/// The options of commands that can report progress.
-struct ProgressOptions: ParsableArguments {
-    @Flag(help: "Reports progress on standard error, even if that is not a terminal.")
-    var progress = false
-
-    /// Returns a meter that describes the amount done, of all, with `text`.
-    func meter(_ output: Output, _ text: @escaping (Int, Int) -> String) -> ProgressMeter {
-        let isTerminal = isatty(STDERR_FILENO) != 0 && !output.isJSON
-        let start = ContinuousClock.now
-        return ProgressMeter(
-            isTerminal ? .bar : progress ? .lines : .none, text,
-            elapsed: { ContinuousClock.now - start },
-            show: { text, json in
-                if let json { output.note(text: text, json: json) } else { output.draw(text) }
-            })
-    }
-}
-
 /// The progress of a command, for people who wait: a bar on a terminal, once the command has lasted
 /// for a second; elsewhere, if requested, a line for each percent.
 ///
@@ -78,5 +60,23 @@ final class ProgressMeter {
     /// Erases the bar.
     func end() {
         if form == .bar, lastShare >= 0 { show(Self.eraseLine, nil) }
+    }
+}
+
+/// The options of commands that can report progress.
+struct ProgressOptions: ParsableArguments {
+    @Flag(help: "Reports progress on standard error, even if that is not a terminal.")
+    var progress = false
+
+    /// Returns a meter that describes the amount done, of all, with `text`.
+    func meter(_ output: Output, _ text: @escaping (Int, Int) -> String) -> ProgressMeter {
+        let isTerminal = isatty(STDERR_FILENO) != 0 && !output.isJSON
+        let start = ContinuousClock.now
+        return ProgressMeter(
+            isTerminal ? .bar : progress ? .lines : .none, text,
+            elapsed: { ContinuousClock.now - start },
+            show: { text, json in
+                if let json { output.note(text: text, json: json) } else { output.draw(text) }
+            })
     }
 }

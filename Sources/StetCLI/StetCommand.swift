@@ -1,28 +1,5 @@
 import ArgumentParser
 
-/// The entry point of the program.
-package enum Tool {
-    /// Executes the command line, and ends the process.
-    package static func run() {
-        do {
-            var command = try StetCommand.parseAsRoot()
-            try command.run()
-        } catch {
-            // An exit code was reported before. A mistake in the command line is JSON, too.
-            if !(error is ExitCode), StetCommand.exitCode(for: error) == .usage,
-                CommandLine.arguments.contains("--json")
-            {
-                Output(isJSON: true).complain(
-                    Failure(
-                        .usage, code: "usage", path: nil, message: StetCommand.message(for: error),
-                        advice: "See stet --help."))
-                StetCommand.exit(withError: ExitCode.usage)
-            }
-            StetCommand.exit(withError: error)
-        }
-    }
-}
-
 /// The tool, which shows, verifies and copies stores without their models.
 struct StetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -62,6 +39,29 @@ struct StetCommand: ParsableCommand {
             CompactCommand.self, TrimCommand.self, RedactCommand.self, SubscriptionsCommand.self,
             InChildCommand.self,
         ])
+}
+
+/// The entry point of the program.
+package enum Tool {
+    /// Executes the command line, and ends the process.
+    package static func run() {
+        do {
+            var command = try StetCommand.parseAsRoot()
+            try command.run()
+        } catch {
+            // An exit code was reported before. A mistake in the command line is JSON, too.
+            if !(error is ExitCode), StetCommand.exitCode(for: error) == .usage,
+                CommandLine.arguments.contains("--json")
+            {
+                Output(isJSON: true).complain(
+                    Failure(
+                        .usage, code: "usage", path: nil, message: StetCommand.message(for: error),
+                        advice: "See stet --help."))
+                StetCommand.exit(withError: ExitCode.usage)
+            }
+            StetCommand.exit(withError: error)
+        }
+    }
 }
 
 /// The options of all commands on a store.

@@ -1,48 +1,5 @@
 import StetStore
 
-/// The cells that the tool shows for the objects of an entity: their values, and the members of
-/// their links.
-struct ObjectShape {
-    let number: EntityNumber
-    let entity: Entity
-    /// The relationships whose links belong to the objects.
-    let links: [LinkedRelationship]
-
-    init(_ schema: Schema, ofEntity number: EntityNumber) {
-        self.number = number
-        let entity = schema.entities[number]
-        self.entity = entity
-        links = entity.relationships.compactMap { relationship in
-            guard case .targets = relationship.members,
-                let end = schema.membersEnd(of: relationship), let link = end.link
-            else { return nil }
-            return LinkedRelationship(relationship: relationship, link: link, end: end)
-        }
-    }
-
-    /// The names of the values, followed by those of the relationships.
-    var names: [String] { entity.properties.map(\.name) + links.map(\.relationship.name) }
-}
-
-/// A relationship of an entity with links, which is a cell of each object like a property.
-struct LinkedRelationship {
-    let relationship: Relationship
-    /// The number of the type of links.
-    let link: Int
-    let end: MemberEnd
-}
-
-/// Whether the tool prints the values of hidden properties.
-enum HiddenValues {
-    @TaskLocal static var areShown = false
-
-    /// Returns whether the values of a property are not printed.
-    static func cover(_ property: Property) -> Bool { property.isHidden && !areShown }
-
-    /// Returns whether the values of a change are not printed.
-    static func cover(_ change: PropertyChange) -> Bool { change.isHidden && !areShown }
-}
-
 /// An object at a revision of the store.
 struct StoredObject {
     let shape: ObjectShape
@@ -125,6 +82,49 @@ struct StoredObject {
     static func header(of shape: ObjectShape) -> CSVRow {
         CSVRow(fields: (["id"] + shape.names).map { CSVRow.Field($0) })
     }
+}
+
+/// The cells that the tool shows for the objects of an entity: their values, and the members of
+/// their links.
+struct ObjectShape {
+    let number: EntityNumber
+    let entity: Entity
+    /// The relationships whose links belong to the objects.
+    let links: [LinkedRelationship]
+
+    init(_ schema: Schema, ofEntity number: EntityNumber) {
+        self.number = number
+        let entity = schema.entities[number]
+        self.entity = entity
+        links = entity.relationships.compactMap { relationship in
+            guard case .targets = relationship.members,
+                let end = schema.membersEnd(of: relationship), let link = end.link
+            else { return nil }
+            return LinkedRelationship(relationship: relationship, link: link, end: end)
+        }
+    }
+
+    /// The names of the values, followed by those of the relationships.
+    var names: [String] { entity.properties.map(\.name) + links.map(\.relationship.name) }
+}
+
+/// A relationship of an entity with links, which is a cell of each object like a property.
+struct LinkedRelationship {
+    let relationship: Relationship
+    /// The number of the type of links.
+    let link: Int
+    let end: MemberEnd
+}
+
+/// Whether the tool prints the values of hidden properties.
+enum HiddenValues {
+    @TaskLocal static var areShown = false
+
+    /// Returns whether the values of a property are not printed.
+    static func cover(_ property: Property) -> Bool { property.isHidden && !areShown }
+
+    /// Returns whether the values of a change are not printed.
+    static func cover(_ change: PropertyChange) -> Bool { change.isHidden && !areShown }
 }
 
 extension [ObjectID] {

@@ -49,6 +49,32 @@ import Testing
         }
     }
 
+    /// The types that a user names first: the examples of their doc comments run in a test.
+    private static let typesWithExamples = [
+        "Change", "ChangeSet", "Commit", "Commits", "Conflict", "ConflictError", "HistoricChange",
+        "ManagedContext", "MergePolicy", "ObjectChange", "ObjectQuery", "Retention", "Store",
+        "StoreError", "Subscription", "UndoConflictError", "UndoPlan", "UndoPolicy", "UndoStack",
+        "UnknownOutcomeError", "Validation", "ValidationError", "VerificationReport", "Violation",
+    ]
+
+    @Test func theExampleOfATypeRunsInATest() throws {
+        let code = try SourceFile.all(in: "Tests/DocumentationTests").map { trimmed($0.lines) }
+        var examples: [String: [Substring]] = [:]
+        for folder in ["Sources/Stet", "Sources/StetStore"] {
+            for file in try SourceFile.all(in: folder) {
+                examples.merge(file.examplesOfPublicTypes) { $0 + $1 }
+            }
+        }
+        for type in Self.typesWithExamples {
+            let example = trimmed(examples[type] ?? [])
+            #expect(!example.isEmpty, "\(type)")
+            let isTested = code.contains { lines in
+                lines.indices.contains { lines[$0...].starts(with: example) }
+            }
+            #expect(isTested, "\(type):\n\(example.joined(separator: "\n"))")
+        }
+    }
+
     @Test(arguments: pages) func aPageHasCodeUnlessItOnlyLeadsToOthers(page: String) throws {
         #expect(try blocks(page).isEmpty == (page == "Stet.md"))
     }
@@ -147,5 +173,30 @@ import Testing
             }
         }
         #expect(count == 17)
+    }
+}
+
+extension SourceFile {
+    /// The lines of the Swift code in the doc comments of public types.
+    fileprivate var examplesOfPublicTypes: [String: [Substring]] {
+        var examples: [String: [Substring]] = [:]
+        var example: [Substring] = []
+        var isCode = false
+        for line in lines {
+            if line.hasPrefix("/// ```") {
+                isCode = line == "/// ```swift"
+            } else if line.hasPrefix("///") {
+                if isCode { example.append(line.dropFirst(4)) }
+            } else if !line.hasPrefix("@") || line.contains(" public ") {
+                let words = line.split { " :<".contains($0) }
+                if let index = words.firstIndex(where: { $0 == "public" }) {
+                    for name in words[index...].dropFirst(2).prefix(2) where !example.isEmpty {
+                        examples[String(name), default: []] += example
+                    }
+                }
+                example = []
+            }
+        }
+        return examples
     }
 }

@@ -44,7 +44,7 @@ import Testing
     @Test func eachPublicCodeIsInTheTable() throws {
         var codes: Set<String> = [
             "validation", "changeSet", "undo.conflict", "notConfirmed", "unknownOutcome",
-            "laterChanges", "insertStream",
+            "discardedEdits", "insertStream",
         ]
         for line in try interface where line.contains("| static let ") {
             for (type, prefix) in Self.codeTypes where line.hasPrefix("Stet \(type).") {

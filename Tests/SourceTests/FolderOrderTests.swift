@@ -41,7 +41,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
             // A subscription updates its position by a commit, and reads the feed.
             "Subscriptions/StoredSubscriptions.swift": ["CommitFeed", "Submission"],
             // A context builds a commit from the objects that it has encoded and queries.
-            "Commit/NetChanges+Objects.swift": ["EncodedBody", "QueryState"],
+            "Commit/ChangeSetBuilder+Objects.swift": ["EncodedBody", "QueryState"],
             // The writer checks counts again, and publishes what it has committed.
             "Commit/CommitCheck.swift": ["Miscount"],
             "Commit/CommitWriter.swift": ["CommitFeed", "SharedCommit"],
@@ -66,7 +66,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
             "Model/Macros.swift": ["Deletable", "EmbeddedValue"],
             "Model/DerivedExpression.swift": ["QueryExpression"],
             "Model/ModelRelationship.swift": ["_ToManyProperty"],
-            "Model/RuleOptions.swift": ["OrderedValue"],
+            "Model/AttributeOption+Rules.swift": ["OrderedValue"],
             // The name of a protocol is what the compiler's error says.
             "Model/PropertyTypes.swift": [
                 "CodableAttribute", "QueryExpression", "RawAttribute", "_QueryObject",
@@ -82,7 +82,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
                 "PendingChanges", "SaveLine", "Store",
             ],
             "Context/ManagedContext.swift": ["MergePolicy", "Store", "StoreFollower"],
-            "Context/ManagedContext+Reading.swift": ["_ToManyProperty"],
+            "Context/ManagedContext+Reads.swift": ["_ToManyProperty"],
             "Context/ManagedContext+Snapshots.swift": ["PendingChanges"],
             // Models with protected objects do not conform to it.
             "Relationships/ModelGraph.swift": ["Deletable"],
@@ -90,7 +90,7 @@ struct FolderOrder: Sendable, CustomTestStringConvertible {
             "Pending/PendingChanges.swift": ["SaveInProgress"],
             // Validators look up objects of the store, and run with its messages.
             "Validation/ChangeSetCheck.swift": ["Store"],
-            "Validation/EarlyValidation.swift": ["Store"],
+            "Validation/Model+Validation.swift": ["Store"],
             "Validation/PendingStore.swift": ["Store"],
             // Opening a store reports the progress of its migration.
             "Store/Store+Configuration.swift": ["MigrationPlan"],

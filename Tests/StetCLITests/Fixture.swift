@@ -27,7 +27,7 @@ final class Fixture {
         _ edits: [(entity: EntityNumber, id: ObjectID, values: [Value]?)], author: String? = nil,
         label: String? = nil, time: Double = 0
     ) throws -> Commit {
-        var changes = NetChanges(schema: file.schema)
+        var changes = ChangeSetBuilder(schema: file.schema)
         for edit in edits {
             let old = states[edit.id]
             let before = old.map { old in
@@ -37,7 +37,7 @@ final class Fixture {
                 changes.encode(entity: edit.entity) { $0.write(values) }
             }
             changes.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: before == nil ? .insert : after == nil ? .delete : .update,
                     entity: edit.entity, id: edit.id, base: old?.revision ?? .zero,
                     before: before ?? 0..<0, after: after ?? 0..<0))

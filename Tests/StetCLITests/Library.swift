@@ -32,7 +32,7 @@ final class Library {
         _ objects: [(entity: String, id: Int, values: [String: Value])], links: [Links] = [],
         time: Double = 0
     ) throws {
-        var changes = NetChanges(schema: file.schema)
+        var changes = ChangeSetBuilder(schema: file.schema)
         for object in objects {
             let number = try #require(file.schema.number(ofEntity: object.entity))
             let entity = file.schema.entities[number]
@@ -40,7 +40,7 @@ final class Library {
                 writer.write(entity.properties.map { object.values[$0.name] ?? .null })
             }
             changes.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: .insert, entity: number, id: .fixed(object.id), base: .zero,
                     before: 0..<0, after: body))
         }

@@ -66,7 +66,7 @@ extension Schema {
 extension StoreFile {
     /// Commits edits of a workload under a token.
     func commit(_ edits: [Workload.Edit], base: Revision, token: UInt64) throws -> Commit {
-        var changes = NetChanges(schema: schema, expectedCount: edits.count)
+        var changes = ChangeSetBuilder(schema: schema, expectedCount: edits.count)
         for edit in edits {
             let entity = edit.key.entity
             for link in edit.links {
@@ -81,7 +81,7 @@ extension StoreFile {
             }
             let after = edit.new.map { new in changes.encode(entity: entity) { $0.write(new) } }
             changes.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: before == nil ? .insert : after == nil ? .delete : .update,
                     entity: entity, id: edit.key.id, base: edit.old?.revision ?? .zero,
                     before: before ?? 0..<0, after: after ?? 0..<0))

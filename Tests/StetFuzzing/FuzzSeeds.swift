@@ -125,7 +125,7 @@ enum FuzzSeeds {
         _ base: Int, _ edits: [(entity: EntityNumber, id: Int, kind: ChangeKind)],
         links: [LinkChange]
     ) throws -> EncodedChangeSet {
-        var changes = NetChanges(schema: FuzzSchema.schema)
+        var changes = ChangeSetBuilder(schema: FuzzSchema.schema)
         for edit in edits {
             let entity = FuzzSchema.schema.entities[edit.entity]
             let revision = edit.kind == .insert ? 0 : edit.id == 2 ? 1 : base
@@ -136,7 +136,7 @@ enum FuzzSeeds {
                 edit.kind == .delete
                 ? 0..<0 : changes.encode(entity: edit.entity) { write(entity, base + 1, to: &$0) }
             changes.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: edit.kind, entity: edit.entity, id: id(edit.id),
                     base: Revision(UInt64(revision)), before: before, after: after))
         }

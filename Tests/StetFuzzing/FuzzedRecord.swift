@@ -96,7 +96,7 @@ enum FuzzedRecord {
     private static func checkChangeSet(
         _ bytes: UnsafeRawBufferPointer, ofEntity number: EntityNumber
     ) throws {
-        var changes = NetChanges(schema: FuzzSchema.schema)
+        var changes = ChangeSetBuilder(schema: FuzzSchema.schema)
         let body = changes.copy(bytes)
         let blank = changes.encode(entity: number) { writer in
             for slot in FuzzSchema.schema.entities[number].properties.slots {
@@ -110,7 +110,7 @@ enum FuzzedRecord {
         for (offset, (kind, before, after)) in kinds.enumerated() {
             let id = ObjectID(high: FuzzSchema.object.high, low: 1 << 63 | UInt64(offset))
             changes.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: kind, entity: number, id: id, base: 0, before: before, after: after))
         }
         let violations = try changes.violations()

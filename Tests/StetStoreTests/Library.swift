@@ -52,9 +52,9 @@ extension StoreFile {
 
     func encode(
         _ edits: [Edit], links: [LinkChange] = [], _ note: EditNote = EditNote(),
-        limits: NetChanges.SizeLimits = NetChanges.SizeLimits()
+        limits: ChangeSetBuilder.SizeLimits = ChangeSetBuilder.SizeLimits()
     ) throws -> EncodedChangeSet {
-        var changes = NetChanges(schema: schema)
+        var changes = ChangeSetBuilder(schema: schema)
         changes.limits = limits
         for edit in edits {
             let entity = edit.key.entity
@@ -65,7 +65,7 @@ extension StoreFile {
                 changes.encode(entity: entity) { $0.write(values) }
             }
             changes.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: edit.kind, entity: entity, id: edit.key.id, base: edit.base,
                     before: before ?? 0..<0, after: after ?? 0..<0))
         }

@@ -15,6 +15,9 @@ import StetTestModels
 //   stet-test-child redact PATH ID         redacts the earlier titles of an article
 //   stet-test-child random PATH COUNT SEED  makes random commits on objects that others change, too
 //   stet-test-child count PATH COUNT       increments a counter by 1 in each of so many saves
+//   stet-test-child undo PATH ID CALL COUNT
+//                                          undoes the last edit of the author "child" with a commit
+//                                          id, and is killed at the COUNT-th CALL, put or commit
 //   stet-test-child read PATH              begins a read, writes "reading", and waits
 //   stet-test-child lock PATH              begins a write, writes "writing", and waits
 //   stet-test-child fork PATH              uses a store in a child that was forked from it
@@ -160,6 +163,20 @@ func count(_ path: String, _ count: Int) throws {
     }
 }
 
+/// Undoes the last edit, and ends as by `kill -9` at a call of LMDB.
+func undo(_ path: String, _ id: CommitID, _ call: String, _ count: Int) throws {
+    let store = try openStore(path)
+    #if STET_FAULTS
+        let operations: [String: LMDBError.Operation] = [
+            "put": .put, "commit": .commit, "reportOfCommit": .reportOfCommit,
+        ]
+        guard let operation = operations[call] else { exit(64) }
+        store.file.environment.faults.failNext(operation, after: count, code: FaultInjector.kill)
+    #endif
+    guard let commit = try store.undo(author: "child", id: id) else { exit(70) }
+    say("undone \(commit.revision)")
+}
+
 /// Stays until it is killed.
 func stay() -> Never {
     while true { pause() }
@@ -181,6 +198,10 @@ do {
         try saver.save(Int(arguments[3]) ?? 0)
     case "count" where arguments.count == 4:
         try count(arguments[2], Int(arguments[3]) ?? 0)
+    case "undo" where arguments.count == 6:
+        try undo(
+            arguments[2], try JSONDecoder().decode(CommitID.self, from: Data(arguments[3].utf8)),
+            arguments[4], Int(arguments[5]) ?? 1)
     case "read" where arguments.count == 3:
         try openStore(arguments[2]).file.read { _ in
             say("reading")

@@ -40,7 +40,7 @@ extension ManagedContext {
             "restore(_:) with a void snapshot: a save, refresh, rollback or the restore of "
                 + "an older snapshot came after it; check isVoid")
         core.voidSnapshots(after: snapshot.number)
-        core.goBack(to: snapshot.capture)
+        core.rollBack(to: snapshot.capture)
     }
 
     /// Restores the last saved state: discards all pending changes, and leaves the failed state.

@@ -9,6 +9,14 @@ public import StetStore
 /// `object.context` gives a context with the same pending changes.
 ///
 /// A context and its objects belong to one isolation domain; neither is `Sendable`.
+///
+/// ```swift
+/// let context = store.context(author: "lala")
+/// if let article = try context.object(Article.self, id: id) {
+///     article.rating = 4
+///     try context.save("rate")
+/// }
+/// ```
 public final class ManagedContext {
     /// The state of the context, which lives as long as any of its objects.
     let core: ContextCore
@@ -157,7 +165,7 @@ public final class ManagedContext {
     /// stored state.
     ///
     /// - Throws: `ConflictError`, which names each object that could not be merged; the error of a
-    ///   policy's closure; `StoreError`; `UnknownOutcomeError`; `LaterChangesError` when an
+    ///   policy's closure; `StoreError`; `UnknownOutcomeError`; `DiscardedEditsError` when an
     ///   asynchronous save in progress failed and later pending changes depended on it.
     /// - Complexity: O(changes since this context's revision).
     public func refresh() throws {
@@ -179,7 +187,7 @@ public final class ManagedContext {
 }
 
 extension ContextCore {
-    var hasChanges: Bool { !pending.isEmpty || !pending.misuse.isEmpty }
+    var hasChanges: Bool { !pending.isEmpty || !pending.rejections.isEmpty }
 }
 
 extension ManagedContext {

@@ -140,9 +140,9 @@ extension UnknownOutcomeError: StetError {
     }
 }
 
-extension LaterChangesError: StetError {
-    /// "laterChanges".
-    public var errorCode: String { "laterChanges" }
+extension DiscardedEditsError: StetError {
+    /// "discardedEdits".
+    public var errorCode: String { "discardedEdits" }
 
     /// The problem of the cause, with this error's code.
     public var problem: ProblemDetails {

@@ -1,9 +1,54 @@
 public import StetStore
 
+/// An object with pending changes that was saved elsewhere since this context read it.
+///
+/// ```swift
+/// for property in error.conflicts.flatMap(\.properties) where property.isContested {
+///     values.append((property.base, property.mine, property.theirs))
+/// }
+/// ```
+public struct Conflict: Sendable, Hashable, Codable {
+    /// The entity of the object.
+    public let entity: String
+    /// The id of the object.
+    public let object: ObjectID
+    /// The revision of the object that the pending change is based on.
+    public let base: Revision
+    /// The revision of the object's last change in the store; nil when it has been deleted.
+    public let current: Revision?
+    /// The properties that either side has changed, in the order of declaration; empty when one
+    /// side has deleted the object.
+    public let properties: [Conflict.Property]
+
+    /// True when both sides have changed a property, to different values.
+    public var isContested: Bool { properties.contains(where: \.isContested) }
+
+    package init(
+        entity: String, object: ObjectID, base: Revision, current: Revision?,
+        properties: [Conflict.Property] = []
+    ) {
+        self.entity = entity
+        self.object = object
+        self.base = base
+        self.current = current
+        self.properties = properties
+    }
+}
+
 /// The error of a save that was refused because others have changed what it was based on.
 ///
 /// Nothing was written. The pending changes were treated as the `onFailure` argument of the save
 /// says.
+///
+/// ```swift
+/// do {
+///     try context.save("rate")
+/// } catch is ConflictError {
+///     try context.refresh()  // shows what the others have saved
+///     article.rating = 4
+///     try context.save("rate")
+/// }
+/// ```
 public struct ConflictError: Error, Sendable {
     /// The reason why the save was given up.
     public struct Reason: RawRepresentable, Hashable, Sendable {
@@ -58,35 +103,6 @@ extension ConflictError: CustomStringConvertible, CustomDebugStringConvertible {
             default: []
             }
         return (beginning + lines).joined(separator: "\n")
-    }
-}
-
-/// An object with pending changes that was saved elsewhere since this context read it.
-public struct Conflict: Sendable, Hashable, Codable {
-    /// The entity of the object.
-    public let entity: String
-    /// The id of the object.
-    public let object: ObjectID
-    /// The revision of the object that the pending change is based on.
-    public let base: Revision
-    /// The revision of the object's last change in the store; nil when it has been deleted.
-    public let current: Revision?
-    /// The properties that either side has changed, in the order of declaration; empty when one
-    /// side has deleted the object.
-    public let properties: [Conflict.Property]
-
-    /// True when both sides have changed a property, to different values.
-    public var isContested: Bool { properties.contains(where: \.isContested) }
-
-    package init(
-        entity: String, object: ObjectID, base: Revision, current: Revision?,
-        properties: [Conflict.Property] = []
-    ) {
-        self.entity = entity
-        self.object = object
-        self.base = base
-        self.current = current
-        self.properties = properties
     }
 }
 

@@ -40,7 +40,7 @@ extension ManagedContext {
             }
             try core.checkUsable()
         } catch {
-            core.goBack(to: beginning)
+            core.rollBack(to: beginning)
             throw error
         }
     }
@@ -236,7 +236,7 @@ private struct ChangeSetApplication {
         do throws(EncodingFailure) {
             return try decoded(try object._$body(), table)
         } catch {
-            var net = NetChanges(schema: core.schema)
+            var net = ChangeSetBuilder(schema: core.schema)
             let range = net.encode(entity: table.entity) { object._$write(to: &$0) }
             throw ValidationError(
                 violations: net.unstorable(in: range, ofEntity: table.entity, object.id),

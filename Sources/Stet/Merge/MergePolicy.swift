@@ -8,6 +8,10 @@ public import StetStore
 /// policy decides only where both have changed it to different values. The result is validated like
 /// every save. Properties that are stamped with each update are never in conflict, and counters get
 /// the increments of both sides.
+///
+/// ```swift
+/// context.mergePolicy = .mergeContextWins.merging(Article.self, \.rating, by: .max)
+/// ```
 public struct MergePolicy: Sendable {
     enum Rule: Sendable {
         case fail

@@ -1,11 +1,5 @@
 import StetStore
 
-/// An object that another commit changed, and the revision of its last change.
-struct ChangedObject {
-    let key: ObjectKey
-    let revision: Revision
-}
-
 /// Moves a context and every live object from one revision to another.
 struct StoreFollower {
     private let core: ContextCore
@@ -195,6 +189,12 @@ struct StoreFollower {
     }
 }
 
+/// An object that another commit changed, and the revision of its last change.
+struct ChangedObject {
+    let key: ObjectKey
+    let revision: Revision
+}
+
 extension _ObjectTable {
     /// Reads the state of an object at a revision; the returned closure makes the object show it.
     fileprivate func reading<M: Model>(
@@ -217,7 +217,7 @@ extension _ObjectTable {
 extension ContextCore {
     /// Restores what was pending at a moment and, if requested, moves back to the revision of that
     /// moment.
-    func goBack(to capture: PendingChanges.Capture, isRewinding: Bool = false) {
+    func rollBack(to capture: PendingChanges.Capture, isRewinding: Bool = false) {
         pending.restore(capture, isRewinding: isRewinding)
         guard isRewinding else { return catchUp() }
         do {
@@ -258,7 +258,7 @@ extension ContextCore {
     }
 
     /// Records that others have changed an object that has pending changes.
-    func overtake<M: Model>(_ object: M, _ revision: Revision) {
+    func markOutdated<M: Model>(_ object: M, _ revision: Revision) {
         setOvertaken(overtaken + [ChangedObject(key: object._$key, revision: revision)])
     }
 

@@ -19,7 +19,7 @@ struct StagedMigration {
     /// Migrates the store to the last version; does nothing when there is no store, or when it has
     /// the last version or none of them.
     func run() throws {
-        guard try StoreFile.isThere(path), try version(ofStoreAt: path) != nil else { return }
+        guard try StoreFile.exists(path), try version(ofStoreAt: path) != nil else { return }
         let lock = try MigrationLock(path)
         defer { lock.release() }
         for attempt in 1... {
@@ -86,7 +86,7 @@ struct StagedMigration {
     private func target(_ version: Int, _ source: Store, _ base: Head) throws -> Store {
         let copy = copyPath(version)
         let isLenient = plan.versions[version].step != nil
-        if try StoreFile.isThere(copy), try isContinued(copy, source) {
+        if try StoreFile.exists(copy), try isContinued(copy, source) {
             return try open(copy, version, isLenient: isLenient)
         }
         for later in version..<plan.versions.count { remove(later) }
@@ -121,7 +121,7 @@ struct StagedMigration {
     private static func violations<M: Model>(_ type: M.Type, _ store: Store) throws -> [Violation] {
         guard let entity = store.file.schema.number(ofEntity: M._$name) else { return [] }
         let revision = try store.revision()
-        let none = NetChanges(schema: store.file.schema)
+        let none = ChangeSetBuilder(schema: store.file.schema)
         return try PendingStore.withStore(store, revision, none) { view in
             var violations: [Violation] = []
             try store.file.read { reader in
@@ -140,10 +140,10 @@ struct StagedMigration {
         _ store: Store, _ view: PendingStore
     ) throws -> [Violation] {
         let messages = store.configuration.messages
-        var net = NetChanges(schema: store.file.schema)
+        var net = ChangeSetBuilder(schema: store.file.schema)
         let range = net.copy(body)
         net.append(
-            NetChanges.Item(
+            ChangeSetBuilder.Item(
                 kind: .insert, entity: entity, id: id, base: .zero, before: 0..<0, after: range))
         var violations = try net.violations(messages)
         for chain in store.configuration.chains {

@@ -1,39 +1,5 @@
 public import StetStore
 
-/// The changes that one commit has made to objects of a model.
-public struct ChangeEvent<M: Model>: Sendable, Equatable {
-    /// The whole commit: its author, time and cause, and all its changes.
-    public let commit: Commit
-    /// The wanted changes, in ascending order of id; at least one.
-    public let changes: [Change<M>]
-
-    /// The number of the commit.
-    public var revision: Revision { commit.revision }
-}
-
-/// The state of a changed object that must satisfy a condition.
-public enum ConditionSide: Hashable, Sendable, CaseIterable {
-    /// The state before the change, the state after it, or both.
-    case either
-    /// The state before the change and the state after it: neither an insert nor a delete.
-    case both
-    /// The state after the change, but not the state before it: the object begins to satisfy the
-    /// condition, or is inserted with it satisfied.
-    case entering
-    /// The state before the change, but not the state after it: the object ceases to satisfy the
-    /// condition, or is deleted while it satisfies it.
-    case leaving
-
-    func holds(old: () throws -> Bool, new: () throws -> Bool) rethrows -> Bool {
-        switch self {
-        case .either: try new() || old()
-        case .both: try new() && old()
-        case .entering: try new() && !old()
-        case .leaving: try !new() && old()
-        }
-    }
-}
-
 /// The changes of the objects of one model, commit by commit, in order, each once, whichever
 /// process makes them.
 ///
@@ -167,6 +133,40 @@ public struct Changes<M: Model>: AsyncSequence, Sendable {
                 }
             }
             return nil
+        }
+    }
+}
+
+/// The changes that one commit has made to objects of a model.
+public struct ChangeEvent<M: Model>: Sendable, Equatable {
+    /// The whole commit: its author, time and cause, and all its changes.
+    public let commit: Commit
+    /// The wanted changes, in ascending order of id; at least one.
+    public let changes: [Change<M>]
+
+    /// The number of the commit.
+    public var revision: Revision { commit.revision }
+}
+
+/// The state of a changed object that must satisfy a condition.
+public enum ConditionSide: Hashable, Sendable, CaseIterable {
+    /// The state before the change, the state after it, or both.
+    case either
+    /// The state before the change and the state after it: neither an insert nor a delete.
+    case both
+    /// The state after the change, but not the state before it: the object begins to satisfy the
+    /// condition, or is inserted with it satisfied.
+    case entering
+    /// The state before the change, but not the state after it: the object ceases to satisfy the
+    /// condition, or is deleted while it satisfies it.
+    case leaving
+
+    func holds(old: () throws -> Bool, new: () throws -> Bool) rethrows -> Bool {
+        switch self {
+        case .either: try new() || old()
+        case .both: try new() && old()
+        case .entering: try new() && !old()
+        case .leaving: try !new() && old()
         }
     }
 }

@@ -1,20 +1,6 @@
 import StetStore
 import Synchronization
 
-/// An element of a live query: a snapshot and its section.
-struct LiveElement<M: Model>: Equatable, Sendable {
-    let snapshot: M.Snapshot
-    /// The revision of the object's last change.
-    let revision: Revision
-    /// The value of the section; null in a query without sections.
-    let section: Value
-
-    /// Returns whether the object is unchanged; snapshots with NaN are not equal to themselves.
-    static func == (one: Self, other: Self) -> Bool {
-        one.revision == other.revision && one.section == other.section
-    }
-}
-
 /// An observer of a live query: a position in the feed of commits, and the result at it.
 ///
 /// State: belongs to one iterator; it has no lock.
@@ -67,6 +53,20 @@ final class LiveObserver<M: Model> {
         return Step(
             update: update, revision: state.revision, commits: isFirst ? [] : backlog.commits,
             rerunReason: way.reason)
+    }
+}
+
+/// An element of a live query: a snapshot and its section.
+struct LiveElement<M: Model>: Equatable, Sendable {
+    let snapshot: M.Snapshot
+    /// The revision of the object's last change.
+    let revision: Revision
+    /// The value of the section; null in a query without sections.
+    let section: Value
+
+    /// Returns whether the object is unchanged; snapshots with NaN are not equal to themselves.
+    static func == (one: Self, other: Self) -> Bool {
+        one.revision == other.revision && one.section == other.section
     }
 }
 

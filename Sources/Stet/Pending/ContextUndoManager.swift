@@ -103,7 +103,7 @@ public struct ContextUndoManager {
         do {
             try body()
         } catch {
-            core.goBack(to: beginning)
+            core.rollBack(to: beginning)
             noteCount(in: history)
             throw error
         }
@@ -143,7 +143,7 @@ public struct ContextUndoManager {
     private func move(from: inout [EditHistory.Step], to: inout [EditHistory.Step]) {
         guard let step = from.popLast() else { return }
         let present = core.pending.capture()
-        core.goBack(to: step.state)
+        core.rollBack(to: step.state)
         // What continues a step is never undone by itself.
         to.append(EditHistory.Step(name: step.name, state: present, key: nil, time: step.time))
         noteCount(in: history)

@@ -14,7 +14,7 @@ final class PendingChanges {
     private var holders: [AnyObject?] = []
     private(set) var links: [LinkKey: PendingLink] = [:]
     /// The edits that were refused, which the next save reports.
-    private(set) var misuse: [Violation] = []
+    private(set) var rejections: [Violation] = []
     /// The objects edited since a save began to settle; nil while none settles.
     private var touched: [any Model]?
     /// False when no pending object refers to one that is in no context.
@@ -78,11 +78,11 @@ final class PendingChanges {
     }
 
     func note(_ violation: Violation) {
-        if !misuse.contains(violation) { misuse.append(violation) }
+        if !rejections.contains(violation) { rejections.append(violation) }
     }
 
     func forgetMisuse(of object: ObjectID? = nil) {
-        misuse.removeAll { object == nil || $0.object == object }
+        rejections.removeAll { object == nil || $0.object == object }
     }
 
     /// Changes the base and current values of an object, and the lists of members with it.
@@ -215,7 +215,7 @@ final class PendingChanges {
         objects = []
         holders = []
         links = [:]
-        misuse = []
+        rejections = []
         state.pending = WorkingState.Layer()
         // Clears the changes of a save whose outcome is unknown.
         if core.saves.inFlight == nil { state.sent = nil }
@@ -244,7 +244,7 @@ final class PendingChanges {
 
         let entries: [Entry]
         let links: [LinkKey: PendingLink]
-        let misuse: [Violation]
+        let rejections: [Violation]
         fileprivate let layer: WorkingState.Layer
         let revision: Revision
     }
@@ -258,7 +258,7 @@ final class PendingChanges {
                     pending: entry, object: entry.object, current: entry.object._$capture(),
                     flags: entry.object._$flags, revision: entry.object._$revision,
                     save: changed.contains(ObjectIdentifier(entry.object)) ? save : nil)
-            }, links: links, misuse: misuse, layer: state.pending, revision: state.revision)
+            }, links: links, rejections: rejections, layer: state.pending, revision: state.revision)
     }
 
     /// Restores what was pending when a capture was taken.
@@ -296,11 +296,11 @@ final class PendingChanges {
                 entry.object._$setRevision(entry.revision)
             } else if present > entry.knownRevision {
                 entry.object._$setRevision(entry.knownRevision)
-                core.overtake(entry.object, present)
+                core.markOutdated(entry.object, present)
             }
         }
         links = capture.links
-        misuse = capture.misuse
+        rejections = capture.rejections
         state.pending = capture.layer
         // Released last, because a model's `deinit` may use the context.
         withExtendedLifetime(before) {}
@@ -346,7 +346,7 @@ final class PendingChanges {
         objects = []
         holders = []
         links = [:]
-        misuse = []
+        rejections = []
         state.sent = state.pending
         state.pending = WorkingState.Layer()
         return sent
@@ -400,7 +400,7 @@ final class PendingChanges {
         objects = []
         holders = []
         links = [:]
-        misuse = []
+        rejections = []
         state.pending = WorkingState.Layer()
         for entry in before { revert(entry) }
         withExtendedLifetime((before, held)) {}
@@ -427,9 +427,9 @@ final class PendingChanges {
     }
 
     /// Makes links and refused edits pending again that `takeOff` removed.
-    func resume(links: [LinkKey: PendingLink], misuse: [Violation]) {
+    func resume(links: [LinkKey: PendingLink], rejections: [Violation]) {
         for (key, link) in links { put(key, link.now, below: link.below) }
-        self.misuse = misuse
+        self.rejections = rejections
         mayReferToUninserted = true
     }
 

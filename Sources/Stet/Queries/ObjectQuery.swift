@@ -5,6 +5,12 @@ public import StetStore
 /// `context.fetch` returns a `Fetch`, whose results are objects; `store.fetch` and `view.fetch`
 /// return a `SnapshotFetch`, whose results are snapshots. Nothing is read before a result is
 /// requested, and each request reads again.
+///
+/// ```swift
+/// let rated = context.fetch(Article.self) { $0.rating >= 3 }
+/// let count = try rated.count()
+/// let best = try rated.sorted(by: \.rating, .descending).limit(10).all()
+/// ```
 public protocol ObjectQuery<M>: QueryAggregates {
     /// The request: condition, order and part of the result.
     var _request: _QueryRequest<M> { get set }
@@ -44,7 +50,7 @@ public struct _QueryRequest<M: Model>: Sendable {
         query.after =
             position
             ?? after.map { snapshot in
-                var bodies = NetChanges(schema: schema)
+                var bodies = ChangeSetBuilder(schema: schema)
                 let range = bodies.encode(entity: entity) { snapshot._$encode(into: &$0) }
                 return StoreQuery.Position(id: snapshot.id, body: Array(bodies.body(range)))
             }

@@ -1,23 +1,5 @@
 import StetStore
 
-/// A to-many relationship of a store: the end that lists its members, and numbers instead of names.
-struct MemberRelationship: Sendable {
-    let name: String
-    /// The position among the owner's properties, for the order of violations.
-    let slot: Slot
-    /// The end that lists its members.
-    let end: MemberEnd
-    let removesOrphans: Bool
-
-    init?(_ relationship: Relationship, _ index: Int, of owner: EntityNumber, in schema: Schema) {
-        guard let end = schema.membersEnd(of: relationship) else { return nil }
-        name = relationship.name
-        slot = Slot(schema.entities[owner].properties.count + index)
-        self.end = end
-        removesOrphans = relationship.removesOrphans
-    }
-}
-
 /// The relationships of a store's entities.
 struct StoreRelationships: Sendable {
     /// The relationships by entity, then in the order of declaration.
@@ -47,5 +29,23 @@ struct StoreRelationships: Sendable {
     /// Returns the relationships that delete objects of an entity that are removed from them.
     func removingOrphans(ofEntity entity: EntityNumber) -> [MemberRelationship] {
         removingOrphans[entity]
+    }
+}
+
+/// A to-many relationship of a store: the end that lists its members, and numbers instead of names.
+struct MemberRelationship: Sendable {
+    let name: String
+    /// The position among the owner's properties, for the order of violations.
+    let slot: Slot
+    /// The end that lists its members.
+    let end: MemberEnd
+    let removesOrphans: Bool
+
+    init?(_ relationship: Relationship, _ index: Int, of owner: EntityNumber, in schema: Schema) {
+        guard let end = schema.membersEnd(of: relationship) else { return nil }
+        name = relationship.name
+        slot = Slot(schema.entities[owner].properties.count + index)
+        self.end = end
+        removesOrphans = relationship.removesOrphans
     }
 }

@@ -4,7 +4,7 @@ import StetStore
 struct ContextGraph: DeletionGraph {
     let core: ContextCore
     /// The relationship by which a delete rule has changed an object, by the object's id.
-    private(set) var effects: [ObjectID: String] = [:]
+    private(set) var deleteRulePaths: [ObjectID: String] = [:]
 
     init(_ core: ContextCore) { self.core = core }
 
@@ -44,7 +44,7 @@ struct ContextGraph: DeletionGraph {
     mutating func delete(_ object: ObjectKey, path: String) throws {
         guard let found = try core.load(object) else { return }
         core.pending.delete(found)
-        if found._$flags.contains(.deleted), !path.isEmpty { effects[object.id] = path }
+        if found._$flags.contains(.deleted), !path.isEmpty { deleteRulePaths[object.id] = path }
     }
 
     mutating func remove(_ membership: MembershipKey, path: String?) throws {
@@ -55,7 +55,7 @@ struct ContextGraph: DeletionGraph {
         }
         guard let member = try core.load(ObjectKey(end.member, membership.member)) else { return }
         core.pending.refer(member, end, to: .none)
-        if let path { effects[member.id] = path }
+        if let path { deleteRulePaths[member.id] = path }
     }
 
     /// Deletes the objects that were removed from their owner, where the relationship removes

@@ -37,8 +37,8 @@ extension ManagedContext {
     /// - Returns: the commit; nil when there was no net change to write.
     /// - Throws: `ValidationError` with every violation; `ConflictError`; `StoreError`;
     ///   `UnknownOutcomeError`; the error of a `willCommit` observer; the error of an earlier read
-    ///   that failed inside an accessor; `LaterChangesError` when an asynchronous save in progress
-    ///   failed and these changes were rolled back with it.
+    ///   that failed inside an accessor; `DiscardedEditsError` when an asynchronous save in
+    ///   progress failed and these changes were rolled back with it.
     /// - Complexity: O(pending changes), and one durable LMDB transaction.
     @discardableResult
     public func save(
@@ -60,7 +60,7 @@ extension ManagedContext {
     /// the next save, which waits for its turn: asynchronous saves of a context are made in the
     /// order of their calls. `rollback` and `restore` reach back to the moment when the save was
     /// submitted; every other call that needs the outcome waits for it. If the save fails, the
-    /// later edits are rolled back, too, and `LaterChangesError` reports them.
+    /// later edits are rolled back, too, and `DiscardedEditsError` reports them.
     ///
     /// A task that is cancelled while its save waits for its turn, or before the writer has begun
     /// with its change set, withdraws the changes that were pending at the call and have not been
@@ -69,7 +69,7 @@ extension ManagedContext {
     ///
     /// - Returns: the commit; nil when there was no net change, or when another save has included
     ///   the changes.
-    /// - Throws: the errors of the blocking `save`; `CancellationError`; `LaterChangesError`.
+    /// - Throws: the errors of the blocking `save`; `CancellationError`; `DiscardedEditsError`.
     @discardableResult
     public nonisolated(nonsending) func save(
         _ label: String? = nil, id: CommitID? = nil,
@@ -107,7 +107,7 @@ extension ManagedContext {
             try core.checkUsable()
         } catch {
             core.voidSnapshots(after: number)
-            core.goBack(to: beginning)
+            core.rollBack(to: beginning)
             throw error
         }
         // Only the outermost edit saves; `Store.edit` saves after its closure.
@@ -125,7 +125,7 @@ extension ManagedContext {
         try core.saves.finishInFlight()
         try core.checkUsable()
         let start = core.pending.capture()
-        defer { core.goBack(to: start) }
+        defer { core.rollBack(to: start) }
         try core.saving {
             var preparation = SavePreparation(core)
             _ = try preparation.prepare(store.configuration.clock(), horizon: nil)

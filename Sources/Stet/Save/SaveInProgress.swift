@@ -37,7 +37,7 @@ final class SaveInProgress: CommitWork {
     /// The revision of its commit; nil before the commit is made.
     var committed: Revision?
     /// The edits made during the save, until they are put on top of it again.
-    var later: LaterEdits?
+    var editsDuringSave: EditsDuringSave?
     /// The outcome of the save; nil before it has ended.
     var outcome: Result<Commit?, any Error>?
     /// The span of the save, and that of the wait for the writer; nil without a tracing system.
@@ -163,7 +163,7 @@ final class SaveInProgress: CommitWork {
                 .editedDuringCommit, object, "was edited by a willCommit observer; use willSave")
         }
         throw ValidationError(
-            violations: core.pending.misuse.inTotalOrder(), rejected: changeSet)
+            violations: core.pending.rejections.inTotalOrder(), rejected: changeSet)
     }
 
     /// Makes the context follow a store that has moved, so that the save can be prepared again.
@@ -181,7 +181,7 @@ final class SaveInProgress: CommitWork {
     // MARK: On its way
 
     /// Marks the objects of the change set as saved, after it was submitted to the writer.
-    func sendOff(_ submission: Submission) {
+    func enqueue(_ submission: Submission) {
         self.submission = submission
         var unstamped: [(index: Int, capture: AnyObject)] = []
         for index in stamped {

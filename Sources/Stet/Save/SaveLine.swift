@@ -37,7 +37,7 @@ final class SaveLine {
         do {
             return try run(save)
         } catch {
-            throw giveUp(save, error)
+            throw abandon(save, error)
         }
     }
 
@@ -62,7 +62,7 @@ final class SaveLine {
             guard let outcome = save.outcome else { return try conclude(save) }
             return try outcome.get()
         } catch {
-            throw save.outcome == nil ? giveUp(save, error) : error
+            throw save.outcome == nil ? abandon(save, error) : error
         }
     }
 
@@ -76,15 +76,15 @@ final class SaveLine {
 
     /// Waits for the outcome of the save in progress, if there is one; blocks the thread.
     ///
-    /// - Throws: `LaterChangesError` when it failed and later changes were rolled back with it.
+    /// - Throws: `DiscardedEditsError` when it failed and later changes were rolled back with it.
     func finishInFlight() throws {
         guard let save = inFlight else { return }
         do {
             save.outcome = .success(try land(save) ?? run(save))
         } catch {
-            save.outcome = .failure(giveUp(save, error))
+            save.outcome = .failure(abandon(save, error))
         }
-        if case .failure(let error as LaterChangesError)? = save.outcome { throw error }
+        if case .failure(let error as DiscardedEditsError)? = save.outcome { throw error }
     }
 
     // MARK: From the queue to the outcome
@@ -94,12 +94,12 @@ final class SaveLine {
         var work = save
         let prepared = try save.tracing { try save.preparation.submit(&work) }
         guard let submission = prepared else { return nil }
-        save.sendOff(submission)
+        save.enqueue(submission)
         inFlight = save
         move(.pending, to: .sent)
-        if let later = save.later {
-            save.later = nil
-            LaterEdits.apply(later, in: core)
+        if let later = save.editsDuringSave {
+            save.editsDuringSave = nil
+            EditsDuringSave.apply(later, in: core)
             move(.later, to: .pending)
         }
         return submission
@@ -140,7 +140,7 @@ final class SaveLine {
     ) throws -> Commit? {
         save.sent = nil
         if core.hasChanges {
-            save.later = LaterEdits(takenFrom: core, of: sent)
+            save.editsDuringSave = EditsDuringSave(takenFrom: core, of: sent)
             move(.pending, to: .later)
         }
         core.pending.makePending(sent)
@@ -174,16 +174,16 @@ final class SaveLine {
         save.endSpan()
         if let commit = save.repeated {
             // Edits on top of dropped changes cannot be kept.
-            guard save.later == nil else { throw save.contention }
+            guard save.editsDuringSave == nil else { throw save.contention }
             return try adopt(repeated: commit)
         }
         save.sendNothing()
         core.state.sent = nil
         move(.pending, to: .saved)
         core.catchUp()
-        if let later = save.later {
-            save.later = nil
-            LaterEdits.apply(later, in: core)
+        if let later = save.editsDuringSave {
+            save.editsDuringSave = nil
+            EditsDuringSave.apply(later, in: core)
             move(.later, to: .pending)
         }
         return nil
@@ -198,7 +198,7 @@ final class SaveLine {
 
     /// Restores the state in which the save began, reports to waiting saves that their edits are
     /// lost, and returns the error that the save throws.
-    private func giveUp(_ save: SaveInProgress, _ error: any Error) -> any Error {
+    private func abandon(_ save: SaveInProgress, _ error: any Error) -> any Error {
         save.endSpan(error)
         willRepeat = isRepeated?(error) ?? false
         if !willRepeat {
@@ -216,17 +216,17 @@ final class SaveLine {
             // Moves to the head where nothing needs to be merged, so that the caller sees the
             // cause.
             let hasMoved = core.revision != start.revision
-            core.goBack(to: start, isRewinding: hasMoved)
+            core.rollBack(to: start, isRewinding: hasMoved)
             if hasMoved { core.resolving(()) { try StoreFollower(core).moveToHeadUnmerged() } }
         } else {
             let losers = take(.pending)
             let lost = losers.isEmpty ? ChangeSet() : core.changes()
             core.rollBackEverything()
-            tell(losers, LaterChangesError(cause: error, laterChanges: lost))
+            tell(losers, DiscardedEditsError(cause: error, discardedChanges: lost))
         }
-        guard let later = save.later else { return error }
-        save.later = nil
-        let failure = LaterChangesError(cause: error, laterChanges: later.changes)
+        guard let later = save.editsDuringSave else { return error }
+        save.editsDuringSave = nil
+        let failure = DiscardedEditsError(cause: error, discardedChanges: later.changes)
         tell(take(.later), failure)
         return failure
     }
@@ -258,7 +258,7 @@ final class SaveLine {
 
     /// Waits until no other asynchronous save is under way, in the order of the calls.
     ///
-    /// - Throws: `LaterChangesError` when another save fails and the changes are rolled back with
+    /// - Throws: `DiscardedEditsError` when another save fails and the changes are rolled back with
     ///   it; `CancellationError`, after the changes that were pending at the call were withdrawn.
     private nonisolated(nonsending) func takeTurn(_ label: String?) async throws {
         guard isTurnTaken else {
@@ -271,7 +271,7 @@ final class SaveLine {
         let hasTurn = beginning === entry
         if hasTurn { beginning = nil }
         if let failure = entry.failure {
-            report(failure, label, rejected: failure.laterChanges)
+            report(failure, label, rejected: failure.discardedChanges)
             if hasTurn { passTurn() }
             throw failure
         }
@@ -312,7 +312,7 @@ final class SaveLine {
         return losers
     }
 
-    private func tell(_ losers: [WaitingSave], _ error: LaterChangesError) {
+    private func tell(_ losers: [WaitingSave], _ error: DiscardedEditsError) {
         for loser in losers {
             loser.failure = error
             loser.waiter.resume()

@@ -1,25 +1,6 @@
 import FoundationEssentials
 import StetStore
 
-/// The changes of a save, encoded and checked.
-struct PreparedSave: ~Copyable {
-    var changes: NetChanges
-    /// The relationship by which a delete rule has changed an object, by the object's id.
-    let effects: [ObjectID: String]
-    /// The positions of the pending objects that get the time of the save.
-    let stamped: [Int]
-
-    /// Returns the changes as plain values, each with the delete rule that made it.
-    borrowing func changeSet() throws -> ChangeSet {
-        var changeSet = try changes.changeSet()
-        if effects.isEmpty { return changeSet }
-        for index in changeSet.changes.indices {
-            changeSet.changes[index].via = effects[changeSet.changes[index].id]
-        }
-        return changeSet
-    }
-}
-
 /// Brings the pending changes of a context into the state in which they would be saved, and checks
 /// them; to be read from the top down.
 struct SavePreparation {
@@ -52,13 +33,13 @@ struct SavePreparation {
         try derive(&changes)
         changes.sort()
         var prepared = PreparedSave(
-            changes: changes, effects: graph.effects, stamped: stamped)
+            changes: changes, deleteRulePaths: graph.deleteRulePaths, stamped: stamped)
         try prepared.changes.collectIndexChanges()
         let confirmed = Set(pending.objects.filter(\.isDeletionConfirmed).map(\.key))
         var check = ChangeSetCheck(
             store: core.store, revision: core.revision, deleted: core.state.pending.deleted,
             horizon: horizon, confirmed: confirmed)
-        var violations = try pending.misuse + deniedDeletions()
+        var violations = try pending.rejections + deniedDeletions()
         violations += try tracer.span("stet.save.validate") {
             try check.violations(of: &prepared.changes, besides: violations)
         }
@@ -69,7 +50,7 @@ struct SavePreparation {
             for object in edited {
                 core.note(.editedDuringCommit, object, "was edited by a validator")
             }
-            violations = pending.misuse
+            violations = pending.rejections
         }
         guard violations.isEmpty else {
             throw ValidationError(
@@ -79,7 +60,7 @@ struct SavePreparation {
     }
 
     /// Computes the derived attributes of the changed objects, and of those that refer to them.
-    private func derive(_ net: inout NetChanges) throws {
+    private func derive(_ net: inout ChangeSetBuilder) throws {
         if core.schema.derivedProperties.isEmpty { return }
         try core.store.file.read { try net.derive($0, at: core.revision, correctsBefore: true) }
     }
@@ -105,7 +86,7 @@ struct SavePreparation {
     mutating func settle() throws {
         var objects: [any Model] = pending.objects.map(\.object)
         for round in 1... {
-            for object in objects { rest(object) }
+            for object in objects { normalize(object) }
             var before: [ObjectIdentifier: AnyObject] = [:]
             pending.watch(true)
             try graph.removeOrphans(among: objects)
@@ -138,7 +119,7 @@ struct SavePreparation {
     }
 
     /// Normalises an object, and watches for its next edit.
-    private func rest<M: Model>(_ object: M) {
+    private func normalize<M: Model>(_ object: M) {
         object._$state.flags.insert(.watched)
         if object._$flags.contains(.deleted) { return }
         let index = Int(object._$state.pendingIndex)
@@ -192,7 +173,7 @@ struct SavePreparation {
                     .unsettled, object,
                     "was still touched by willSave in round \(Self.roundLimit)")
             }
-            violations = pending.misuse
+            violations = pending.rejections
         }
         return ValidationError(
             violations: violations.inTotalOrder(), rejected: core.changes())
@@ -212,12 +193,31 @@ struct SavePreparation {
     }
 }
 
+/// The changes of a save, encoded and checked.
+struct PreparedSave: ~Copyable {
+    var changes: ChangeSetBuilder
+    /// The relationship by which a delete rule has changed an object, by the object's id.
+    let deleteRulePaths: [ObjectID: String]
+    /// The positions of the pending objects that get the time of the save.
+    let stamped: [Int]
+
+    /// Returns the changes as plain values, each with the delete rule that made it.
+    borrowing func changeSet() throws -> ChangeSet {
+        var changeSet = try changes.changeSet()
+        if deleteRulePaths.isEmpty { return changeSet }
+        for index in changeSet.changes.indices {
+            changeSet.changes[index].via = deleteRulePaths[changeSet.changes[index].id]
+        }
+        return changeSet
+    }
+}
+
 // MARK: - Net changes
 
 extension ContextCore {
     /// Returns the pending changes that alter stored bytes.
-    func netChanges() throws -> NetChanges {
-        var net = NetChanges(schema: schema, expectedCount: pending.objects.count)
+    func netChanges() throws -> ChangeSetBuilder {
+        var net = ChangeSetBuilder(schema: schema, expectedCount: pending.objects.count)
         for (position, entry) in pending.objects.enumerated() {
             try append(entry.object, entry.base, position, to: &net)
         }
@@ -230,7 +230,7 @@ extension ContextCore {
     }
 
     private func append<M: Model>(
-        _ object: M, _ base: AnyObject, _ position: Int, to net: inout NetChanges
+        _ object: M, _ base: AnyObject, _ position: Int, to net: inout ChangeSetBuilder
     ) throws {
         let entity = object._$state.table?.entity ?? 0
         let flags = object._$state.flags
@@ -248,7 +248,7 @@ extension ContextCore {
             kind == .delete ? 0..<0 : net.encode(entity: entity) { object._$write(to: &$0) }
         if kind == .update, try net.areEqual(before, after, exceptDerivedOf: entity) { return }
         net.append(
-            NetChanges.Item(
+            ChangeSetBuilder.Item(
                 kind: kind, entity: entity, id: object.id, base: object._$state.revision,
                 before: before, after: after, position: position))
     }
@@ -279,7 +279,7 @@ extension ContextCore {
     }
 
     /// Returns the positions of the changed objects that have a stamp to set.
-    func stampedObjects(_ net: borrowing NetChanges) -> [Int] {
+    func stampedObjects(_ net: borrowing ChangeSetBuilder) -> [Int] {
         net.items.filter { item in
             item.kind != .delete
                 && schema.entities[item.entity].stampedSlots.contains { slot in
@@ -290,7 +290,7 @@ extension ContextCore {
     }
 }
 
-extension NetChanges {
+extension ChangeSetBuilder {
     /// Sets stamped attributes to the time of the save.
     mutating func stamp(_ time: Date) {
         let word = time.timeIntervalSinceReferenceDate.bitPattern

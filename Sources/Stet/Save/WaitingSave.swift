@@ -21,7 +21,7 @@ final class WaitingSave {
     let changes: PendingChanges.Capture?
     var fate: Fate
     /// The reason why it cannot begin any more.
-    var failure: LaterChangesError?
+    var failure: DiscardedEditsError?
     let waiter = Waiter()
 
     init(_ changes: PendingChanges.Capture?) {
@@ -66,19 +66,19 @@ final class WaitingSave {
 
 /// The error of edits that were made during an asynchronous save, which failed, and were rolled
 /// back with it.
-public struct LaterChangesError: Error, Sendable {
+public struct DiscardedEditsError: Error, Sendable {
     /// The error of the save.
     public let cause: any Error
     /// The net effect of the edits that were made after the save was submitted; for a save that
     /// waited for its turn, of everything that was rolled back with its edits.
-    public let laterChanges: ChangeSet
+    public let discardedChanges: ChangeSet
 }
 
-extension LaterChangesError: CustomStringConvertible {
+extension DiscardedEditsError: CustomStringConvertible {
     /// A sentence about the failure and the number of lost changes.
     public var description: String {
-        let count = laterChanges.changes.count
-        return
-            "\(cause) Later changes of \(count) object\(count == 1 ? "" : "s") were put back, too."
+        let count = discardedChanges.changes.count
+        let objects = "\(count) object\(count == 1 ? "" : "s")"
+        return "\(cause) Later changes of \(objects) were rolled back, too."
     }
 }

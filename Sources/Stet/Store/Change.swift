@@ -2,6 +2,14 @@ public import StetStore
 
 /// The effect of a commit on one object of a model; the value is equal whether it comes from a
 /// save, an observer or the journal.
+///
+/// ```swift
+/// for commit in try store.journal() {
+///     for change in commit.changes(of: Article.self) where change.kind == .update {
+///         titles.append((change.old[\.title], change.new[\.title]))
+///     }
+/// }
+/// ```
 public struct Change<M: Model>: Sendable, Equatable {
     /// The kind of the change; a change of links alone is an update.
     public let kind: ChangeKind

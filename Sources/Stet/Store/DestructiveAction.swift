@@ -1,6 +1,78 @@
 public import Logging
 public import StetStore
 
+/// An action that cannot be undone and is not performed yet: it describes what would be lost, and
+/// runs once it is confirmed.
+///
+/// It cannot be copied, so it is confirmed at most once. Dropping it cancels it and writes a log
+/// message; the compiler warns about an unused result.
+///
+/// ```swift
+/// let action = try context.requestDelete(notebook)
+/// try await action.confirm(with: TerminalConfirmer())
+/// try await context.save("delete notebook")
+/// ```
+public struct DestructiveAction: ~Copyable {
+    /// The description of what would be lost.
+    public let plan: DestructiveAction.Plan
+    private let logger: Logger
+    private let perform: () throws -> Void
+    private var isOpen = true
+
+    /// Creates an action of an application's own.
+    ///
+    /// ```swift
+    /// let plan = DestructiveAction.Plan(title: "Close the account?", destructiveTitle: "Close")
+    /// let action = DestructiveAction(plan: plan) { try closeAccount() }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - plan: the description of what would be lost.
+    ///   - logger: the log for a message when the action is dropped.
+    ///   - perform: the action, which runs at most once, when it is confirmed.
+    public init(
+        plan: DestructiveAction.Plan, logger: Logger = Logger(label: "stet"),
+        perform: @escaping () throws -> Void
+    ) {
+        self.plan = plan
+        self.logger = logger
+        self.perform = perform
+    }
+
+    deinit {
+        if isOpen {
+            logger.warning("A destructive action was neither confirmed nor cancelled.")
+        }
+    }
+
+    /// Performs the action without asking.
+    ///
+    /// - Throws: `StoreError`.
+    public consuming func confirm() throws {
+        isOpen = false
+        try perform()
+    }
+
+    /// Cancels the action; nothing changes.
+    public consuming func cancel() {
+        isOpen = false
+    }
+
+    /// Asks a confirmer, and performs the action if the answer is yes.
+    ///
+    /// - Throws: `NotConfirmedError` when the answer is no, and the error of the confirmer; in both
+    ///   cases nothing has changed. `StoreError`.
+    public nonisolated(nonsending) consuming func confirm(with confirmer: some Confirmer)
+        async throws
+    {
+        isOpen = false
+        guard try await confirmer.confirms(plan) else {
+            throw NotConfirmedError(plan: plan, reason: "The answer was no.")
+        }
+        try perform()
+    }
+}
+
 extension DestructiveAction {
     /// The description of what a destructive action would destroy.
     public struct Plan: Sendable, Hashable {
@@ -99,78 +171,6 @@ public struct NotConfirmedError: Error, Sendable, Hashable {
 extension NotConfirmedError: CustomStringConvertible {
     /// A sentence about what was not done, and why.
     public var description: String { "\(plan.title) \(reason) Nothing was changed." }
-}
-
-/// An action that cannot be undone and is not performed yet: it describes what would be lost, and
-/// runs once it is confirmed.
-///
-/// It cannot be copied, so it is confirmed at most once. Dropping it cancels it and writes a log
-/// message; the compiler warns about an unused result.
-///
-/// ```swift
-/// let action = try context.requestDelete(notebook)
-/// try await action.confirm(with: TerminalConfirmer())
-/// try await context.save("delete notebook")
-/// ```
-public struct DestructiveAction: ~Copyable {
-    /// The description of what would be lost.
-    public let plan: DestructiveAction.Plan
-    private let logger: Logger
-    private let perform: () throws -> Void
-    private var isOpen = true
-
-    /// Creates an action of an application's own.
-    ///
-    /// ```swift
-    /// let plan = DestructiveAction.Plan(title: "Close the account?", destructiveTitle: "Close")
-    /// let action = DestructiveAction(plan: plan) { try closeAccount() }
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - plan: the description of what would be lost.
-    ///   - logger: the log for a message when the action is dropped.
-    ///   - perform: the action, which runs at most once, when it is confirmed.
-    public init(
-        plan: DestructiveAction.Plan, logger: Logger = Logger(label: "stet"),
-        perform: @escaping () throws -> Void
-    ) {
-        self.plan = plan
-        self.logger = logger
-        self.perform = perform
-    }
-
-    deinit {
-        if isOpen {
-            logger.warning("A destructive action was neither confirmed nor cancelled.")
-        }
-    }
-
-    /// Performs the action without asking.
-    ///
-    /// - Throws: `StoreError`.
-    public consuming func confirm() throws {
-        isOpen = false
-        try perform()
-    }
-
-    /// Cancels the action; nothing changes.
-    public consuming func cancel() {
-        isOpen = false
-    }
-
-    /// Asks a confirmer, and performs the action if the answer is yes.
-    ///
-    /// - Throws: `NotConfirmedError` when the answer is no, and the error of the confirmer; in both
-    ///   cases nothing has changed. `StoreError`.
-    public nonisolated(nonsending) consuming func confirm(with confirmer: some Confirmer)
-        async throws
-    {
-        isOpen = false
-        guard try await confirmer.confirms(plan) else {
-            throw NotConfirmedError(plan: plan, reason: "The answer was no.")
-        }
-        try perform()
-    }
 }
 
 /// A service, terminal or page that confirms an action before it destroys something.

@@ -204,7 +204,7 @@ extension StoreReader {
             guard let step else { break }
             let label = try description(of: step.top).attributes.label
             steps.append(UndoStack.Step(commits: step.revisions, label: label))
-            top = step.rest
+            top = step.nextTop
         }
         return steps
     }

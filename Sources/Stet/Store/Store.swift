@@ -4,6 +4,14 @@ public import StetStore
 ///
 /// A store may be used from any number of tasks; each works in its own context. A process opens a
 /// file once: opening it again returns a store that shares everything with the first.
+///
+/// ```swift
+/// let store = try Store.open(at: path, for: Notebook.self, Article.self)
+/// let context = store.context(author: "lala")
+/// context.insert(Article(title: "Macros"))
+/// try context.save("first article")
+/// try store.undo(author: "lala")
+/// ```
 public final class Store: Sendable {
     package let file: StoreFile
     /// The models by number of the entity; nil where one was removed.

@@ -2,56 +2,6 @@ import StetStore
 
 // One edit in a context of its own, repeated when another commit was faster.
 
-extension Store {
-    /// Runs a closure on a new context and saves its edits; when others have changed what they are
-    /// based on, runs it again on another new context.
-    ///
-    /// The closure cannot keep objects: its result must be `Sendable`, and so must everything that
-    /// it captures. It may run several times, so it must do nothing but edit; saving in it traps.
-    /// An edit that is retried comes before edits of this process that have not begun, so that it
-    /// completes even when many compete for the same object.
-    ///
-    /// - Parameters:
-    ///   - label: the name of the commit, at most 1,024 bytes; the closure can set another one
-    ///     (`context.label`).
-    ///   - author: the author of the commit, at most 255 bytes.
-    ///   - scope: the part of the author's work that it belongs to, at most 255 bytes.
-    ///   - retries: the number of retries after a conflict. Defaults to 8.
-    ///   - body: edits objects of the context that it is given, on the caller's isolation.
-    /// - Returns: the last result of the closure; snapshots in it show the objects as they were
-    ///   saved, normalised and stamped.
-    /// - Throws: the error of `body`, and nothing is saved; the errors of
-    ///   `ManagedContext.save(_:)`; the last `ConflictError` when all retries failed with one;
-    ///   `CancellationError`. After a `ValidationError`, too, the closure is retried when others
-    ///   have saved since it ran.
-    @discardableResult
-    public nonisolated(nonsending) func edit<Result: Sendable>(
-        _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
-        _ body: @Sendable (_ context: ManagedContext) throws -> Result
-    ) async throws -> Result {
-        try await StoreEdit(self, label, author, scope, retries).run(body) { result, context, _ in
-            StoreEdit.saved(result, in: context)
-        }
-    }
-
-    /// Runs a closure on a new context and saves its edits; blocks the thread until they are on the
-    /// disk.
-    ///
-    /// It behaves like the asynchronous `edit`, and throws the same errors except
-    /// `CancellationError`.
-    ///
-    /// - Throws: the errors of the asynchronous form, except `CancellationError`.
-    @discardableResult
-    public func edit<Result: Sendable>(
-        _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
-        _ body: @Sendable (_ context: ManagedContext) throws -> Result
-    ) throws -> Result {
-        try StoreEdit(self, label, author, scope, retries).run(body) { result, context, _ in
-            StoreEdit.saved(result, in: context)
-        }
-    }
-}
-
 /// An edit of a store, apart from what it does.
 struct StoreEdit {
     private let store: Store
@@ -162,5 +112,55 @@ struct StoreEdit {
             if let shown = shown(type) { return shown }
         }
         return result
+    }
+}
+
+extension Store {
+    /// Runs a closure on a new context and saves its edits; when others have changed what they are
+    /// based on, runs it again on another new context.
+    ///
+    /// The closure cannot keep objects: its result must be `Sendable`, and so must everything that
+    /// it captures. It may run several times, so it must do nothing but edit; saving in it traps.
+    /// An edit that is retried comes before edits of this process that have not begun, so that it
+    /// completes even when many compete for the same object.
+    ///
+    /// - Parameters:
+    ///   - label: the name of the commit, at most 1,024 bytes; the closure can set another one
+    ///     (`context.label`).
+    ///   - author: the author of the commit, at most 255 bytes.
+    ///   - scope: the part of the author's work that it belongs to, at most 255 bytes.
+    ///   - retries: the number of retries after a conflict. Defaults to 8.
+    ///   - body: edits objects of the context that it is given, on the caller's isolation.
+    /// - Returns: the last result of the closure; snapshots in it show the objects as they were
+    ///   saved, normalised and stamped.
+    /// - Throws: the error of `body`, and nothing is saved; the errors of
+    ///   `ManagedContext.save(_:)`; the last `ConflictError` when all retries failed with one;
+    ///   `CancellationError`. After a `ValidationError`, too, the closure is retried when others
+    ///   have saved since it ran.
+    @discardableResult
+    public nonisolated(nonsending) func edit<Result: Sendable>(
+        _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
+        _ body: @Sendable (_ context: ManagedContext) throws -> Result
+    ) async throws -> Result {
+        try await StoreEdit(self, label, author, scope, retries).run(body) { result, context, _ in
+            StoreEdit.saved(result, in: context)
+        }
+    }
+
+    /// Runs a closure on a new context and saves its edits; blocks the thread until they are on the
+    /// disk.
+    ///
+    /// It behaves like the asynchronous `edit`, and throws the same errors except
+    /// `CancellationError`.
+    ///
+    /// - Throws: the errors of the asynchronous form, except `CancellationError`.
+    @discardableResult
+    public func edit<Result: Sendable>(
+        _ label: String? = nil, author: String? = nil, scope: String? = nil, retries: Int = 8,
+        _ body: @Sendable (_ context: ManagedContext) throws -> Result
+    ) throws -> Result {
+        try StoreEdit(self, label, author, scope, retries).run(body) { result, context, _ in
+            StoreEdit.saved(result, in: context)
+        }
     }
 }

@@ -65,7 +65,7 @@ struct StoreUndo {
 
     /// Returns the effect that a request would have; nil when the stack is empty.
     func plan(_ request: UndoRequest, _ policy: UndoPolicy) throws -> UndoPlan? {
-        var net = NetChanges(schema: file.schema)
+        var net = ChangeSetBuilder(schema: file.schema)
         let prepared = try file.read { reader in
             try UndoPreparation(reader).prepare(request, policy, into: &net)
         }
@@ -83,7 +83,7 @@ struct StoreUndo {
     /// Returns the violations for which a save with these changes would be refused; records the
     /// look-ups of validators in the changes.
     private func violations(
-        of net: inout NetChanges, at revision: Revision
+        of net: inout ChangeSetBuilder, at revision: Revision
     ) throws -> [Violation] {
         if net.isEmpty { return [] }
         var check = ChangeSetCheck(

@@ -1,78 +1,5 @@
 public import StetStore
 
-extension Store {
-    /// Returns a durable subscription: a named position in a feed, which the store keeps so that
-    /// its consumer continues from there, in whichever process it runs.
-    ///
-    /// ```swift
-    /// let mailer = try store.subscribe(
-    ///     "mailer", to: store.changes(of: Order.self, when: .entering) { $0.isPaid })
-    /// try await mailer.run { event, context in
-    ///     for change in event.changes { context.insert(Email(order: change.id)) }
-    /// }
-    /// ```
-    ///
-    /// A new subscription begins where the feed begins; an existing one continues, and the feed's
-    /// start is ignored. Only the name, the position and `policy.holdsHistory` are stored: the
-    /// filter may differ next time.
-    ///
-    /// - Parameters:
-    ///   - name: 1 to 255 bytes, without zeros.
-    ///   - feed: `commits(after:)` or `changes(of:after:when:where:)`, with its filters.
-    ///   - policy: the rules for deliveries that fail.
-    /// - Returns: the subscription, which delivers nothing before it is run.
-    /// - Throws: `SubscriptionError` (`.invalidName`); `StoreError`.
-    /// - Complexity: a read; for a new subscription also a durable transaction, which blocks the
-    ///   thread.
-    public func subscribe<Source: SubscriptionSource>(
-        _ name: String, to feed: Source, policy: SubscriptionPolicy = SubscriptionPolicy()
-    ) throws -> Subscription<Source.Element> {
-        guard 1...Limits.authorByteCount ~= name.utf8.count, !name.utf8.contains(0) else {
-            throw SubscriptionError.invalidName(name)
-        }
-        let source = feed._subscriptionSource
-        let known = try file.subscriptions.record(named: name)
-        if known?.holdsHistory != policy.holdsHistory {
-            let start = try known?.position ?? position(of: source.start)
-            try file.subscriptions.update(
-                SubscriptionUpdate(
-                    name, .create(after: start, holdsHistory: policy.holdsHistory)))
-        }
-        return Subscription(store: self, name: name, source: source, policy: policy)
-    }
-
-    private func position(of start: FeedStart) throws -> Revision {
-        try file.read { reader in
-            let (floor, head) = (try reader.floor(), try reader.head().revision)
-            switch start {
-            case .beginning: return floor
-            case .now: return head
-            case .revision(let revision):
-                guard revision <= head else {
-                    throw StoreError.noSuchRevision(revision, head: head, path: path)
-                }
-                guard revision >= floor else {
-                    throw StoreError.historyTrimmed(revision.next, floor: floor, path: path)
-                }
-                return revision
-            }
-        }
-    }
-
-    /// Returns the durable subscription with a name, for inspection and management.
-    ///
-    /// Nothing is read before a method of it is called.
-    public func subscription(named name: String) -> SubscriptionControl {
-        SubscriptionControl(file: file, name: name)
-    }
-
-    /// Returns the states of all durable subscriptions, in ascending order of their names.
-    ///
-    /// - Throws: `StoreError`.
-    /// - Complexity: O(subscriptions + parked deliveries) reads.
-    public func subscriptions() throws -> [SubscriptionState] { try file.subscriptions.states() }
-}
-
 /// A durable subscription: a named position in a feed, kept in the store.
 ///
 /// It delivers the commits of its feed, in order, to one owner at a time: the first one that runs
@@ -85,6 +12,11 @@ extension Store {
 ///   element that was not acknowledged is delivered again: at least once.
 ///
 /// The subscription's own commits are not delivered to it.
+///
+/// ```swift
+/// let great = store.changes(of: Article.self, when: .entering) { $0.rating == 5 }
+/// let subscription = try store.subscribe("announce", to: great.withSnapshots())
+/// ```
 public struct Subscription<Element: Sendable>: Sendable {
     let store: Store
     /// The name.
@@ -167,4 +99,77 @@ public struct Subscription<Element: Sendable>: Sendable {
     }
 
     private static var retries: Int { 8 }
+}
+
+extension Store {
+    /// Returns a durable subscription: a named position in a feed, which the store keeps so that
+    /// its consumer continues from there, in whichever process it runs.
+    ///
+    /// ```swift
+    /// let mailer = try store.subscribe(
+    ///     "mailer", to: store.changes(of: Order.self, when: .entering) { $0.isPaid })
+    /// try await mailer.run { event, context in
+    ///     for change in event.changes { context.insert(Email(order: change.id)) }
+    /// }
+    /// ```
+    ///
+    /// A new subscription begins where the feed begins; an existing one continues, and the feed's
+    /// start is ignored. Only the name, the position and `policy.holdsHistory` are stored: the
+    /// filter may differ next time.
+    ///
+    /// - Parameters:
+    ///   - name: 1 to 255 bytes, without zeros.
+    ///   - feed: `commits(after:)` or `changes(of:after:when:where:)`, with its filters.
+    ///   - policy: the rules for deliveries that fail.
+    /// - Returns: the subscription, which delivers nothing before it is run.
+    /// - Throws: `SubscriptionError` (`.invalidName`); `StoreError`.
+    /// - Complexity: a read; for a new subscription also a durable transaction, which blocks the
+    ///   thread.
+    public func subscribe<Source: SubscriptionSource>(
+        _ name: String, to feed: Source, policy: SubscriptionPolicy = SubscriptionPolicy()
+    ) throws -> Subscription<Source.Element> {
+        guard 1...Limits.authorByteCount ~= name.utf8.count, !name.utf8.contains(0) else {
+            throw SubscriptionError.invalidName(name)
+        }
+        let source = feed._subscriptionSource
+        let known = try file.subscriptions.record(named: name)
+        if known?.holdsHistory != policy.holdsHistory {
+            let start = try known?.position ?? position(of: source.start)
+            try file.subscriptions.update(
+                SubscriptionUpdate(
+                    name, .create(after: start, holdsHistory: policy.holdsHistory)))
+        }
+        return Subscription(store: self, name: name, source: source, policy: policy)
+    }
+
+    private func position(of start: FeedStart) throws -> Revision {
+        try file.read { reader in
+            let (floor, head) = (try reader.floor(), try reader.head().revision)
+            switch start {
+            case .beginning: return floor
+            case .now: return head
+            case .revision(let revision):
+                guard revision <= head else {
+                    throw StoreError.noSuchRevision(revision, head: head, path: path)
+                }
+                guard revision >= floor else {
+                    throw StoreError.historyTrimmed(revision.next, floor: floor, path: path)
+                }
+                return revision
+            }
+        }
+    }
+
+    /// Returns the durable subscription with a name, for inspection and management.
+    ///
+    /// Nothing is read before a method of it is called.
+    public func subscription(named name: String) -> SubscriptionControl {
+        SubscriptionControl(file: file, name: name)
+    }
+
+    /// Returns the states of all durable subscriptions, in ascending order of their names.
+    ///
+    /// - Throws: `StoreError`.
+    /// - Complexity: O(subscriptions + parked deliveries) reads.
+    public func subscriptions() throws -> [SubscriptionState] { try file.subscriptions.states() }
 }

@@ -22,7 +22,7 @@ struct ChangeSetCheck {
     /// Returns what is wrong with the changes, besides known violations; records the look-ups of
     /// validators in the changes.
     mutating func violations(
-        of net: inout NetChanges, besides known: [Violation] = []
+        of net: inout ChangeSetBuilder, besides known: [Violation] = []
     ) throws -> [Violation] {
         var violations = try net.violations(messages)
         violations += unconfirmedDeletions(net)
@@ -47,7 +47,7 @@ struct ChangeSetCheck {
     // MARK: Deletions
 
     /// Returns a violation for each deletion of a protected object that was not confirmed.
-    private func unconfirmedDeletions(_ net: borrowing NetChanges) -> [Violation] {
+    private func unconfirmedDeletions(_ net: borrowing ChangeSetBuilder) -> [Violation] {
         net.items.filter { item in
             item.kind == .delete && schema.isProtected(item.entity)
                 && !confirmed.contains(ObjectKey(item.entity, item.id))
@@ -58,7 +58,7 @@ struct ChangeSetCheck {
 
     // MARK: Values that must be unique, and counts
 
-    private func violationsOfUniqueness(_ net: borrowing NetChanges) throws -> [Violation] {
+    private func violationsOfUniqueness(_ net: borrowing ChangeSetBuilder) throws -> [Violation] {
         guard let changes = net.indexChanges, changes.hasClaims else { return [] }
         let conflicts = try store.file.read { try $0.conflicts(with: changes, through: horizon) }
         if conflicts.isEmpty { return [] }
@@ -67,7 +67,7 @@ struct ChangeSetCheck {
             value: { try net.value(of: $0, slot: $1) })
     }
 
-    private func violationsOfCounts(_ net: borrowing NetChanges) throws -> [Violation] {
+    private func violationsOfCounts(_ net: borrowing ChangeSetBuilder) throws -> [Violation] {
         let miscounts = try store.file.read { reader in
             // The writer checks the counts if the store has moved, as with unique values.
             let isAhead = try horizon.map { try reader.head().revision > $0 } ?? false
@@ -79,7 +79,7 @@ struct ChangeSetCheck {
 
     // MARK: Validators
 
-    private func asksCode(_ net: borrowing NetChanges) -> Bool {
+    private func asksCode(_ net: borrowing ChangeSetBuilder) -> Bool {
         func hasValidators<M: Model>(_ type: M.Type) -> Bool { !M.validators.isEmpty }
         var entity: EntityNumber = 0
         for item in net.items where item.entity != entity {
@@ -92,7 +92,7 @@ struct ChangeSetCheck {
     /// Returns the violations that the validators of the models report, and the validators'
     /// look-ups.
     private func validate(
-        _ net: borrowing NetChanges, failed: Set<ObjectID>
+        _ net: borrowing ChangeSetBuilder, failed: Set<ObjectID>
     ) throws -> ([Violation], Lookups) {
         try PendingStore.withStore(store, revision, net) { view in
             var violations: [Violation] = []
@@ -110,7 +110,8 @@ struct ChangeSetCheck {
     }
 
     private func validate<M: Model>(
-        _ range: Range<Int>, _ net: borrowing NetChanges, of type: M.Type, _ failed: Set<ObjectID>,
+        _ range: Range<Int>, _ net: borrowing ChangeSetBuilder, of type: M.Type,
+        _ failed: Set<ObjectID>,
         _ view: PendingStore
     ) throws -> [Violation] {
         let validators = M.validators
@@ -136,7 +137,7 @@ struct ChangeSetCheck {
         return violations
     }
 
-    private func validateChangeSet(_ net: inout NetChanges) throws -> [Violation] {
+    private func validateChangeSet(_ net: inout ChangeSetBuilder) throws -> [Violation] {
         let changes = try net.changeSet()
         let (violations, lookups) = try PendingStore.withStore(store, revision, net) {
             view -> [Violation] in

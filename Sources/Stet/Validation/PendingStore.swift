@@ -11,11 +11,11 @@ public final class PendingStore {
     /// The revision with the changes on top, created by the first look-up.
     private var state: WorkingState?
     /// The changes; nil after the validators have run.
-    private var changes: UnsafePointer<NetChanges>?
+    private var changes: UnsafePointer<ChangeSetBuilder>?
     private var lookups = Lookups()
     private var failure: (any Error)?
 
-    private init(_ store: Store, _ revision: Revision, _ changes: UnsafePointer<NetChanges>) {
+    private init(_ store: Store, _ revision: Revision, _ changes: UnsafePointer<ChangeSetBuilder>) {
         self.store = store
         self.revision = revision
         self.changes = changes
@@ -27,7 +27,7 @@ public final class PendingStore {
     /// - Returns: the result of `body`, and the look-ups.
     /// - Throws: the error of `body`; the error of a look-up that failed.
     static func withStore<Result>(
-        _ store: Store, _ revision: Revision, _ changes: borrowing NetChanges,
+        _ store: Store, _ revision: Revision, _ changes: borrowing ChangeSetBuilder,
         _ body: (PendingStore) throws -> Result
     ) throws -> (Result, Lookups) {
         try withUnsafePointer(to: changes) { changes in

@@ -4,6 +4,14 @@ public import StetStore
 ///
 /// Nothing was written. The pending changes were treated as the `onFailure` argument of the save
 /// says.
+///
+/// ```swift
+/// do {
+///     try context.save("rate")
+/// } catch let error as ValidationError {
+///     message = error.description  // one line for each violation
+/// }
+/// ```
 public struct ValidationError: Error, Sendable {
     /// All violations, in total order: by operation, entity, object, property and rule.
     public let violations: [Violation]

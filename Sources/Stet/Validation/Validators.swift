@@ -145,6 +145,17 @@ public struct PropertyValidation<Value: Sendable> {
 /// The change of one object as a validator sees it, and the reports that it makes.
 ///
 /// It contains values, which cannot be edited.
+///
+/// ```swift
+/// extension Article {
+///     static var validators: Validators<Article> {
+///         Validators { validation in
+///             guard let new = validation.new, new.rating == 5, new.notebook == nil else { return }
+///             validation.report(\.rating, "an article rated 5 needs a notebook")
+///         }
+///     }
+/// }
+/// ```
 public struct Validation<M: Model> {
     /// The operation on the object.
     public let operation: ChangeKind

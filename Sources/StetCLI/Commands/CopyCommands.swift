@@ -95,7 +95,7 @@ struct RestoreCommand: StoreCommand {
     @Option(
         help: ArgumentHelp(
             "The last commit: a revision, or a time in ISO 8601.", valueName: "revision|date"))
-    var at: Moment?
+    var at: RevisionOrDate?
 
     func perform(_ output: Output) throws -> ExitCode {
         var status = stat()

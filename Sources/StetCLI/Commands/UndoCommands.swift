@@ -122,7 +122,7 @@ extension StoreCommand {
     private func preview(
         _ request: UndoRequest, _ undo: UndoOptions, _ store: StoreFile, _ output: Output
     ) throws -> ExitCode {
-        var net = NetChanges(schema: store.schema)
+        var net = ChangeSetBuilder(schema: store.schema)
         let prepared = try store.read { reader in
             try UndoPreparation(reader).prepare(request, undo.policy.policy, into: &net)
         }

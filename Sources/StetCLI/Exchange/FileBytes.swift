@@ -2,13 +2,6 @@ import ArgumentParser
 import Glibc
 import StetStore
 
-/// The error of a malformed file to be imported.
-struct ExchangeError: Error, Hashable {
-    /// The number of the line, starting at 1.
-    var line: Int
-    var message: String
-}
-
 /// The bytes of a file, one after another, in bounded memory.
 ///
 /// State: the position in the file and the bytes that were read ahead; one thread uses it.
@@ -83,4 +76,11 @@ final class FileBytes {
             message: "\(path) can't be read: \(String(cString: strerror(errno))).",
             advice: "Name a file that can be read.")
     }
+}
+
+/// The error of a malformed file to be imported.
+struct ExchangeError: Error, Hashable {
+    /// The number of the line, starting at 1.
+    var line: Int
+    var message: String
 }

@@ -51,15 +51,15 @@ struct ImportBatch {
     }
 
     /// Returns the changes of the rows, with the derived attributes that follow from them.
-    func changes(_ reader: borrowing StoreReader) throws -> NetChanges {
-        var changes = NetChanges(schema: store.schema, expectedCount: rows.count)
+    func changes(_ reader: borrowing StoreReader) throws -> ChangeSetBuilder {
+        var changes = ChangeSetBuilder(schema: store.schema, expectedCount: rows.count)
         for row in rows {
             for link in row.links { changes.append(link) }
             if row.hasSameBody { continue }
             let before = row.before.map { body in body.withUnsafeBytes { changes.copy($0) } }
             let after = row.after.withUnsafeBytes { changes.copy($0) }
             changes.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: before == nil ? .insert : .update, entity: row.key.entity,
                     id: row.key.id, base: row.base, before: before ?? 0..<0, after: after))
         }

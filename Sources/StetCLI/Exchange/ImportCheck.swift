@@ -36,7 +36,8 @@ struct ImportCheck {
 
     /// Notes a violation; one of an object without a row, whose derived attributes follow from
     /// others, belongs to the rows that it refers to, or else to all of them.
-    private mutating func note(_ violation: Violation, _ changes: borrowing NetChanges) throws {
+    private mutating func note(_ violation: Violation, _ changes: borrowing ChangeSetBuilder) throws
+    {
         guard line(violation, violation.object) == nil else { return note(violation) }
         var causes: Set<Int> = []
         for item in changes.items where item.id == violation.object && item.kind != .delete {
@@ -58,7 +59,7 @@ struct ImportCheck {
     }
 
     private mutating func checkUniqueValues(
-        _ changes: inout NetChanges, _ reader: borrowing StoreReader
+        _ changes: inout ChangeSetBuilder, _ reader: borrowing StoreReader
     ) throws {
         try changes.collectIndexChanges()
         guard let indexChanges = changes.indexChanges else { return }
@@ -78,7 +79,7 @@ struct ImportCheck {
     /// Checks the numbers of members; a problem of an owner without a row belongs to the rows that
     /// refer to it.
     private mutating func checkCounts(
-        _ changes: borrowing NetChanges, _ reader: borrowing StoreReader
+        _ changes: borrowing ChangeSetBuilder, _ reader: borrowing StoreReader
     ) throws {
         let miscounts = try reader.miscounts(of: changes)
         for violation in schema.violations(miscounts, .english) {

@@ -1,22 +1,6 @@
 import FoundationEssentials
 import StetStore
 
-/// One problem of a row.
-struct ImportProblem: Hashable {
-    var message: String
-    /// The name of the property; nil when the problem concerns the row as a whole.
-    var property: String?
-
-    init(_ message: String, property: String? = nil) {
-        self.message = message
-        self.property = property
-    }
-
-    init(_ violation: Violation) {
-        self.init(violation.message, property: violation.property)
-    }
-}
-
 /// An object of a file, in the form in which it is committed.
 struct ImportRow {
     let line: Int
@@ -31,6 +15,22 @@ struct ImportRow {
 
     var hasSameBody: Bool { before == after }
     var isUnchanged: Bool { hasSameBody && links.isEmpty }
+}
+
+/// One problem of a row.
+struct ImportProblem: Hashable {
+    var message: String
+    /// The name of the property; nil when the problem concerns the row as a whole.
+    var property: String?
+
+    init(_ message: String, property: String? = nil) {
+        self.message = message
+        self.property = property
+    }
+
+    init(_ violation: Violation) {
+        self.init(violation.message, property: violation.property)
+    }
 }
 
 /// Converts records of a file to rows, by the schema and the stored objects.

@@ -1,24 +1,6 @@
 import FoundationEssentials
 import StetStore
 
-/// The contents of a line of a file about an object, before an entity's properties interpret it.
-struct ImportRecord {
-    /// A value in the form of the file.
-    enum Field {
-        case json(JSON)
-        case text(CSVRow.Field)
-    }
-
-    var line: Int
-    /// The name of the entity; nil when the line does not name it.
-    var entity: String?
-    var id: String?
-    /// The fields, by the names of properties.
-    var fields: [String: Field] = [:]
-    /// The reason why the line is not an object at all; nil when it is one.
-    var problem: String?
-}
-
 /// A file of objects that is read one by one.
 struct ImportSource {
     private enum Reader {
@@ -129,6 +111,24 @@ struct ImportSource {
         }
         return record
     }
+}
+
+/// The contents of a line of a file about an object, before an entity's properties interpret it.
+struct ImportRecord {
+    /// A value in the form of the file.
+    enum Field {
+        case json(JSON)
+        case text(CSVRow.Field)
+    }
+
+    var line: Int
+    /// The name of the entity; nil when the line does not name it.
+    var entity: String?
+    var id: String?
+    /// The fields, by the names of properties.
+    var fields: [String: Field] = [:]
+    /// The reason why the line is not an object at all; nil when it is one.
+    var problem: String?
 }
 
 extension JSON {

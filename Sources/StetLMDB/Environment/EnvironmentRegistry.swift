@@ -72,18 +72,8 @@ final class EnvironmentRegistry: Sendable {
         if isUnsettled, !lacksLog, LogMark.read(locks.dataDescriptor) != nil {
             throw LMDBError(heldAfterFailure: locks.path)
         }
-        let handle = try open(path, configuration)
-        do throws(LMDBError) {
-            try locks.holdOpen(true)
-            try locks.watchReaders()
-            try check(prepareUnnamedTable(handle), .openEnvironment, path)
-            try locks.checkPlace(.openEnvironment)
-            if isUnsettled { try settle(handle, locks) }
-            state.unsettled.remove(locks.identity)
-        } catch {
-            mdb_env_close(handle)
-            throw error
-        }
+        let handle = try open(path, configuration, locks, isUnsettled: isUnsettled)
+        state.unsettled.remove(locks.identity)
         if configuration.removesNames { locks.removeNames() }
         let environment = Environment(
             handle: handle, path: path, locks: locks, lacksLog: lacksLog,
@@ -111,6 +101,26 @@ final class EnvironmentRegistry: Sendable {
         if environment.isClosed { throw LMDBError(.openEnvironment, code: EBUSY, path: path) }
         try environment.locks.checkPlace(.openEnvironment)
         return .environment(environment)
+    }
+
+    /// Opens the environment of a file whose locks are held, and settles the outcome of a commit
+    /// that failed before.
+    private static func open(
+        _ path: String, _ configuration: Environment.Configuration, _ locks: FileLocks,
+        isUnsettled: Bool
+    ) throws(LMDBError) -> OpaquePointer {
+        let handle = try open(path, configuration)
+        do throws(LMDBError) {
+            try locks.holdOpen(true)
+            try locks.watchReaders()
+            try check(prepareUnnamedTable(handle), .openEnvironment, path)
+            try locks.checkPlace(.openEnvironment)
+            if isUnsettled { try settle(handle, locks) }
+        } catch {
+            mdb_env_close(handle)
+            throw error
+        }
+        return handle
     }
 
     /// Restores a file whose last process has written it through a log and not closed it, unless

@@ -24,6 +24,9 @@
 
         package init() {}
 
+        /// A code with which a call does not fail, but ends the process as `kill -9` does.
+        package static let kill: Int32 = .max
+
         /// The number of reads of the environment so far.
         package var readCount: Int { state.withLock { $0.readCount } }
 
@@ -56,7 +59,7 @@
 
         /// Returns the code with which this call must fail, or 0.
         func code(for operation: LMDBError.Operation) -> Int32 {
-            state.withLock {
+            let code: Int32 = state.withLock {
                 $0.calls[operation, default: 0] += 1
                 guard var failure = $0.armed[operation] else { return 0 }
                 failure.remaining = max(0, failure.remaining - 1)
@@ -64,6 +67,8 @@
                 $0.armed[operation] = isDue && !failure.isLasting ? nil : failure
                 return isDue ? failure.code : 0
             }
+            if code == Self.kill { Glibc.kill(getpid(), SIGKILL) }
+            return code
         }
     }
 #endif

@@ -1,18 +1,6 @@
 import CLMDB
 import Glibc
 
-/// A commit that has failed.
-struct CommitFailure: Error {
-    let error: LMDBError
-    /// True when the file has to be opened again to know whether the commit was made.
-    let isOutcomeOpen: Bool
-
-    init(_ error: LMDBError, isOutcomeOpen: Bool = false) {
-        self.error = error
-        self.isOutcomeOpen = isOutcomeOpen
-    }
-}
-
 /// The end of a write transaction: its commit, as the durability of the environment requires.
 struct TransactionCommit {
     let environment: Environment
@@ -135,5 +123,17 @@ struct TransactionCommit {
         #if STET_FAULTS
             try check(environment.faults.code(for: operation), operation, path)
         #endif
+    }
+}
+
+/// A commit that has failed.
+struct CommitFailure: Error {
+    let error: LMDBError
+    /// True when the file has to be opened again to know whether the commit was made.
+    let isOutcomeOpen: Bool
+
+    init(_ error: LMDBError, isOutcomeOpen: Bool = false) {
+        self.error = error
+        self.isOutcomeOpen = isOutcomeOpen
     }
 }

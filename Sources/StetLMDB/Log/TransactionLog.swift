@@ -1,32 +1,6 @@
 import CLMDB
 import Glibc
 
-/// The distance of checkpoints: whichever comes first.
-package struct CheckpointDistance: Hashable, Sendable {
-    /// The number of commits, which a recovery has to repeat.
-    package var commitCount = usualCommitCount
-    /// The number of pages by which the data file has grown.
-    package var pageCount = 8_192
-    /// The number of bytes of the log.
-    package var byteCount = 8 << 20
-    package var time = Duration.seconds(60)
-
-    /// The multiple of the distance at which commits wait for a checkpoint.
-    static let limit = 4
-
-    package init() {}
-
-    private static let usualCommitCount: Int = {
-        #if STET_FAULTS
-            // So that a short session has checkpoints.
-            if let text = getenv("STET_CHECKPOINT"), let count = Int(String(cString: text)) {
-                return count
-            }
-        #endif
-        return 1_000
-    }()
-}
-
 /// The log of an environment while this process writes to it: a commit is durable once its frame
 /// is, and LMDB's pages reach the disk later, at a checkpoint.
 ///
@@ -365,4 +339,30 @@ final class TransactionLog: Sendable {
             }
         }
     }
+}
+
+/// The distance of checkpoints: whichever comes first.
+package struct CheckpointDistance: Hashable, Sendable {
+    /// The number of commits, which a recovery has to repeat.
+    package var commitCount = usualCommitCount
+    /// The number of pages by which the data file has grown.
+    package var pageCount = 8_192
+    /// The number of bytes of the log.
+    package var byteCount = 8 << 20
+    package var time = Duration.seconds(60)
+
+    /// The multiple of the distance at which commits wait for a checkpoint.
+    static let limit = 4
+
+    package init() {}
+
+    private static let usualCommitCount: Int = {
+        #if STET_FAULTS
+            // So that a short session has checkpoints.
+            if let text = getenv("STET_CHECKPOINT"), let count = Int(String(cString: text)) {
+                return count
+            }
+        #endif
+        return 1_000
+    }()
 }

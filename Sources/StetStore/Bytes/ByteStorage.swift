@@ -1,5 +1,25 @@
 import Glibc
 
+/// Constant bytes that many values share, such as the body of a commit for its saver and all its
+/// observers.
+package final class ByteStorage: Sendable {
+    /// The address of the bytes, constant after `init`, freed in `deinit`.
+    nonisolated(unsafe) private let base: UnsafeMutableRawPointer
+    package let count: Int
+
+    fileprivate init(adopting base: UnsafeMutableRawPointer, count: Int) {
+        self.base = base
+        self.count = count
+    }
+
+    deinit { free(base) }
+
+    /// The bytes, valid as long as this object exists.
+    package var bytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: base, count: count)
+    }
+}
+
 /// A growing buffer of bytes with one owner, to which encoders append.
 @usableFromInline
 package struct ByteBuffer: ~Copyable {
@@ -91,26 +111,6 @@ package struct ByteBuffer: ~Copyable {
         let storage = ByteStorage(adopting: base, count: count)
         discard self
         return storage
-    }
-}
-
-/// Constant bytes that many values share, such as the body of a commit for its saver and all its
-/// observers.
-package final class ByteStorage: Sendable {
-    /// The address of the bytes, constant after `init`, freed in `deinit`.
-    nonisolated(unsafe) private let base: UnsafeMutableRawPointer
-    package let count: Int
-
-    fileprivate init(adopting base: UnsafeMutableRawPointer, count: Int) {
-        self.base = base
-        self.count = count
-    }
-
-    deinit { free(base) }
-
-    /// The bytes, valid as long as this object exists.
-    package var bytes: UnsafeRawBufferPointer {
-        UnsafeRawBufferPointer(start: base, count: count)
     }
 }
 

@@ -1,52 +1,5 @@
 import StetLMDB
 
-/// The refusal of a change set by the writer, because its data no longer match the store.
-///
-/// Nothing was written.
-package struct CommitRefusal: Error, Sendable {
-    /// One thing that has changed since the change set was prepared.
-    package enum Reason: Hashable, Sendable {
-        /// The object was changed by another commit; `now` is its record's current revision, nil
-        /// when it is deleted.
-        case objectChanged(entity: EntityNumber, ObjectID, base: Revision, now: Revision?)
-        /// An object is made a member of an owner that does not exist.
-        case ownerMissing(MembershipKey)
-        /// A deleted object still has a member: an object outside the change set refers to it.
-        case stillReferenced(MembershipKey)
-        /// A link was changed by another commit.
-        case linkChanged(LinkKey)
-        /// Another object has the values of a unique index.
-        case notUnique(UniquenessConflict)
-        /// An owner would have a number of members that its relationship does not allow.
-        case miscounted(Miscount)
-        /// A validator has looked up the object or, if it is nil, all objects of the entity.
-        case lookupChanged(entity: EntityNumber, ObjectID?)
-        /// The commit to be undone, redone or discarded is not on top of its stack.
-        case stackMoved(UndoHeads)
-        /// Values of the commit to be undone or reverted were redacted, or it was trimmed.
-        case erased(Revision)
-        /// Another process has migrated the store.
-        case schemaChanged
-        /// The commit is the effect of a delivery of a subscription that has moved since.
-        case subscriptionLost(name: String)
-    }
-
-    /// The reasons in the order of the change set.
-    package let reasons: [Reason]
-
-    /// Returns the error that ends the work when it cannot be prepared again; nil when it can.
-    package func finalError(path: String) -> (any Error)? {
-        for reason in reasons {
-            switch reason {
-            case .schemaChanged: return StoreError.migratedElsewhere(path: path)
-            case .subscriptionLost(let name): return SubscriptionError.lost(name: name)
-            default: continue
-            }
-        }
-        return nil
-    }
-}
-
 /// Checks the data of a change set before the writer writes anything.
 struct CommitCheck: ~Copyable {
     let set: EncodedChangeSet
@@ -234,5 +187,52 @@ struct CommitCheck: ~Copyable {
                 reasons.append(.linkChanged(link.key))
             }
         }
+    }
+}
+
+/// The refusal of a change set by the writer, because its data no longer match the store.
+///
+/// Nothing was written.
+package struct CommitRefusal: Error, Sendable {
+    /// One thing that has changed since the change set was prepared.
+    package enum Reason: Hashable, Sendable {
+        /// The object was changed by another commit; `now` is its record's current revision, nil
+        /// when it is deleted.
+        case objectChanged(entity: EntityNumber, ObjectID, base: Revision, now: Revision?)
+        /// An object is made a member of an owner that does not exist.
+        case ownerMissing(MembershipKey)
+        /// A deleted object still has a member: an object outside the change set refers to it.
+        case stillReferenced(MembershipKey)
+        /// A link was changed by another commit.
+        case linkChanged(LinkKey)
+        /// Another object has the values of a unique index.
+        case notUnique(UniquenessConflict)
+        /// An owner would have a number of members that its relationship does not allow.
+        case miscounted(Miscount)
+        /// A validator has looked up the object or, if it is nil, all objects of the entity.
+        case lookupChanged(entity: EntityNumber, ObjectID?)
+        /// The commit to be undone, redone or discarded is not on top of its stack.
+        case stackMoved(UndoHeads)
+        /// Values of the commit to be undone or reverted were redacted, or it was trimmed.
+        case erased(Revision)
+        /// Another process has migrated the store.
+        case schemaChanged
+        /// The commit is the effect of a delivery of a subscription that has moved since.
+        case subscriptionLost(name: String)
+    }
+
+    /// The reasons in the order of the change set.
+    package let reasons: [Reason]
+
+    /// Returns the error that ends the work when it cannot be prepared again; nil when it can.
+    package func finalError(path: String) -> (any Error)? {
+        for reason in reasons {
+            switch reason {
+            case .schemaChanged: return StoreError.migratedElsewhere(path: path)
+            case .subscriptionLost(let name): return SubscriptionError.lost(name: name)
+            default: continue
+            }
+        }
+        return nil
     }
 }

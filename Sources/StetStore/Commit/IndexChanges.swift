@@ -151,7 +151,7 @@ package struct IndexChanges: Sendable {
     }
 }
 
-extension NetChanges {
+extension ChangeSetBuilder {
     /// Returns the effect of the sorted items, with their final values, on the entries of indexes.
     borrowing func collectedIndexChanges() throws -> IndexChanges {
         var changes = IndexChanges()

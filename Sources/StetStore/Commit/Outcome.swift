@@ -18,6 +18,14 @@ public enum Outcome: Sendable, Equatable {
 ///
 /// Nothing was restored: the commit may be on the disk. Call the store's `outcome(of:)` once it can
 /// be opened again.
+///
+/// ```swift
+/// do {
+///     try context.save("rate")
+/// } catch let error as UnknownOutcomeError {
+///     isSaved = if case .committed = store.outcome(of: error.commit) { true } else { false }
+/// }
+/// ```
 public struct UnknownOutcomeError: Error, Sendable {
     /// The id of the commit.
     public let commit: CommitID

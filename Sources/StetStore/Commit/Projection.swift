@@ -51,7 +51,7 @@ package struct Projection: Sendable {
         guard entry.schema.revision == schema.revision else {
             throw DecodingFailure("revision \(entry.revision) was written with another schema")
         }
-        var net = NetChanges(schema: schema, expectedCount: entry.envelope.changeCount)
+        var net = ChangeSetBuilder(schema: schema, expectedCount: entry.envelope.changeCount)
         try entry.forEachChange { change in
             if change.changesRecord {
                 try append(change, of: entry.history, to: &net, transaction.reading)
@@ -65,7 +65,7 @@ package struct Projection: Sendable {
     }
 
     private func append(
-        _ change: JournalChange, of history: SchemaHistory, to net: inout NetChanges,
+        _ change: JournalChange, of history: SchemaHistory, to net: inout ChangeSetBuilder,
         _ transaction: borrowing ReadTransaction
     ) throws {
         let before = try stored(change, history, transaction)
@@ -82,7 +82,7 @@ package struct Projection: Sendable {
             body.withUnsafeBytes { net.copy($0) }
         }
         net.append(
-            NetChanges.Item(
+            ChangeSetBuilder.Item(
                 kind: change.kind, entity: change.entity, id: change.id, base: change.previous,
                 before: ranges[0], after: ranges[1]))
     }

@@ -3,6 +3,42 @@ import StetLMDB
 // The tops of the undo and redo stacks: two revisions per author and scope, in a key of the unnamed
 // table. The entries themselves name the steps below them.
 
+/// The tops of an owner's two stacks; 0 where a stack is empty.
+package struct UndoHeads: Hashable, Sendable {
+    package var undo: Revision
+    package var redo: Revision
+
+    package init(undo: Revision = .zero, redo: Revision = .zero) {
+        self.undo = undo
+        self.redo = redo
+    }
+
+    /// Applies a commit of the owner to the stacks; returns the entry below it on its stack.
+    ///
+    /// - Returns: the entry; 0 for a commit that is on no stack.
+    mutating func move(for purpose: CommitPurpose, _ revision: Revision) -> Revision {
+        switch purpose.cause {
+        case .edit, .revert:
+            guard purpose.isUndoable else { return .zero }
+            let below = undo
+            self = UndoHeads(undo: revision)
+            return below
+        case .undo:
+            let below = redo
+            self = UndoHeads(undo: purpose.nextTop, redo: revision)
+            return below
+        case .redo:
+            let below = undo
+            self = UndoHeads(undo: revision, redo: purpose.nextTop)
+            return below
+        case .migration, .import: return .zero
+        case .discard(let subject):
+            if undo == subject { undo = purpose.nextTop } else { redo = purpose.nextTop }
+            return .zero
+        }
+    }
+}
+
 /// The owner of two stacks: an author in a scope.
 package struct UndoOwner: Hashable, Sendable {
     package let author: String
@@ -92,42 +128,6 @@ package struct UndoOwner: Hashable, Sendable {
     }
 }
 
-/// The tops of an owner's two stacks; 0 where a stack is empty.
-package struct UndoHeads: Hashable, Sendable {
-    package var undo: Revision
-    package var redo: Revision
-
-    package init(undo: Revision = .zero, redo: Revision = .zero) {
-        self.undo = undo
-        self.redo = redo
-    }
-
-    /// Applies a commit of the owner to the stacks; returns the entry below it on its stack.
-    ///
-    /// - Returns: the entry; 0 for a commit that is on no stack.
-    mutating func move(for purpose: CommitPurpose, _ revision: Revision) -> Revision {
-        switch purpose.cause {
-        case .edit, .revert:
-            guard purpose.isUndoable else { return .zero }
-            let below = undo
-            self = UndoHeads(undo: revision)
-            return below
-        case .undo:
-            let below = redo
-            self = UndoHeads(undo: purpose.rest, redo: revision)
-            return below
-        case .redo:
-            let below = undo
-            self = UndoHeads(undo: revision, redo: purpose.rest)
-            return below
-        case .migration, .import: return .zero
-        case .discard(let subject):
-            if undo == subject { undo = purpose.rest } else { redo = purpose.rest }
-            return .zero
-        }
-    }
-}
-
 extension CommitWriter {
     /// Updates the stacks of a change set's author, and sets the entry below it in the envelope.
     func moveStacks(
@@ -138,7 +138,7 @@ extension CommitWriter {
         let before = try owner.heads(in: transaction.reading)
         var heads = before
         let purpose = CommitPurpose(
-            cause: envelope.cause, isUndoable: envelope.isUndoable, rest: set.purpose.rest)
+            cause: envelope.cause, isUndoable: envelope.isUndoable, nextTop: set.purpose.nextTop)
         envelope.below = heads.move(for: purpose, envelope.revision)
         if heads != before { try owner.put(heads, in: transaction) }
         envelope.continuesGroup = try isOf(

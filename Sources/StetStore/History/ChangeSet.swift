@@ -1,5 +1,12 @@
 /// All effects of one save, as plain values: those that a refused save would have had, or those of
 /// a commit.
+///
+/// ```swift
+/// let difference = try store.diff(from: 1, to: .latest)
+/// for change in difference.changes(of: .update) {
+///     names += change.properties.map(\.name)
+/// }
+/// ```
 public struct ChangeSet: Sendable, Hashable, Codable {
     /// The changes of objects, in ascending order of entity and id.
     public var changes: [ObjectChange]
@@ -21,6 +28,12 @@ public struct ChangeSet: Sendable, Hashable, Codable {
 /// The effect of a save on one object.
 ///
 /// Two changes are equal if they have equal parts, the properties and relationships in any order.
+///
+/// ```swift
+/// for change in commit.changeSet.changes {
+///     if let rating = change["rating"] { ratings.append((rating.old, rating.new)) }
+/// }
+/// ```
 public struct ObjectChange: Sendable {
     /// The name of the object's entity.
     public var entity: String

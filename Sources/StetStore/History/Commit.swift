@@ -1,6 +1,13 @@
 public import FoundationEssentials
 
 /// The result of a save: the same value for the saver, for observers and in the journal.
+///
+/// ```swift
+/// let commit = try context.save("rate")
+/// for change in commit?.changes(of: Article.self) ?? [] {
+///     changed += change.changedProperties
+/// }
+/// ```
 public struct Commit: Sendable, Identifiable {
     /// The identity of the commit, known before it was written.
     public let id: CommitID

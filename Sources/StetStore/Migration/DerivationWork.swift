@@ -1,36 +1,5 @@
 import StetLMDB
 
-extension StoreTables {
-    private static let underivedKey: StaticString = "underived"
-
-    /// Records that the derived attributes of all objects are yet to be computed.
-    static func markUnderived(in transaction: borrowing WriteTransaction) throws {
-        try [1 as UInt8].withUnsafeBytes { bytes in
-            try transaction.put(bytes, for: underivedKey, in: .unnamed)
-        }
-    }
-
-    /// Records that derived attributes have their values.
-    ///
-    /// Another process may have migrated the store since, which must compute them again.
-    fileprivate static func markDerived(
-        _ schema: Schema, in transaction: borrowing WriteTransaction
-    ) throws {
-        let head = try Head.read(in: transaction.reading)
-        guard head.schemaRevision == UInt32(schema.revision) else {
-            throw StoreError.migratedElsewhere(path: transaction.reading.environment.path)
-        }
-        try [0 as UInt8].withUnsafeBytes { bytes in
-            try transaction.put(bytes, for: underivedKey, in: .unnamed)
-        }
-    }
-
-    /// Returns whether the derived attributes of all objects are yet to be computed.
-    static func isUnderived(in transaction: borrowing ReadTransaction) throws -> Bool {
-        try transaction.get(underivedKey, in: .unnamed)?.first == 1
-    }
-}
-
 /// The computation of the derived attributes of an entity's objects, a batch in each commit.
 struct DerivationWork: CommitWork {
     private static let batchCount = 1_000
@@ -77,7 +46,7 @@ struct DerivationWork: CommitWork {
     }
 
     mutating func prepare() throws -> EncodedChangeSet? {
-        var net = NetChanges(schema: file.schema)
+        var net = ChangeSetBuilder(schema: file.schema)
         var base = Revision.zero
         var (count, byteCount) = (0, 0)
         var next = last
@@ -88,7 +57,7 @@ struct DerivationWork: CommitWork {
                 if id == last { return true }
                 let body = net.copy(record.body)
                 net.append(
-                    NetChanges.Item(
+                    ChangeSetBuilder.Item(
                         kind: .update, entity: entity, id: id, base: record.revision, before: body,
                         after: body))
                 (count, next) = (count + 1, id)
@@ -121,5 +90,36 @@ struct DerivationWork: CommitWork {
                     + "change one of the objects.")
         }
         (last, isDone) = (.none, false)
+    }
+}
+
+extension StoreTables {
+    private static let underivedKey: StaticString = "underived"
+
+    /// Records that the derived attributes of all objects are yet to be computed.
+    static func markUnderived(in transaction: borrowing WriteTransaction) throws {
+        try [1 as UInt8].withUnsafeBytes { bytes in
+            try transaction.put(bytes, for: underivedKey, in: .unnamed)
+        }
+    }
+
+    /// Records that derived attributes have their values.
+    ///
+    /// Another process may have migrated the store since, which must compute them again.
+    fileprivate static func markDerived(
+        _ schema: Schema, in transaction: borrowing WriteTransaction
+    ) throws {
+        let head = try Head.read(in: transaction.reading)
+        guard head.schemaRevision == UInt32(schema.revision) else {
+            throw StoreError.migratedElsewhere(path: transaction.reading.environment.path)
+        }
+        try [0 as UInt8].withUnsafeBytes { bytes in
+            try transaction.put(bytes, for: underivedKey, in: .unnamed)
+        }
+    }
+
+    /// Returns whether the derived attributes of all objects are yet to be computed.
+    static func isUnderived(in transaction: borrowing ReadTransaction) throws -> Bool {
+        try transaction.get(underivedKey, in: .unnamed)?.first == 1
     }
 }

@@ -172,7 +172,7 @@ struct MigrationWriter {
     ) throws {
         var attributes = CommitAttributes(label: "migrate to schema \(migration.to.revision)")
         attributes.migration = migration.encoded()
-        let set = try NetChanges(schema: migration.to).encoded(
+        let set = try ChangeSetBuilder(schema: migration.to).encoded(
             attributes: attributes, base: head.revision, token: .random(in: .min ... .max),
             time: time)
         head.schemaRevision = UInt32(migration.to.revision)

@@ -5,7 +5,7 @@ import StetLMDB
 
 extension StoreFile {
     /// Returns whether there is a file.
-    package static func isThere(_ path: String) throws -> Bool {
+    package static func exists(_ path: String) throws -> Bool {
         try StorePlace.checkName(path)
         return access(path, F_OK) == 0
     }

@@ -50,7 +50,7 @@ struct NodeOpening {
         guard let journal = configuration.sharedJournal else { return }
         let node = NodeOpening(path: path, journal: journal, configuration: configuration)
         try node.alone {
-            if try StoreFile.isThere(path) {
+            if try StoreFile.exists(path) {
                 if !Environment.isOpen(path) { try node.unlessUnavailable(node.catchUp) }
             } else {
                 _ = try node.fetchBase()
@@ -90,7 +90,7 @@ struct NodeOpening {
     }
 
     private func prepare(_ schema: Schema) throws {
-        if try !StoreFile.isThere(path) {
+        if try !StoreFile.exists(path) {
             while try !fetchBase(), try !create(schema) {}
         } else if Environment.isOpen(path) {
             return

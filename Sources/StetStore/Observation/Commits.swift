@@ -5,6 +5,13 @@
 /// sequence ends when the store is closed, after the observer has received the existing commits, or
 /// when the task that iterates is cancelled. An observer so slow that the remaining commits are
 /// only in the journal, which is then closed, gets the error `.storeClosed`.
+///
+/// ```swift
+/// for try await commit in store.commits(after: .beginning) {
+///     labels.append(commit.label)
+///     if commit.label == "rate" { break }
+/// }
+/// ```
 public struct Commits: AsyncSequence, Sendable {
     private let file: StoreFile
     package let start: FeedStart

@@ -1,19 +1,5 @@
 import Metrics
 
-/// The start of an observer.
-public enum FeedStart: Hashable, Sendable, ExpressibleByIntegerLiteral {
-    /// After the commit with this number, which need not be in the journal any more; 0 means all
-    /// commits that were ever made.
-    case revision(Revision)
-    /// With the first commit that the journal still contains when the observer begins.
-    case beginning
-    /// After the commit that is the last one when the sequence is made.
-    case now
-
-    /// Creates a start after the commit with this number.
-    public init(integerLiteral value: UInt64) { self = .revision(Revision(value)) }
-}
-
 /// The position of one observer: the loop that reads every feed of commits from the ring or, where
 /// it does not reach back, from the journal.
 package struct FeedReader: Sendable {
@@ -267,4 +253,18 @@ package struct FeedReader: Sendable {
         file.metrics.observerLag.record(Int64(clamping: head.number - commit.revision.number))
         return commit
     }
+}
+
+/// The start of an observer.
+public enum FeedStart: Hashable, Sendable, ExpressibleByIntegerLiteral {
+    /// After the commit with this number, which need not be in the journal any more; 0 means all
+    /// commits that were ever made.
+    case revision(Revision)
+    /// With the first commit that the journal still contains when the observer begins.
+    case beginning
+    /// After the commit that is the last one when the sequence is made.
+    case now
+
+    /// Creates a start after the commit with this number.
+    public init(integerLiteral value: UInt64) { self = .revision(Revision(value)) }
 }

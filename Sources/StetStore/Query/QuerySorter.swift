@@ -1,25 +1,3 @@
-/// Forms the sort keys of objects: bytes whose order is that of the objects.
-struct QuerySortKeys {
-    private let operands: [(operand: QueryOperand, isDescending: Bool)]
-    let isDescendingByID: Bool
-
-    init(_ query: StoreQuery, _ compiler: QueryCompiler) {
-        operands = query.order.map { (compiler.operand($0.node), $0.isDescending) }
-        isDescendingByID = query.isDescendingByID
-    }
-
-    /// Appends the key of an object, without its id.
-    func append(_ frame: inout QueryFrame, to bytes: inout [UInt8]) throws {
-        for (operand, isDescending) in operands {
-            let start = bytes.count
-            try operand.appendKey(&frame, to: &bytes)
-            guard isDescending else { continue }
-            for place in start..<bytes.count { bytes[place] = ~bytes[place] }
-        }
-    }
-
-}
-
 /// Forms the sort keys of the objects of a state.
 struct QuerySorter {
     private let state: QueryState
@@ -44,6 +22,28 @@ struct QuerySorter {
     func row(_ position: StoreQuery.Position, _ entity: EntityNumber) throws -> QueryState.Row {
         try state.row(position, ofEntity: entity)
     }
+}
+
+/// Forms the sort keys of objects: bytes whose order is that of the objects.
+struct QuerySortKeys {
+    private let operands: [(operand: QueryOperand, isDescending: Bool)]
+    let isDescendingByID: Bool
+
+    init(_ query: StoreQuery, _ compiler: QueryCompiler) {
+        operands = query.order.map { (compiler.operand($0.node), $0.isDescending) }
+        isDescendingByID = query.isDescendingByID
+    }
+
+    /// Appends the key of an object, without its id.
+    func append(_ frame: inout QueryFrame, to bytes: inout [UInt8]) throws {
+        for (operand, isDescending) in operands {
+            let start = bytes.count
+            try operand.appendKey(&frame, to: &bytes)
+            guard isDescending else { continue }
+            for place in start..<bytes.count { bytes[place] = ~bytes[place] }
+        }
+    }
+
 }
 
 /// The objects of one page: those that come first among all that are added.

@@ -1,25 +1,5 @@
 import Synchronization
 
-/// Assigns a unique number to every condition of members.
-package enum QueryScopes {
-    private static let last = Atomic(0)
-
-    package static func next() -> Int {
-        last.add(1, ordering: .relaxed).newValue
-    }
-}
-
-/// A sort criterion of a result.
-package struct QueryOrder: Hashable, Sendable {
-    package let node: QueryNode
-    package let isDescending: Bool
-
-    package init(_ node: QueryNode, isDescending: Bool = false) {
-        self.node = node
-        self.isDescending = isDescending
-    }
-}
-
 /// A query of an entity: a condition, an order, and a part of the result.
 package struct StoreQuery: Hashable, Sendable {
     /// The number of the entity.
@@ -63,4 +43,24 @@ package struct StoreQuery: Hashable, Sendable {
 
     /// True when ids descend among objects with equal values.
     var isDescendingByID: Bool { order.last?.isDescending ?? false }
+}
+
+/// Assigns a unique number to every condition of members.
+package enum QueryScopes {
+    private static let last = Atomic(0)
+
+    package static func next() -> Int {
+        last.add(1, ordering: .relaxed).newValue
+    }
+}
+
+/// A sort criterion of a result.
+package struct QueryOrder: Hashable, Sendable {
+    package let node: QueryNode
+    package let isDescending: Bool
+
+    package init(_ node: QueryNode, isDescending: Bool = false) {
+        self.node = node
+        self.isDescending = isDescending
+    }
 }

@@ -1,13 +1,3 @@
-extension QueryNode {
-    /// The order of the best hits, if all objects must match a search; empty otherwise.
-    package var ranking: [QueryOrder] {
-        for case .matching(.root, let match) in conjuncts {
-            return [QueryOrder(.rank(.root, match))]
-        }
-        return []
-    }
-}
-
 /// The result of a search, as the index has it: the objects of the last commit, and their scores.
 ///
 /// The score of an object is that of Okapi BM25 with k1 = 1.2 and b = 0.75. Each phrase counts as
@@ -184,5 +174,15 @@ final class TextHits {
         }
         found.count()
         return found
+    }
+}
+
+extension QueryNode {
+    /// The order of the best hits, if all objects must match a search; empty otherwise.
+    package var ranking: [QueryOrder] {
+        for case .matching(.root, let match) in conjuncts {
+            return [QueryOrder(.rank(.root, match))]
+        }
+        return []
     }
 }

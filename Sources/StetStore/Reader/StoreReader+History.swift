@@ -2,6 +2,12 @@ public import FoundationEssentials
 import StetLMDB
 
 /// One change in the history of an object, and the commit that made it.
+///
+/// ```swift
+/// for change in try store.history(of: article) {
+///     lines.append("\(change.revision) \(change.author ?? "") \(change.label ?? "")")
+/// }
+/// ```
 public struct HistoricChange: Hashable, Sendable {
     /// The number of the commit.
     public let revision: Revision

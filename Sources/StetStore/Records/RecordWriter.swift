@@ -148,7 +148,7 @@ public struct RecordReader {
     @usableFromInline var foundDamage: Bool
     /// The number of bytes of the tail that no value has used yet: overlapping values would let a
     /// small body decode to large ones.
-    @usableFromInline var untaken: Int
+    @usableFromInline var remainingByteCount: Int
 
     /// - Throws: `DecodingFailure` when the body is too short for the number of properties.
     @inlinable
@@ -161,7 +161,7 @@ public struct RecordReader {
         byteCount = body.count
         slots = RecordLayout.bitmapByteCount(propertyCount)
         foundDamage = false
-        untaken = body.count &- RecordLayout.fixedByteCount(propertyCount)
+        remainingByteCount = body.count &- RecordLayout.fixedByteCount(propertyCount)
     }
 
     /// Returns whether the property has no value.
@@ -184,8 +184,8 @@ public struct RecordReader {
         let word = word(slot: slot)
         let offset = RecordLayout.offset(word)
         let count = RecordLayout.byteCount(word)
-        untaken &-= count
-        guard offset &+ count <= byteCount, untaken >= 0 else {
+        remainingByteCount &-= count
+        guard offset &+ count <= byteCount, remainingByteCount >= 0 else {
             markDamaged()
             return UnsafeRawBufferPointer(start: nil, count: 0)
         }
@@ -205,7 +205,7 @@ public struct RecordReader {
         self.byteCount = byteCount
         slots = 0
         foundDamage = false
-        untaken = 0
+        remainingByteCount = 0
     }
 
     /// All bytes of the body.

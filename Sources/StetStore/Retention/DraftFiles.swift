@@ -1,27 +1,6 @@
 package import FoundationEssentials
 import Glibc
 
-/// A draft of unsaved changes, as its file has it.
-package struct DraftContents: Codable {
-    package let name: String
-    package let time: Date
-    /// The revision that the changes are based on.
-    package let revision: Revision
-    /// The id of the store.
-    package let store: ObjectID
-    package var changes: [ObjectChange]
-
-    package init(
-        name: String, time: Date, revision: Revision, store: ObjectID, changes: [ObjectChange]
-    ) {
-        self.name = name
-        self.time = time
-        self.revision = revision
-        self.store = store
-        self.changes = changes
-    }
-}
-
 /// The files with unsaved changes in the directory `PATH-drafts` beside a store.
 package struct DraftFiles {
     private static let ending = ".json"
@@ -170,6 +149,27 @@ package struct DraftFiles {
         throw StoreError(
             .inputOutput, path: path, message: "\(path) could not be \(verb).",
             advice: "Check the disk, and the permissions of the directory.", systemCode: code)
+    }
+}
+
+/// A draft of unsaved changes, as its file has it.
+package struct DraftContents: Codable {
+    package let name: String
+    package let time: Date
+    /// The revision that the changes are based on.
+    package let revision: Revision
+    /// The id of the store.
+    package let store: ObjectID
+    package var changes: [ObjectChange]
+
+    package init(
+        name: String, time: Date, revision: Revision, store: ObjectID, changes: [ObjectChange]
+    ) {
+        self.name = name
+        self.time = time
+        self.revision = revision
+        self.store = store
+        self.changes = changes
     }
 }
 

@@ -77,7 +77,7 @@ extension TrimPlan {
             if step.revisions.contains(where: { $0 <= last }) {
                 count += 1
             }
-            next = step.rest
+            next = step.nextTop
         }
         return count
     }

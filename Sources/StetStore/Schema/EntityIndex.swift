@@ -1,18 +1,3 @@
-/// The options for comparing text in an index, beyond the comparison of `String`.
-public struct TextFolding: OptionSet, Hashable, Sendable {
-    /// The bits as a schema stores them.
-    public let rawValue: UInt8
-
-    /// Creates options from bits.
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
-
-    /// Ignores case: "a" equals "A", and "ß" equals "ss", as after `uppercased().lowercased()`.
-    public static let caseInsensitive = TextFolding(rawValue: 1)
-    /// Ignores diacritics: "e" equals "é"; accents and Hebrew and Arabic points do not count, but
-    /// marks that make another letter, as in Devanagari, Thai or kana, do.
-    public static let diacriticInsensitive = TextFolding(rawValue: 2)
-}
-
 /// An index of an entity: one or more properties, by whose values the objects are found in order.
 public struct EntityIndex: Hashable, Sendable {
     /// One property of an index.
@@ -54,6 +39,21 @@ public struct EntityIndex: Hashable, Sendable {
 
     /// True for an index of the words of texts, which `matching` searches.
     public var isText: Bool { tokenizerVersion != nil }
+}
+
+/// The options for comparing text in an index, beyond the comparison of `String`.
+public struct TextFolding: OptionSet, Hashable, Sendable {
+    /// The bits as a schema stores them.
+    public let rawValue: UInt8
+
+    /// Creates options from bits.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Ignores case: "a" equals "A", and "ß" equals "ss", as after `uppercased().lowercased()`.
+    public static let caseInsensitive = TextFolding(rawValue: 1)
+    /// Ignores diacritics: "e" equals "é"; accents and Hebrew and Arabic points do not count, but
+    /// marks that make another letter, as in Devanagari, Thai or kana, do.
+    public static let diacriticInsensitive = TextFolding(rawValue: 2)
 }
 
 extension [EntityIndex] {

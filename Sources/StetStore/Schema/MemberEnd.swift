@@ -1,14 +1,3 @@
-/// The number under which the lists of an end are stored, starting at 1; migrations keep it.
-package struct EndNumber: Hashable, Comparable, Sendable {
-    package let rawValue: UInt16
-
-    package init(_ rawValue: UInt16) { self.rawValue = rawValue }
-
-    package static func < (one: EndNumber, other: EndNumber) -> Bool {
-        one.rawValue < other.rawValue
-    }
-}
-
 /// One end of a relationship, as the tree of members lists it: for each owner, its members.
 package struct MemberEnd: Hashable, Sendable {
     /// The way in which an object becomes a member of an owner.
@@ -64,6 +53,17 @@ package struct MemberEnd: Hashable, Sendable {
         case .targets(let link): LinkKey(link: link, source: owner, target: member)
         case .sources(let link): LinkKey(link: link, source: member, target: owner)
         }
+    }
+}
+
+/// The number under which the lists of an end are stored, starting at 1; migrations keep it.
+package struct EndNumber: Hashable, Comparable, Sendable {
+    package let rawValue: UInt16
+
+    package init(_ rawValue: UInt16) { self.rawValue = rawValue }
+
+    package static func < (one: EndNumber, other: EndNumber) -> Bool {
+        one.rawValue < other.rawValue
     }
 }
 

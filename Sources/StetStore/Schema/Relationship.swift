@@ -1,17 +1,3 @@
-/// The effect of deleting an object on the objects at the other end of a relationship.
-public enum DeleteRule: UInt8, Hashable, Sendable {
-    /// Their references become nil.
-    case nullify = 0
-    /// They are deleted, too.
-    case cascade = 1
-    /// The deletion is refused while any of them exists that the same save does not delete; code
-    /// 1600.
-    case deny = 2
-    /// Nothing happens: the caller must make sure that nothing refers to the object when it is
-    /// saved; otherwise the save is refused.
-    case none = 3
-}
-
 /// The description of a to-many relationship: the place of its members, and its rules.
 ///
 /// Members are not part of the owner's record: adding one changes the member's reference or a link.
@@ -58,6 +44,20 @@ public struct Relationship: Hashable, Sendable {
         self.maximumCount = maximumCount
         self.removesOrphans = removesOrphans
     }
+}
+
+/// The effect of deleting an object on the objects at the other end of a relationship.
+public enum DeleteRule: UInt8, Hashable, Sendable {
+    /// Their references become nil.
+    case nullify = 0
+    /// They are deleted, too.
+    case cascade = 1
+    /// The deletion is refused while any of them exists that the same save does not delete; code
+    /// 1600.
+    case deny = 2
+    /// Nothing happens: the caller must make sure that nothing refers to the object when it is
+    /// saved; otherwise the save is refused.
+    case none = 3
 }
 
 /// The description of a type of links: the pairs of a many-to-many relationship, or of one without

@@ -1,20 +1,3 @@
-/// The objects and memberships that delete rules read and change: those of a context with its
-/// pending changes, or those of an undo that is being prepared.
-package protocol DeletionGraph: ~Copyable {
-    var schema: Schema { get }
-    /// Returns whether an object is deleted, or does not exist.
-    func isDeleted(_ object: ObjectKey) throws -> Bool
-    /// Returns the members of an owner at an end that are not deleted.
-    func members(of owner: ObjectKey, at end: MemberEnd) throws -> [ObjectID]
-    /// Returns the object that a reference refers to; nil when it is nil.
-    func target(of object: ObjectKey, slot: Slot) throws -> ObjectID?
-
-    /// Deletes an object along with another one, by the rule of the relationship `path`.
-    mutating func delete(_ object: ObjectKey, path: String) throws
-    /// Removes a member from the list of a deleted owner.
-    mutating func remove(_ membership: MembershipKey, path: String?) throws
-}
-
 /// Applies the delete rules to the objects related to deleted ones.
 package enum DeleteRules {
     /// Applies the delete rules of deleted objects, and of objects that the rules delete.
@@ -139,6 +122,23 @@ package enum DeleteRules {
         }
         return denials
     }
+}
+
+/// The objects and memberships that delete rules read and change: those of a context with its
+/// pending changes, or those of an undo that is being prepared.
+package protocol DeletionGraph: ~Copyable {
+    var schema: Schema { get }
+    /// Returns whether an object is deleted, or does not exist.
+    func isDeleted(_ object: ObjectKey) throws -> Bool
+    /// Returns the members of an owner at an end that are not deleted.
+    func members(of owner: ObjectKey, at end: MemberEnd) throws -> [ObjectID]
+    /// Returns the object that a reference refers to; nil when it is nil.
+    func target(of object: ObjectKey, slot: Slot) throws -> ObjectID?
+
+    /// Deletes an object along with another one, by the rule of the relationship `path`.
+    mutating func delete(_ object: ObjectKey, path: String) throws
+    /// Removes a member from the list of a deleted owner.
+    mutating func remove(_ membership: MembershipKey, path: String?) throws
 }
 
 extension Schema {

@@ -1,22 +1,3 @@
-/// Work that becomes a commit: a save, an undo, an import.
-///
-/// The caller prepares it at a revision; the writer checks only data, and refuses what no longer
-/// matches the store, so that it is prepared again.
-package protocol CommitWork {
-    /// True when the journal may already contain the commit.
-    var isRetry: Bool { get }
-    /// Prepares the change set; returns nil when there is nothing to write.
-    ///
-    /// It is called once for each attempt, including the first.
-    mutating func prepare() throws -> EncodedChangeSet?
-    /// Follows a store that has changed, so that the work can be prepared again.
-    ///
-    /// - Throws: an error that ends the work, such as a conflict.
-    mutating func follow(_ refusal: CommitRefusal) throws
-    /// The error of work that was overtaken by other commits in every attempt.
-    var contention: any Error { get }
-}
-
 /// Prepares work, submits it, and prepares it again while the store keeps changing: the one loop
 /// that commits.
 package struct Preparation {
@@ -83,4 +64,23 @@ package struct Preparation {
         }
         return nil
     }
+}
+
+/// Work that becomes a commit: a save, an undo, an import.
+///
+/// The caller prepares it at a revision; the writer checks only data, and refuses what no longer
+/// matches the store, so that it is prepared again.
+package protocol CommitWork {
+    /// True when the journal may already contain the commit.
+    var isRetry: Bool { get }
+    /// Prepares the change set; returns nil when there is nothing to write.
+    ///
+    /// It is called once for each attempt, including the first.
+    mutating func prepare() throws -> EncodedChangeSet?
+    /// Follows a store that has changed, so that the work can be prepared again.
+    ///
+    /// - Throws: an error that ends the work, such as a conflict.
+    mutating func follow(_ refusal: CommitRefusal) throws
+    /// The error of work that was overtaken by other commits in every attempt.
+    var contention: any Error { get }
 }

@@ -61,7 +61,7 @@ package final class WorkingState {
 
     /// Creates the state of a revision with changes on top.
     package convenience init(
-        _ schema: Schema, at revision: Revision, with changes: borrowing NetChanges
+        _ schema: Schema, at revision: Revision, with changes: borrowing ChangeSetBuilder
     ) throws {
         self.init(schema, at: revision)
         for edit in try changes.memberEdits() {

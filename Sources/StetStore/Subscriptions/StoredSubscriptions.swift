@@ -1,95 +1,6 @@
 public import FoundationEssentials
 import StetLMDB
 
-/// The state of a durable subscription at a moment.
-public struct SubscriptionState: Hashable, Sendable {
-    /// The name.
-    public let name: String
-    /// Whether it delivers.
-    public let status: SubscriptionState.Status
-    /// The last commit that was handled or parked, or does not concern the subscription.
-    public let position: Revision
-    /// The number of commits after the position, some of which may not concern the subscription.
-    public let lag: Int
-    /// The number of parked deliveries.
-    public let parkedCount: Int
-    /// The failures of the next delivery; nil when it has not failed.
-    public let failure: SubscriptionState.Failure?
-    /// Whether commits that it has not handled stay in the journal.
-    public let holdsHistory: Bool
-    /// Whether a live process owns it, and delivers unless it is paused or stopped.
-    public let isOwned: Bool
-
-    /// The status of a durable subscription.
-    public enum Status: UInt8, Hashable, Sendable, CaseIterable {
-        /// It delivers to its owner.
-        case active
-        /// It was paused, and waits to be resumed.
-        case paused
-        /// All attempts of a delivery that the policy allows have failed; it waits to be resumed.
-        case stopped
-    }
-
-    /// The failures of one delivery of a durable subscription.
-    public struct Failure: Hashable, Sendable {
-        /// The greatest length of a stored message, in UTF-8 bytes.
-        static let messageByteCount = 1_024
-
-        /// The commit that was delivered.
-        public let revision: Revision
-        /// The number of consecutive failed attempts.
-        public let count: Int
-        /// The time of the last failed attempt, by the clock of the process that made it.
-        public let time: Date
-        /// The error of the last attempt, as text; at most 1,024 bytes of it.
-        public let message: String
-
-        package init(revision: Revision, count: Int, time: Date, message: String) {
-            self.revision = revision
-            self.count = count
-            self.time = time
-            var message = message
-            while message.utf8.count > Self.messageByteCount {
-                message.removeLast(max(1, (message.utf8.count - Self.messageByteCount) / 4))
-            }
-            self.message = message
-        }
-    }
-
-    /// A delivery of a durable subscription that was parked.
-    public struct ParkedDelivery: Hashable, Sendable, Identifiable {
-        /// The commit to be delivered.
-        public let revision: Revision
-        /// The objects that it concerns, in ascending order: later deliveries that concern one of
-        /// them wait for it.
-        public let objects: [ObjectID]
-        /// The failures that caused the delivery to be parked; nil when it only waits for another
-        /// one.
-        public internal(set) var failure: SubscriptionState.Failure?
-        /// Whether it is delivered as soon as no earlier one concerns its objects.
-        public internal(set) var isDue: Bool
-
-        /// The number of the commit.
-        public var id: UInt64 { revision.number }
-
-        package init(
-            revision: Revision, objects: [ObjectID], failure: SubscriptionState.Failure? = nil
-        ) {
-            self.revision = revision
-            self.objects = objects
-            self.failure = failure
-            isDue = failure == nil
-        }
-    }
-}
-
-/// The right to own a subscription, until it is released or its process ends.
-package final class SubscriptionLease: Sendable {
-    private let lease: FileLease
-
-    fileprivate init(_ lease: FileLease) { self.lease = lease }
-}
-
 /// The durable subscriptions of a store, as they are stored.
 package struct StoredSubscriptions: Sendable {
     let file: StoreFile
@@ -181,6 +92,95 @@ package struct StoredSubscriptions: Sendable {
         if case .end = file.feed.step(after: file.feed.head) { return false }
         return true
     }
+}
+
+/// The state of a durable subscription at a moment.
+public struct SubscriptionState: Hashable, Sendable {
+    /// The name.
+    public let name: String
+    /// Whether it delivers.
+    public let status: SubscriptionState.Status
+    /// The last commit that was handled or parked, or does not concern the subscription.
+    public let position: Revision
+    /// The number of commits after the position, some of which may not concern the subscription.
+    public let lag: Int
+    /// The number of parked deliveries.
+    public let parkedCount: Int
+    /// The failures of the next delivery; nil when it has not failed.
+    public let failure: SubscriptionState.Failure?
+    /// Whether commits that it has not handled stay in the journal.
+    public let holdsHistory: Bool
+    /// Whether a live process owns it, and delivers unless it is paused or stopped.
+    public let isOwned: Bool
+
+    /// The status of a durable subscription.
+    public enum Status: UInt8, Hashable, Sendable, CaseIterable {
+        /// It delivers to its owner.
+        case active
+        /// It was paused, and waits to be resumed.
+        case paused
+        /// All attempts of a delivery that the policy allows have failed; it waits to be resumed.
+        case stopped
+    }
+
+    /// The failures of one delivery of a durable subscription.
+    public struct Failure: Hashable, Sendable {
+        /// The greatest length of a stored message, in UTF-8 bytes.
+        static let messageByteCount = 1_024
+
+        /// The commit that was delivered.
+        public let revision: Revision
+        /// The number of consecutive failed attempts.
+        public let count: Int
+        /// The time of the last failed attempt, by the clock of the process that made it.
+        public let time: Date
+        /// The error of the last attempt, as text; at most 1,024 bytes of it.
+        public let message: String
+
+        package init(revision: Revision, count: Int, time: Date, message: String) {
+            self.revision = revision
+            self.count = count
+            self.time = time
+            var message = message
+            while message.utf8.count > Self.messageByteCount {
+                message.removeLast(max(1, (message.utf8.count - Self.messageByteCount) / 4))
+            }
+            self.message = message
+        }
+    }
+
+    /// A delivery of a durable subscription that was parked.
+    public struct ParkedDelivery: Hashable, Sendable, Identifiable {
+        /// The commit to be delivered.
+        public let revision: Revision
+        /// The objects that it concerns, in ascending order: later deliveries that concern one of
+        /// them wait for it.
+        public let objects: [ObjectID]
+        /// The failures that caused the delivery to be parked; nil when it only waits for another
+        /// one.
+        public internal(set) var failure: SubscriptionState.Failure?
+        /// Whether it is delivered as soon as no earlier one concerns its objects.
+        public internal(set) var isDue: Bool
+
+        /// The number of the commit.
+        public var id: UInt64 { revision.number }
+
+        package init(
+            revision: Revision, objects: [ObjectID], failure: SubscriptionState.Failure? = nil
+        ) {
+            self.revision = revision
+            self.objects = objects
+            self.failure = failure
+            isDue = failure == nil
+        }
+    }
+}
+
+/// The right to own a subscription, until it is released or its process ends.
+package final class SubscriptionLease: Sendable {
+    private let lease: FileLease
+
+    fileprivate init(_ lease: FileLease) { self.lease = lease }
 }
 
 extension StoreFile {

@@ -1,17 +1,3 @@
-/// The numbers by which searches of an index of words rank objects.
-package struct TextTotals: Hashable, Sendable {
-    /// The number of objects.
-    package var objectCount = 0
-    /// The number of words of all objects.
-    package var wordCount = 0
-
-    static func + (one: TextTotals, other: TextTotals) -> TextTotals {
-        TextTotals(
-            objectCount: one.objectCount &+ other.objectCount,
-            wordCount: one.wordCount &+ other.wordCount)
-    }
-}
-
 /// The effect of a change set on the postings of indexes of words.
 package struct TextEdits: Sendable {
     /// The change of one posting; `bytes` contains its key, followed by the new posting.
@@ -96,6 +82,20 @@ package struct TextEdits: Sendable {
     package mutating func sort() {
         let parts = edits.map { $0.start..<$0.start + $0.keyByteCount - TextKey.idByteCount }
         edits = ByteOrder.sorted(bytes, parts).map { edits[$0] }
+    }
+}
+
+/// The numbers by which searches of an index of words rank objects.
+package struct TextTotals: Hashable, Sendable {
+    /// The number of objects.
+    package var objectCount = 0
+    /// The number of words of all objects.
+    package var wordCount = 0
+
+    static func + (one: TextTotals, other: TextTotals) -> TextTotals {
+        TextTotals(
+            objectCount: one.objectCount &+ other.objectCount,
+            wordCount: one.wordCount &+ other.wordCount)
     }
 }
 

@@ -1,4 +1,4 @@
-/// The result of inverting commits; the changes themselves are in a `NetChanges`.
+/// The result of inverting commits; the changes themselves are in a `ChangeSetBuilder`.
 package struct Inverse: Sendable {
     /// The revision at which it was prepared.
     package let base: Revision

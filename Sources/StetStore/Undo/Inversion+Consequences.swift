@@ -6,15 +6,15 @@ extension Inversion {
     private static let namedLimit = 100
 
     /// Brings the inverted state into one that can be written, as far as the policy allows it.
-    mutating func settle() throws {
+    mutating func resolveConsequences() throws {
         repeat {
-            state.hasMoved = false
+            state.hasChanged = false
             try settleDeletions()
             try settleReferences()
             try settleLinks()
             // Unique values are compared once the set of objects is final.
-            if !state.hasMoved { try settleUniqueValues() }
-        } while state.hasMoved
+            if !state.hasChanged { try resolveUniqueValues() }
+        } while state.hasChanged
         if conflicts.failed.isEmpty { try settleDenials() }
         if conflicts.failed.isEmpty { try removeLinksOfDeleted() }
         if conflicts.failed.isEmpty { try settlePositions() }
@@ -104,13 +104,13 @@ extension Inversion {
                 let targetKey = ObjectKey(target, id)
                 if try state.exists(targetKey) { continue }
                 let stored = try state.storedBody(key)?.read(as: entity) { try $0.reference(slot) }
-                if stored != .some(id) { try settle(key, slot, missing: targetKey) }
+                if stored != .some(id) { try resolve(key, slot, missing: targetKey) }
             }
         }
     }
 
     /// Decides about an object whose reference would refer to a missing object.
-    private mutating func settle(
+    private mutating func resolve(
         _ key: ObjectKey, _ slot: Slot, missing target: ObjectKey
     ) throws {
         let entity = entity(key)
@@ -175,9 +175,9 @@ extension Inversion {
 
     // MARK: Unique values
 
-    private mutating func settleUniqueValues() throws {
+    private mutating func resolveUniqueValues() throws {
         if !schema.indexes.contains(where: \.index.isUnique) { return }
-        var net = NetChanges(schema: schema)
+        var net = ChangeSetBuilder(schema: schema)
         try state.appendObjects(to: &net)
         net.sort()
         try net.collectIndexChanges()
@@ -186,12 +186,12 @@ extension Inversion {
             guard let index = schema.index(numbered: conflict.index) else { continue }
             let key = ObjectKey(index.entity, conflict.object)
             if let body = state.objects[key]?.body {
-                try settle(key, body, index.index.parts.map(\.slot), holder: conflict.other)
+                try resolve(key, body, index.index.parts.map(\.slot), holder: conflict.other)
             }
         }
     }
 
-    private mutating func settle(
+    private mutating func resolve(
         _ key: ObjectKey, _ body: EncodedBody, _ slots: [Slot], holder: ObjectID
     ) throws {
         let entity = entity(key)
@@ -212,12 +212,12 @@ extension Inversion {
                 try state.set(nil, of: key)
             }
         case .set(let others):
-            let hadMoved = state.hasMoved
-            state.hasMoved = false
+            let hadMoved = state.hasChanged
+            state.hasChanged = false
             for (slot, value) in others { try state.set(value, slot, of: key) }
             // Fails if the value in the answer is also in use.
-            if !state.hasMoved { conflicts.fail(conflict) }
-            state.hasMoved = state.hasMoved || hadMoved
+            if !state.hasChanged { conflicts.fail(conflict) }
+            state.hasChanged = state.hasChanged || hadMoved
         case .failed, .restore: break
         }
     }

@@ -14,7 +14,7 @@ package struct UndoPreparation: ~Copyable {
     /// - Complexity: O(changes of the commits), plus reads of the objects that refer to deleted
     ///   ones.
     package func prepare(
-        _ request: UndoRequest, _ policy: UndoPolicy, into net: inout NetChanges
+        _ request: UndoRequest, _ policy: UndoPolicy, into net: inout ChangeSetBuilder
     ) throws -> PreparedUndo? {
         let step: UndoStep?
         switch request {
@@ -26,13 +26,13 @@ package struct UndoPreparation: ~Copyable {
                     .notFound, path: reader.file.path, message: "There is no commit \(revision).",
                     advice: "The last one is \(try reader.head().revision).")
             }
-            step = UndoStep(revisions: [revision], rest: .zero)
+            step = UndoStep(revisions: [revision], nextTop: .zero)
         }
         guard let step else { return nil }
         try refuseErased(step)
         return PreparedUndo(
             request: request, inverse: try inverse(of: step.revisions, policy, into: &net),
-            rest: step.rest)
+            nextTop: step.nextTop)
     }
 
     private func refuseErased(_ step: UndoStep) throws {
@@ -62,7 +62,7 @@ package struct UndoPreparation: ~Copyable {
                 base: try reader.head().revision, subjects: step.revisions,
                 label: isThere ? try reader.description(of: step.top).attributes.label : nil,
                 conflicts: [], skipped: []),
-            rest: step.rest)
+            nextTop: step.nextTop)
     }
 
     /// Returns the step on top, or all steps of the stack when commits of the top step were
@@ -78,7 +78,7 @@ package struct UndoPreparation: ~Copyable {
         do {
             return try reader.step(at: top, of: owner)
         } catch let error as StoreError where error.code == .historyTrimmed {
-            return UndoStep(revisions: [top], rest: .zero)
+            return UndoStep(revisions: [top], nextTop: .zero)
         }
     }
 
@@ -87,7 +87,7 @@ package struct UndoPreparation: ~Copyable {
     /// - Throws: `StoreError`; the error of the policy's closure.
     /// - Complexity: O(changes of the commits + objects that refer to deleted ones).
     private func inverse(
-        of subjects: [Revision], _ policy: UndoPolicy, into net: inout NetChanges
+        of subjects: [Revision], _ policy: UndoPolicy, into net: inout ChangeSetBuilder
     ) throws -> Inverse {
         var inversion = try Inversion(reader.file, reader.transaction, policy)
         var label: String?
@@ -96,7 +96,7 @@ package struct UndoPreparation: ~Copyable {
             if revision == subjects.first { label = commit.label }
             try inversion.invert(commit)
         }
-        try inversion.settle()
+        try inversion.resolveConsequences()
         try inversion.state.appendObjects(to: &net)
         inversion.state.appendLinks(to: &net)
         try net.derive(reader, at: reader.head().revision)

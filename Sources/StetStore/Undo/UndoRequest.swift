@@ -22,7 +22,7 @@ package struct PreparedUndo: Sendable {
     package let request: UndoRequest
     package let inverse: Inverse
     /// The top of the stack after the commit.
-    package let rest: Revision
+    package let nextTop: Revision
 
     /// The metadata key under which a commit lists the values that it has left unchanged.
     package static let skippedKey = "stet.skipped"
@@ -61,12 +61,12 @@ package struct PreparedUndo: Sendable {
     package func purpose(isEmpty: Bool) -> CommitPurpose? {
         guard let top = inverse.subjects.first else { return nil }
         switch request {
-        case .undo where !isEmpty: return CommitPurpose(cause: .undo(of: top), rest: rest)
-        case .redo where !isEmpty: return CommitPurpose(cause: .redo(of: top), rest: rest)
+        case .undo where !isEmpty: return CommitPurpose(cause: .undo(of: top), nextTop: nextTop)
+        case .redo where !isEmpty: return CommitPurpose(cause: .redo(of: top), nextTop: nextTop)
         case .revert:
             return isEmpty ? nil : CommitPurpose(cause: .revert(of: top))
         case .undo, .redo:
-            return CommitPurpose(cause: .discard(of: top), isUndoable: false, rest: rest)
+            return CommitPurpose(cause: .discard(of: top), isUndoable: false, nextTop: nextTop)
         }
     }
 }

@@ -10,7 +10,7 @@ package struct UndoWork: CommitWork {
 
     /// Returns the violations of changes that were prepared at a revision; records look-ups in the
     /// changes.
-    package typealias Validation = (inout NetChanges, Revision) throws -> [Violation]
+    package typealias Validation = (inout ChangeSetBuilder, Revision) throws -> [Violation]
 
     private let file: StoreFile
     package let request: UndoRequest
@@ -52,7 +52,7 @@ package struct UndoWork: CommitWork {
             repeated = commit
             return nil
         }
-        var net = NetChanges(schema: file.schema)
+        var net = ChangeSetBuilder(schema: file.schema)
         guard let prepared = try preparedUndo(&net) else { return nil }
         let inverse = prepared.inverse
         subjects = inverse.subjects
@@ -71,7 +71,7 @@ package struct UndoWork: CommitWork {
             token: try id?.token ?? file.token(at: inverse.base), time: time(), for: purpose)
     }
 
-    private func preparedUndo(_ net: inout NetChanges) throws -> PreparedUndo? {
+    private func preparedUndo(_ net: inout ChangeSetBuilder) throws -> PreparedUndo? {
         try file.read { reader in
             isDiscard
                 ? try UndoPreparation(reader).prepareDiscard(request, onlyErased: isOfErased)
@@ -134,7 +134,7 @@ extension StoreFile {
     }
 
     /// Returns the violations of the schema's rules by changes, for callers without models.
-    package func violationsOfSchema(_ net: inout NetChanges) throws -> [Violation] {
+    package func violationsOfSchema(_ net: inout ChangeSetBuilder) throws -> [Violation] {
         let miscounts = try read { try $0.miscounts(of: net) }
         let violations =
             try net.violations() + schema.violations(miscounts, .english) { _ in .update }
@@ -143,7 +143,7 @@ extension StoreFile {
     }
 
     /// Returns a violation for each deletion of an object of a protected model.
-    private func protectedDeletions(_ net: borrowing NetChanges) -> [Violation] {
+    private func protectedDeletions(_ net: borrowing ChangeSetBuilder) -> [Violation] {
         net.items.filter { $0.kind == .delete && schema.isProtected($0.entity) }
             .map { .unconfirmedDeletion(of: $0.id, schema.entities[$0.entity], .english) }
     }

@@ -9,7 +9,7 @@ struct UndoneState: ~Copyable {
     /// The lists of members as they will be.
     let members: WorkingState
     /// True when something has changed since its consequences were examined.
-    var hasMoved = false
+    var hasChanged = false
 
     var reader: StoreReader { StoreReader(transaction, file) }
     private var schema: Schema { file.schema }
@@ -91,7 +91,7 @@ struct UndoneState: ~Copyable {
         } else {
             members.pending.deleted.remove(key)
         }
-        hasMoved = true
+        hasChanged = true
     }
 
     /// Sets a property of an object; a reference without a position becomes the last member.
@@ -144,20 +144,20 @@ struct UndoneState: ~Copyable {
         guard let ends = schema.ends(ofLink: key.link) else { return }
         members.pending.members.set(membership, of: key.target, in: key.source, at: ends.targets)
         members.pending.members.set(membership, of: key.source, in: key.target, at: ends.sources)
-        hasMoved = true
+        hasChanged = true
     }
 
     // MARK: Result
 
     /// Appends the objects that will differ from the stored ones, in order.
-    func appendObjects(to net: inout NetChanges) throws {
+    func appendObjects(to net: inout ChangeSetBuilder) throws {
         for (key, object) in objects.sorted(by: { $0.key < $1.key }) where object.isTouched {
             let stored = try storedBody(key)
             if stored == object.body { continue }
             let before = stored.map { body in body.bytes.withUnsafeBytes { net.copy($0) } }
             let after = object.body.map { body in body.bytes.withUnsafeBytes { net.copy($0) } }
             net.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: before == nil ? .insert : after == nil ? .delete : .update,
                     entity: key.entity, id: key.id, base: object.revision, before: before ?? 0..<0,
                     after: after ?? 0..<0))
@@ -165,7 +165,7 @@ struct UndoneState: ~Copyable {
     }
 
     /// Appends the links that will differ from the stored ones.
-    func appendLinks(to net: inout NetChanges) {
+    func appendLinks(to net: inout ChangeSetBuilder) {
         for (key, link) in links where link.membership != link.stored {
             net.append(
                 LinkChange(

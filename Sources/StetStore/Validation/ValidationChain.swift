@@ -155,7 +155,7 @@ public final class ValidationChain: Sendable {
 extension ValidationChain {
     /// Returns the violations that the links find in inserted and updated objects.
     package func violations(
-        of net: borrowing NetChanges, _ messages: MessageTable
+        of net: borrowing ChangeSetBuilder, _ messages: MessageTable
     ) throws -> [Violation] {
         let links = links
         if links.isEmpty { return [] }

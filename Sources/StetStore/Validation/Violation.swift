@@ -1,6 +1,12 @@
 import FoundationEssentials
 
 /// One problem with a change set.
+///
+/// ```swift
+/// for violation in error.violations {
+///     messages[violation.property ?? ""] = violation.message
+/// }
+/// ```
 public struct Violation: Sendable, Hashable {
     /// The kind of a violation.
     ///

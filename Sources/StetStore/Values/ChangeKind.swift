@@ -112,12 +112,12 @@ package struct CommitPurpose: Hashable, Sendable {
     package var isUndoable = true
     /// The commit that is on top of the stack after the subject of an undo, a redo or a discard is
     /// removed.
-    package var rest = Revision.zero
+    package var nextTop = Revision.zero
 
-    package init(cause: Cause = .edit, isUndoable: Bool = true, rest: Revision = .zero) {
+    package init(cause: Cause = .edit, isUndoable: Bool = true, nextTop: Revision = .zero) {
         self.cause = cause
         self.isUndoable = isUndoable
-        self.rest = rest
+        self.nextTop = nextTop
     }
 }
 

@@ -13,6 +13,11 @@
 ///
 /// Each process trims by its own rule, so the shortest one decides. Within a process the rule of
 /// the first to open the store applies; opening it with another rule logs a warning.
+///
+/// ```swift
+/// var configuration = Store.Configuration()
+/// configuration.retention = .age(.seconds(90 * 86_400))
+/// ```
 public enum Retention: Hashable, Sendable {
     /// Keeps all commits.
     case forever

@@ -2,6 +2,14 @@ package import StetLMDB
 
 /// The error of a store that could not be opened, read or written: what failed, on which file, and
 /// what to do.
+///
+/// ```swift
+/// do {
+///     store = try Store.open(at: path, for: Notebook.self, Article.self)
+/// } catch let error as StoreError where error.code == .notAStore {
+///     message = "\(error.message) \(error.advice)"
+/// }
+/// ```
 public struct StoreError: Error, Hashable, Sendable {
     /// The kind of an error.
     ///

@@ -1,5 +1,70 @@
 public import FoundationEssentials
 
+/// A value of one property, of any type, as change sets and violations contain it.
+///
+/// Two values are equal when they are stored as the same bytes, because a change is a difference of
+/// stored bytes: NaN equals the same NaN, 0 does not equal -0, and a precomposed "é" does not equal
+/// "e" with a combining accent.
+public enum Value: Sendable {
+    /// no value
+    case null
+    /// a `Bool`
+    case bool(Bool)
+    /// a signed integer of any width
+    case int(Int)
+    /// an unsigned integer of any width
+    case uint(UInt64)
+    /// a `Float`
+    case float(Float)
+    /// a `Double`
+    case double(Double)
+    /// a `Decimal`
+    case decimal(Decimal)
+    /// a `Date`
+    case date(Date)
+    /// a `String`
+    case string(String)
+    /// a `Data` value
+    case data(Data)
+    /// a `UUID`
+    case uuid(UUID)
+    /// a `URL`
+    case url(URL)
+    /// the object with this id
+    case reference(ObjectID)
+    /// A to-one relationship with an ordered inverse: the id of the object that it refers to, and
+    /// the position among that object's members.
+    case placed(ObjectID, ListPosition)
+    /// an array, whose elements have one type
+    case list([Value])
+    /// a dictionary, whose keys have one type, and whose values have one type
+    case dictionary([Value: Value])
+    /// a `Codable` value as JSON with sorted keys
+    case codable(String)
+
+    /// The type, for numbers the widest one; nil for `.null`, which belongs to every type.
+    public var type: ValueType? {
+        switch self {
+        case .null: nil
+        case .bool: .bool
+        case .int: .int
+        case .uint: .uint
+        case .float: .float
+        case .double: .double
+        case .decimal: .decimal
+        case .date: .date
+        case .string: .string
+        case .data: .data
+        case .uuid: .uuid
+        case .url: .url
+        case .reference, .placed: .reference
+        case .list: .list
+        case .dictionary: .dictionary
+        case .codable: .codable
+        }
+    }
+}
+
 /// The types that an attribute can have; the raw value identifies the type on disk.
 public enum ValueType: UInt8, Sendable, Hashable, Codable, CaseIterable {
     /// `Bool`
@@ -66,71 +131,6 @@ public enum ValueType: UInt8, Sendable, Hashable, Codable, CaseIterable {
         case .int8, .int16, .int32: .int
         case .uint8, .uint16, .uint32: .uint
         default: self
-        }
-    }
-}
-
-/// A value of one property, of any type, as change sets and violations contain it.
-///
-/// Two values are equal when they are stored as the same bytes, because a change is a difference of
-/// stored bytes: NaN equals the same NaN, 0 does not equal -0, and a precomposed "é" does not equal
-/// "e" with a combining accent.
-public enum Value: Sendable {
-    /// no value
-    case null
-    /// a `Bool`
-    case bool(Bool)
-    /// a signed integer of any width
-    case int(Int)
-    /// an unsigned integer of any width
-    case uint(UInt64)
-    /// a `Float`
-    case float(Float)
-    /// a `Double`
-    case double(Double)
-    /// a `Decimal`
-    case decimal(Decimal)
-    /// a `Date`
-    case date(Date)
-    /// a `String`
-    case string(String)
-    /// a `Data` value
-    case data(Data)
-    /// a `UUID`
-    case uuid(UUID)
-    /// a `URL`
-    case url(URL)
-    /// the object with this id
-    case reference(ObjectID)
-    /// A to-one relationship with an ordered inverse: the id of the object that it refers to, and
-    /// the position among that object's members.
-    case placed(ObjectID, ListPosition)
-    /// an array, whose elements have one type
-    case list([Value])
-    /// a dictionary, whose keys have one type, and whose values have one type
-    case dictionary([Value: Value])
-    /// a `Codable` value as JSON with sorted keys
-    case codable(String)
-
-    /// The type, for numbers the widest one; nil for `.null`, which belongs to every type.
-    public var type: ValueType? {
-        switch self {
-        case .null: nil
-        case .bool: .bool
-        case .int: .int
-        case .uint: .uint
-        case .float: .float
-        case .double: .double
-        case .decimal: .decimal
-        case .date: .date
-        case .string: .string
-        case .data: .data
-        case .uuid: .uuid
-        case .url: .url
-        case .reference, .placed: .reference
-        case .list: .list
-        case .dictionary: .dictionary
-        case .codable: .codable
         }
     }
 }

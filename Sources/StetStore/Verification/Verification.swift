@@ -1,70 +1,5 @@
 import StetLMDB
 
-/// The result of `verify`: whether the state of a store equals its journal.
-public struct VerificationReport: Sendable, Hashable {
-    /// The last commit that was checked.
-    public internal(set) var revision = Revision.zero
-    /// The number of commits that were checked.
-    public internal(set) var commitCount = 0
-    /// The number of changes that were folded.
-    public internal(set) var changeCount = 0
-    /// The number of existing objects.
-    public internal(set) var objectCount = 0
-    /// The number of references between them.
-    public internal(set) var referenceCount = 0
-    /// The number of links between them.
-    public internal(set) var linkCount = 0
-    /// The number of index entries.
-    public internal(set) var indexEntryCount = 0
-    /// The problems, each as a sentence; at most 100.
-    public internal(set) var problems: [String] = []
-    /// The hash of the last commit, in hexadecimal digits.
-    public internal(set) var hash = ""
-
-    /// True when there are no problems.
-    public var isClean: Bool { problems.isEmpty }
-
-    static let problemLimit = 100
-}
-
-extension VerificationReport: CustomStringConvertible {
-    /// A verdict in one line, then the problems.
-    public var description: String {
-        let counts = [
-            (commitCount, "commit", "commits"), (changeCount, "change", "changes"),
-            (objectCount, "object", "objects"), (referenceCount, "reference", "references"),
-            (linkCount, "link", "links"), (indexEntryCount, "index entry", "index entries"),
-        ]
-        // Parts that many stores do not have are reported only if present.
-        let extent = counts.enumerated().filter { $0.offset < 4 || $0.element.0 > 0 }.map(\.element)
-            .map { "\($0) \($0 == 1 ? $1 : $2)" }.joined(separator: ", ")
-        guard !isClean else { return "verified: state equals journal (\(extent))" }
-        return (["NOT VERIFIED (\(extent)):"] + problems).joined(separator: "\n  ")
-    }
-}
-
-extension StoreFile {
-    /// Rebuilds the state from the journal alone and compares it with what is stored: hashes and
-    /// digests, records byte for byte, lists of members, indexes, the head.
-    ///
-    /// `check` is called for each commit; an error that it throws ends the verification.
-    ///
-    /// - Complexity: O(journal) in time, O(bodies of all objects) in memory.
-    /// - Throws: `StoreError` when the store cannot be read at all; the report contains any damage.
-    package func verify(_ check: () throws -> Void = {}) throws -> VerificationReport {
-        try StoreError.wrapping(path: path) {
-            try environment.read { transaction in
-                // Compares with the stored schema: a damaged head is reported as damage.
-                guard try StoreTables.schema(in: transaction).revision == schema.revision else {
-                    throw StoreError.migratedElsewhere(path: path)
-                }
-                var verification = try Verification(self, transaction)
-                return try verification.run(check)
-            }
-        }
-    }
-}
-
 /// Folds a journal and compares the result with the projection.
 ///
 /// It shares only decoders with the code that commits.
@@ -354,5 +289,75 @@ struct Verification: ~Copyable {
     func exists(_ id: ObjectID, _ entity: String?) -> Bool {
         guard let entity, let number = file.schema.number(ofEntity: entity) else { return false }
         return states[number][id]?.body != nil
+    }
+}
+
+/// The result of `verify`: whether the state of a store equals its journal.
+///
+/// ```swift
+/// let report = try store.verify()
+/// if !report.isClean { problems += report.problems }
+/// ```
+public struct VerificationReport: Sendable, Hashable {
+    /// The last commit that was checked.
+    public internal(set) var revision = Revision.zero
+    /// The number of commits that were checked.
+    public internal(set) var commitCount = 0
+    /// The number of changes that were folded.
+    public internal(set) var changeCount = 0
+    /// The number of existing objects.
+    public internal(set) var objectCount = 0
+    /// The number of references between them.
+    public internal(set) var referenceCount = 0
+    /// The number of links between them.
+    public internal(set) var linkCount = 0
+    /// The number of index entries.
+    public internal(set) var indexEntryCount = 0
+    /// The problems, each as a sentence; at most 100.
+    public internal(set) var problems: [String] = []
+    /// The hash of the last commit, in hexadecimal digits.
+    public internal(set) var hash = ""
+
+    /// True when there are no problems.
+    public var isClean: Bool { problems.isEmpty }
+
+    static let problemLimit = 100
+}
+
+extension VerificationReport: CustomStringConvertible {
+    /// A verdict in one line, then the problems.
+    public var description: String {
+        let counts = [
+            (commitCount, "commit", "commits"), (changeCount, "change", "changes"),
+            (objectCount, "object", "objects"), (referenceCount, "reference", "references"),
+            (linkCount, "link", "links"), (indexEntryCount, "index entry", "index entries"),
+        ]
+        // Parts that many stores do not have are reported only if present.
+        let extent = counts.enumerated().filter { $0.offset < 4 || $0.element.0 > 0 }.map(\.element)
+            .map { "\($0) \($0 == 1 ? $1 : $2)" }.joined(separator: ", ")
+        guard !isClean else { return "verified: state equals journal (\(extent))" }
+        return (["NOT VERIFIED (\(extent)):"] + problems).joined(separator: "\n  ")
+    }
+}
+
+extension StoreFile {
+    /// Rebuilds the state from the journal alone and compares it with what is stored: hashes and
+    /// digests, records byte for byte, lists of members, indexes, the head.
+    ///
+    /// `check` is called for each commit; an error that it throws ends the verification.
+    ///
+    /// - Complexity: O(journal) in time, O(bodies of all objects) in memory.
+    /// - Throws: `StoreError` when the store cannot be read at all; the report contains any damage.
+    package func verify(_ check: () throws -> Void = {}) throws -> VerificationReport {
+        try StoreError.wrapping(path: path) {
+            try environment.read { transaction in
+                // Compares with the stored schema: a damaged head is reported as damage.
+                guard try StoreTables.schema(in: transaction).revision == schema.revision else {
+                    throw StoreError.migratedElsewhere(path: path)
+                }
+                var verification = try Verification(self, transaction)
+                return try verification.run(check)
+            }
+        }
     }
 }

@@ -236,14 +236,14 @@ private enum Notebooks {
     static func make(_ path: String, count: Int) throws {
         let file = try StoreFile.open(at: path, schema: .campaign)
         defer { file.close() }
-        var changes = NetChanges(schema: file.schema, expectedCount: count)
+        var changes = ChangeSetBuilder(schema: file.schema, expectedCount: count)
         for number in 1...count {
             let after = changes.encode(entity: 2) {
                 $0.write([.string("name \(number % 1_000)"), .null])
             }
             let id = ObjectID(high: 0x018f << 48 | 0x7000, low: 1 << 63 | UInt64(number))
             changes.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: .insert, entity: 2, id: id, base: .zero, before: 0..<0, after: after))
         }
         changes.sort()

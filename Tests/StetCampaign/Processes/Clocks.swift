@@ -106,11 +106,11 @@ private final class ClockSession {
 
     private func commit() throws -> String? {
         let token = random.next()
-        var changes = NetChanges(schema: file.schema)
+        var changes = ChangeSetBuilder(schema: file.schema)
         let number = commits.count
         let after = changes.encode(entity: 1) { $0.write([.int(number)]) }
         changes.append(
-            NetChanges.Item(
+            ChangeSetBuilder.Item(
                 kind: .insert, entity: 1, id: ObjectID(), base: .zero, before: 0..<0, after: after))
         let set = try changes.encoded(
             attributes: CommitAttributes(), base: .zero, token: token,

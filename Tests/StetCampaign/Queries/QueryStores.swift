@@ -54,7 +54,7 @@ final class QueryStores {
 
     /// Returns the body of an object as in a record.
     static func body(_ values: [Value], _ entity: EntityNumber, _ schema: Schema) -> [UInt8] {
-        var encoding = NetChanges(schema: schema)
+        var encoding = ChangeSetBuilder(schema: schema)
         let range = encoding.encode(entity: entity) { $0.write(values) }
         return Array(encoding.body(range))
     }
@@ -97,7 +97,7 @@ final class QueryStores {
         _ revisions: inout [ObjectID: Revision]
     ) throws {
         let base = try file.read { try $0.head().revision }
-        var changes = NetChanges(schema: file.schema)
+        var changes = ChangeSetBuilder(schema: file.schema)
         for link in last.links.symmetricDifference(world.links) {
             let (wasPresent, isPresent) = (last.links.contains(link), world.links.contains(link))
             changes.append(
@@ -116,7 +116,7 @@ final class QueryStores {
                     changes.encode(entity: entity) { $0.write(values) }
                 }
                 changes.append(
-                    NetChanges.Item(
+                    ChangeSetBuilder.Item(
                         kind: before == nil ? .insert : after == nil ? .delete : .update,
                         entity: entity, id: id, base: revisions[id] ?? .zero,
                         before: before ?? 0..<0, after: after ?? 0..<0))

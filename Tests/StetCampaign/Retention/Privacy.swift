@@ -148,13 +148,13 @@ private final class MarkedStore {
     private var slotCount: Int { slots.count }
 
     private func insertHub(fillerCount: Int) throws {
-        var changes = NetChanges(schema: file.schema)
+        var changes = ChangeSetBuilder(schema: file.schema)
         for number in 0...fillerCount {
             let values = slots.map { Marker.filler($0, &random) }
             let id = number == 0 ? hub : ObjectID.random(random.next())
             let after = changes.encode(entity: 1) { $0.write(values) }
             changes.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: .insert, entity: 1, id: id, base: .zero, before: 0..<0, after: after))
         }
         changes.sort()
@@ -186,11 +186,11 @@ private final class MarkedStore {
     private func edit() throws {
         let head = try head()
         let next = head.next
-        var changes = NetChanges(schema: file.schema)
+        var changes = ChangeSetBuilder(schema: file.schema)
         var ids = Set(objects.keys.sorted().shuffled(using: &random).prefix(2))
         if ids.count < 2 || Bool.random(using: &random) { ids.insert(.random(random.next())) }
-        for id in ids.sorted() { try change(id, at: next, &changes) }
-        if changes.isEmpty { try change(.random(random.next()), at: next, &changes) }
+        for id in ids.sorted() { try change(id, next, &changes) }
+        if changes.isEmpty { try change(.random(random.next()), next, &changes) }
         changes.sort()
         let set = try changes.encoded(
             attributes: attributes(next), base: head, token: random.next(), time: Self.time)
@@ -199,7 +199,7 @@ private final class MarkedStore {
         count("commits")
     }
 
-    private func change(_ id: ObjectID, at next: Revision, _ changes: inout NetChanges) throws {
+    private func change(_ id: ObjectID, _ next: Revision, _ changes: inout ChangeSetBuilder) throws {
         let old = objects[id]
         let isDeleted = old != nil && Int.random(in: 0..<5, using: &random) == 0
         var new = old ?? Object(values: [], markers: [], revision: next)
@@ -225,7 +225,7 @@ private final class MarkedStore {
         let before = old.map { old in changes.encode(entity: 1) { $0.write(old.values) } }
         let after = isDeleted ? nil : changes.encode(entity: 1) { $0.write(new.values) }
         changes.append(
-            NetChanges.Item(
+            ChangeSetBuilder.Item(
                 kind: before == nil ? .insert : isDeleted ? .delete : .update, entity: 1, id: id,
                 base: old?.revision ?? .zero, before: before ?? 0..<0, after: after ?? 0..<0))
         objects[id]?.revision = next
@@ -234,7 +234,7 @@ private final class MarkedStore {
     /// Gives the link of an object another position, or removes the link.
     private func changeLink(
         of id: ObjectID, _ object: inout Object, _ isDeleted: Bool, at next: Revision,
-        _ changes: inout NetChanges
+        _ changes: inout ChangeSetBuilder
     ) throws {
         let isRemoved = isDeleted || Int.random(in: 0..<4, using: &random) == 0
         if isRemoved, object.membership == .absent { return }

@@ -126,11 +126,11 @@ struct TrimStep: ParsableCommand {
             let round = index / Self.objectCount
             let id = ObjectID(
                 high: 0x0190 << 48 | 0x7000, low: 1 << 63 | UInt64(index % Self.objectCount))
-            var net = NetChanges(schema: file.schema)
+            var net = ChangeSetBuilder(schema: file.schema)
             let before = round == 0 ? 0..<0 : net.encode(entity: 2) { $0.write(values(round - 1)) }
             let after = net.encode(entity: 2) { $0.write(values(round)) }
             net.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: round == 0 ? .insert : .update, entity: 2, id: id,
                     base: round == 0 ? 0 : Revision(UInt64(index - Self.objectCount + 1)),
                     before: before, after: after))

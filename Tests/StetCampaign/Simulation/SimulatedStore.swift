@@ -74,8 +74,8 @@ struct SimulatedStore {
         }
     }
 
-    private func changes(from before: State, to after: State) throws -> NetChanges {
-        var net = NetChanges(schema: file.schema)
+    private func changes(from before: State, to after: State) throws -> ChangeSetBuilder {
+        var net = ChangeSetBuilder(schema: file.schema)
         for key in Set(after.links.keys).union(before.links.keys)
         where before.links[key] != after.links[key] {
             net.append(
@@ -95,7 +95,7 @@ struct SimulatedStore {
                 net.encode(entity: key.entity) { $0.write(values) }
             }
             net.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: old == nil ? .insert : new == nil ? .delete : .update,
                     entity: key.entity, id: key.id, base: base ?? .zero, before: old ?? 0..<0,
                     after: new ?? 0..<0))

@@ -124,7 +124,7 @@ final class Simulation {
     private func race(_ owner: ReferenceModel.Owner) throws {
         let file = store.file
         func prepared() throws -> EncodedChangeSet? {
-            var net = NetChanges(schema: file.schema)
+            var net = ChangeSetBuilder(schema: file.schema)
             let found = try file.read { reader in
                 try UndoPreparation(reader).prepare(.undo(owner.owner), .skip, into: &net)
             }

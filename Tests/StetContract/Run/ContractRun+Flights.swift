@@ -45,7 +45,7 @@ private final class WriterHold: Sendable {
                     "flight", onFailure: keepsPending ? .keepPending : .rollback)
                 ended = commit.map { .committed($0) } ?? .nothing
             } catch {
-                hasLostLater = error is LaterChangesError
+                hasLostLater = error is DiscardedEditsError
                 ended = run.ending(error)
             }
         }

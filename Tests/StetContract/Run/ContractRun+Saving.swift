@@ -32,7 +32,7 @@ extension ContractRun {
                             object: violation.object.map(registry.label) ?? -1,
                             property: violation.property ?? "")
                     }))
-        case let error as LaterChangesError: ending(error.cause)
+        case let error as DiscardedEditsError: ending(error.cause)
         case let error as ConflictError where error.reason == .changed: .conflict
         default: .failed(error)
         }

@@ -15,10 +15,10 @@ struct GoldenPatternTests {
     private static func make(at path: String) throws {
         let file = try StoreFile.open(
             at: path, schema: try schema(), .small(mapByteCount: 1 << 20))
-        var changes = NetChanges(schema: try schema())
+        var changes = ChangeSetBuilder(schema: try schema())
         let after = changes.encode(entity: 1) { $0.write(values) }
         changes.append(
-            NetChanges.Item(
+            ChangeSetBuilder.Item(
                 kind: .insert, entity: 1, id: .fixed(1), base: .zero, before: 0..<0, after: after))
         _ = try file.commit(
             changes.encoded(attributes: CommitAttributes(), base: .zero, token: 1, time: 0))

@@ -11,12 +11,12 @@ struct GoldenUndoTests {
     private static func make(at path: String) throws {
         let file = try StoreFile.open(at: path, schema: .library, .small(mapByteCount: 1 << 20))
         func commit(_ key: ObjectKey, _ byte: UInt8, _ base: Revision, _ scope: String?) throws {
-            var net = NetChanges(schema: file.schema)
+            var net = ChangeSetBuilder(schema: file.schema)
             let isNew = base == .zero
             let before = isNew ? 0..<0 : net.encode(entity: 3) { $0.write([.data(Data([0]))]) }
             let after = net.encode(entity: 3) { $0.write([.data(Data([byte]))]) }
             net.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: isNew ? .insert : .update, entity: 3, id: key.id, base: base,
                     before: before, after: after))
             var attributes = CommitAttributes(author: "a", scope: scope, label: "\(byte)")

@@ -18,7 +18,7 @@ extension StoreFile {
     func preparedUndo(
         _ request: UndoRequest, author: String? = nil
     ) throws -> EncodedChangeSet? {
-        var net = NetChanges(schema: schema)
+        var net = ChangeSetBuilder(schema: schema)
         let prepared = try read { reader in
             try UndoPreparation(reader).prepare(request, .fail, into: &net)
         }

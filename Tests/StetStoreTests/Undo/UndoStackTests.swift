@@ -88,10 +88,10 @@ struct UndoStackTests {
 
     @Test func whatIsNotUndoableIsOnNoStack() throws {
         let set = try {
-            var net = NetChanges(schema: file.schema)
+            var net = ChangeSetBuilder(schema: file.schema)
             let body = net.encode(entity: Number.tag) { $0.write([.data(Data([1]))]) }
             net.append(
-                NetChanges.Item(
+                ChangeSetBuilder.Item(
                     kind: .insert, entity: Number.tag, id: tag.id, base: 0, before: 0..<0,
                     after: body))
             return try net.encoded(

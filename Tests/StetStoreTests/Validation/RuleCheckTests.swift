@@ -10,10 +10,10 @@ struct RuleCheckTests {
     ) throws -> [Broken] {
         let property = Property(name: "p", type: type, isOptional: true, rules: rules)
         let schema = try Schema(entities: [Entity(name: "A", properties: [property])])
-        var changes = NetChanges(schema: schema)
+        var changes = ChangeSetBuilder(schema: schema)
         let after = changes.encode(entity: 1) { $0.write([value]) }
         changes.append(
-            NetChanges.Item(
+            ChangeSetBuilder.Item(
                 kind: .insert, entity: 1, id: .fixed(1), base: .zero, before: 0..<0, after: after))
         return try changes.violations().map { violation in
             #expect(violation.entity == "A")

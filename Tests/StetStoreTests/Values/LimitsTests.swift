@@ -18,9 +18,9 @@ struct LimitsTests {
     }
 
     private func limits(
-        _ path: WritableKeyPath<NetChanges.SizeLimits, Int>, _ value: Int
-    ) -> NetChanges.SizeLimits {
-        var limits = NetChanges.SizeLimits()
+        _ path: WritableKeyPath<ChangeSetBuilder.SizeLimits, Int>, _ value: Int
+    ) -> ChangeSetBuilder.SizeLimits {
+        var limits = ChangeSetBuilder.SizeLimits()
         limits[keyPath: path] = value
         return limits
     }
@@ -33,7 +33,7 @@ struct LimitsTests {
     /// continues.
     private func refused(
         _ edits: [Edit], _ note: EditNote = EditNote(),
-        _ limits: NetChanges.SizeLimits = NetChanges.SizeLimits()
+        _ limits: ChangeSetBuilder.SizeLimits = ChangeSetBuilder.SizeLimits()
     ) throws -> StoreError? {
         let before = try library.file.dump()
         let head = library.file.feed.head
@@ -54,7 +54,7 @@ struct LimitsTests {
         #expect(Limits.entityCount == 250)
         #expect(Limits.propertyCount == 1_024)
         #expect(Limits.nameByteCount == 255)
-        let usual = NetChanges(schema: .library).limits
+        let usual = ChangeSetBuilder(schema: .library).limits
         #expect(usual.attributeByteCount == Limits.attributeByteCount)
         #expect(usual.changesPerCommit == Limits.changesPerCommit)
         #expect(usual.commitByteCount == Limits.commitByteCount)

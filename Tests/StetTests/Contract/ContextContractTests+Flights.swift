@@ -101,7 +101,7 @@ import Testing
         #expect(try await save.value?.revision == 2)
     }
 
-    @Test("If the flight fails, later edits are rolled back too and are in `laterChanges`")
+    @Test("If the flight fails, later edits are rolled back too and are in `discardedChanges`")
     func laterEditsAreRolledBackAndTold() async throws {
         let desk = try Desk()
         let (context, notebook, article) = (desk.context, desk.notebook, desk.article)
@@ -116,16 +116,16 @@ import Testing
         context.delete(article)
         let laterChanges = context.changes
         try await desk.release()
-        let error = try #require(await failure(of: save) as? LaterChangesError)
+        let error = try #require(await failure(of: save) as? DiscardedEditsError)
         #expect(error.cause is ConflictError)
-        #expect(error.laterChanges == laterChanges)
+        #expect(error.discardedChanges == laterChanges)
         #expect(try Shown(context) == saved)
         #expect(late.context == nil)
         #expect(!context.hasChanges)
         #expect(!article.isDeleted)
         // The later changes can be applied again on the newer state.
         try context.refresh()
-        try context.apply(error.laterChanges)
+        try context.apply(error.discardedChanges)
         #expect(try await context.save()?.changeCount == 2)
         #expect(try Shown(context) == Shown(desk.store.context()))
     }
@@ -141,7 +141,7 @@ import Testing
             desk.article.rating = 1
             let snapshot = desk.context.snapshot()
             try await desk.release()
-            #expect(await failure(of: save) is LaterChangesError)
+            #expect(await failure(of: save) is DiscardedEditsError)
             #expect(snapshot.isVoid)
             #expect(desk.article.rating == 0)
             #expect(desk.notebook.name == (keeps ? "flight" : "Swift"))

@@ -100,8 +100,8 @@ import Testing
         let second = await wait()
         writer.release()
         _ = try await other.value
-        await #expect(throws: LaterChangesError.self) { try await first.value }
-        await #expect(throws: LaterChangesError.self) { try await second.value }
+        await #expect(throws: DiscardedEditsError.self) { try await first.value }
+        await #expect(throws: DiscardedEditsError.self) { try await second.value }
         #expect(scene.mine.b.number == 0)
     }
 
@@ -122,7 +122,7 @@ import Testing
         let second = await wait()
         writer.release()
         await #expect(throws: ValidationError.self) { try await first.value }
-        await #expect(throws: LaterChangesError.self) { try await second.value }
+        await #expect(throws: DiscardedEditsError.self) { try await second.value }
         #expect(scene.mine.b.number == 0)
     }
 

@@ -144,15 +144,15 @@ import Testing
         desk.article.rating = 3
         let second = await desk.queue("second")
         try await desk.release()
-        #expect(await failure(of: first) is LaterChangesError)
-        #expect(await failure(of: second) is LaterChangesError)
+        #expect(await failure(of: first) is DiscardedEditsError)
+        #expect(await failure(of: second) is DiscardedEditsError)
         let cause = try #require(await refusals.next())
         #expect(cause.label == "first")
         #expect(cause.error is ConflictError)
         let effect = try #require(await refusals.next())
         #expect(effect.label == "second")
         #expect(effect.author == "lala")
-        #expect(effect.error is LaterChangesError)
+        #expect(effect.error is DiscardedEditsError)
         #expect(effect.violations.isEmpty)
         #expect(effect.rejected.changes.map(\.id) == [desk.article.id])
     }

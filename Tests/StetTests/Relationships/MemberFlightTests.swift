@@ -41,7 +41,7 @@ import Testing
         held.release()
         let outcome = await save.result
         if fails {
-            #expect(throws: LaterChangesError.self) { try outcome.get() }
+            #expect(throws: DiscardedEditsError.self) { try outcome.get() }
             #expect(Array(article.tags) == [tags[0]])
             #expect(article.sources.map(\.title) == ["first"])
             #expect(!context.hasChanges)

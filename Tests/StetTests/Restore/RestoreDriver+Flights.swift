@@ -81,7 +81,7 @@
             let error = await land(end, save, held, plug)
             let name = "\(end)\(keeps ? " keeping" : "")"
             guard (error == nil) == [.landed, .waitedFor].contains(end),
-                error == nil || (error is LaterChangesError) == hasLaterEdits
+                error == nil || (error is DiscardedEditsError) == hasLaterEdits
             else { throw Difference(description: "\(name) threw \(error as Any)") }
             // A refresh voids the snapshots.
             if end == .waitedFor { snapshots = [] }

@@ -56,8 +56,8 @@
             let laterChanges = context.changes
             try await land(desk, save, failure)
             let error = try #require(await StetTests.failure(of: save))
-            let later = error as? LaterChangesError
-            #expect(later?.laterChanges == (failure.hasLaterEdits ? laterChanges : nil))
+            let later = error as? DiscardedEditsError
+            #expect(later?.discardedChanges == (failure.hasLaterEdits ? laterChanges : nil))
             check(later?.cause ?? error, failure)
             #expect(
                 try desk.dump(fresh, late) == (failure.keepsPending ? pending : initial))
@@ -160,10 +160,10 @@
             let second = await desk.queue("second")
             let later = desk.context.changes
             try await desk.release()
-            let error = try #require(await failure(of: second) as? LaterChangesError)
-            #expect(error.laterChanges == later)
+            let error = try #require(await failure(of: second) as? DiscardedEditsError)
+            #expect(error.discardedChanges == later)
             #expect(error.cause is ConflictError)
-            #expect(await failure(of: first) is LaterChangesError)
+            #expect(await failure(of: first) is DiscardedEditsError)
             #expect(try await idle.value == nil)
             #expect(try desk.dump() == initial)
         }
@@ -227,8 +227,8 @@
             let save = await desk.send("flight")
             article.title = "later"
             desk.releaseNow()
-            #expect(throws: LaterChangesError.self) { try desk.saveNow() }
-            #expect(await failure(of: save) is LaterChangesError)
+            #expect(throws: DiscardedEditsError.self) { try desk.saveNow() }
+            #expect(await failure(of: save) is DiscardedEditsError)
             #expect(notebook.name == "Swift")
             #expect(article.title == "Macros")
             article.title = "after"

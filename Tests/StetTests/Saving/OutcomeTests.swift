@@ -146,8 +146,8 @@
             try await desk.release()
             let commit = try #require(try await first.value)
             if hasLaterEdits {
-                let error = await failure(of: second) as? LaterChangesError
-                #expect(error?.laterChanges.changes.count == 3)
+                let error = await failure(of: second) as? DiscardedEditsError
+                #expect(error?.discardedChanges.changes.count == 3)
                 context.rollback()
             } else {
                 #expect(try await second.value == commit)

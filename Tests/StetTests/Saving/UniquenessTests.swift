@@ -154,7 +154,7 @@ import Testing
         held.release()
         _ = try await winning.value
         let failure = try #require(await failure(of: losing))
-        let later = failure as? LaterChangesError
+        let later = failure as? DiscardedEditsError
         #expect((later != nil) == hasLaterEdits)
         let error = try #require((later?.cause ?? failure) as? ValidationError)
         #expect(error.violations.map(\.other) == [first.id])

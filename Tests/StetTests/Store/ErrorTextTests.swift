@@ -105,7 +105,7 @@ private enum Mood: String, RawAttribute { case good }
         let store = try open()
         let file = store.file
         let id = ObjectID()
-        var changes = NetChanges(schema: file.schema)
+        var changes = ChangeSetBuilder(schema: file.schema)
         let after = changes.encode(entity: 1) { writer in
             writer.write([
                 .string(Self.secret), .string("c"), .string("1"), .string("a"), .string(""),
@@ -113,7 +113,7 @@ private enum Mood: String, RawAttribute { case good }
             ])
         }
         changes.append(
-            NetChanges.Item(
+            ChangeSetBuilder.Item(
                 kind: .insert, entity: 1, id: id, base: .zero, before: 0..<0, after: after))
         _ = try file.commit(
             changes.encoded(attributes: CommitAttributes(), base: .zero, token: 1, time: 0))

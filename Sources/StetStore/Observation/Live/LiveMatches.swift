@@ -1,11 +1,3 @@
-/// The way in which a live result was computed.
-package enum LiveQueryWay {
-    /// Derived from the changes of commits.
-    case changes
-    /// Computed by running the query, for a reason in words.
-    case run(String)
-}
-
 /// The changing objects of a query: the sorted result, updated from the changes of commits where
 /// these suffice, and computed anew where they do not.
 ///
@@ -251,4 +243,12 @@ package final class LiveMatches<Payload: Equatable & Sendable> {
         }
         return found.sorted { $0.new < $1.new }
     }
+}
+
+/// The way in which a live result was computed.
+package enum LiveQueryWay {
+    /// Derived from the changes of commits.
+    case changes
+    /// Computed by running the query, for a reason in words.
+    case run(String)
 }

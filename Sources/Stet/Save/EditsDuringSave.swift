@@ -2,7 +2,7 @@ import StetStore
 
 /// The edits that were made during a save, removed from the objects while the save is prepared
 /// again.
-struct LaterEdits {
+struct EditsDuringSave {
     private let capture: PendingChanges.Capture
     /// The objects of the save, whose later edits are based on it.
     private let isOfSave: Set<ObjectIdentifier>
@@ -17,9 +17,9 @@ struct LaterEdits {
     }
 
     /// Makes later edits pending again, after the save that they are based on was submitted again.
-    static func apply(_ later: LaterEdits, in core: ContextCore) {
+    static func apply(_ later: EditsDuringSave, in core: ContextCore) {
         for entry in later.capture.entries { later.apply(entry, entry.object, core) }
-        core.pending.resume(links: later.capture.links, misuse: later.capture.misuse)
+        core.pending.resume(links: later.capture.links, rejections: later.capture.rejections)
     }
 
     private func apply<M: Model>(
@@ -31,7 +31,7 @@ struct LaterEdits {
             // Changes of others are merged when this object is saved.
             if object._$core === core, now > entry.revision, entry.revision > .zero {
                 object._$setRevision(entry.revision)
-                core.overtake(object, now)
+                core.markOutdated(object, now)
             }
             return
         }

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-extension NetChanges {
+extension ChangeSetBuilder {
     /// Returns the violations of the schema's rules by inserted and updated objects.
     ///
     /// Rules are evaluated on the stored bytes, so that no object is needed and, except by
@@ -19,7 +19,7 @@ extension NetChanges {
             let body = try RecordBody(body(item.after), of: entity)
             for property in rules {
                 let cell = try body.cell(property.slot)
-                guard try property.areBroken(by: cell) else { continue }
+                guard try property.areViolated(by: cell) else { continue }
                 violations += try property.violations(of: cell, messages) {
                     (item.kind, entity.name, item.id)
                 }
@@ -126,7 +126,7 @@ struct PropertyRules: Sendable {
     }
 
     /// Returns whether any rule is broken.
-    func areBroken(by cell: Cell?) throws -> Bool {
+    func areViolated(by cell: Cell?) throws -> Bool {
         for check in checks where try isBroken(check, cell) { return true }
         return false
     }

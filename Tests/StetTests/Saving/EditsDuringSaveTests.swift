@@ -6,7 +6,7 @@ import Testing
 @testable import Stet
 
 /// A flight that is prepared again with edits on top of it.
-@MainActor @Suite struct LaterEditsTests {
+@MainActor @Suite struct EditsDuringSaveTests {
     /// A flight that renames the notebook, while others rate the article and date the notebook.
     private func contested(_ policy: MergePolicy) async throws -> (
         Desk, Task<Commit?, any Error>
@@ -70,10 +70,10 @@ import Testing
         desk.notebook.name = "later"
         let waiting = await desk.queue("waiting")
         try await desk.release()
-        let error = try #require(await failure(of: save) as? LaterChangesError)
+        let error = try #require(await failure(of: save) as? DiscardedEditsError)
         #expect(error.cause is Refusal)
-        #expect(error.laterChanges.changes.map(\.id) == [desk.notebook.id])
-        #expect(await failure(of: waiting) is LaterChangesError)
+        #expect(error.discardedChanges.changes.map(\.id) == [desk.notebook.id])
+        #expect(await failure(of: waiting) is DiscardedEditsError)
         token.cancel()
         #expect(!desk.context.hasChanges)
         // The merge moved the context to the last commit.
@@ -112,9 +112,9 @@ import Testing
         let other = desk.store.context()
         other.insert(Notebook(name: "other"))
         try saveNow(other, id)
-        let error = try #require(await failure(of: save) as? LaterChangesError)
+        let error = try #require(await failure(of: save) as? DiscardedEditsError)
         #expect((error.cause as? ConflictError)?.reason == .contention)
-        #expect(error.laterChanges.changes.map(\.id) == [inserted.id])
+        #expect(error.discardedChanges.changes.map(\.id) == [inserted.id])
         #expect(inserted.context == nil)
         #expect(!desk.context.hasChanges)
         #expect(try desk.store.verify().problems == [])

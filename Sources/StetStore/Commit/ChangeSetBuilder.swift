@@ -2,7 +2,7 @@
 /// kinds of the changes.
 ///
 /// They are first filled, then stamped and validated, then `encoded` for the writer.
-package struct NetChanges: ~Copyable {
+package struct ChangeSetBuilder: ~Copyable {
     /// The change of one object; the ranges refer to the bodies.
     package struct Item {
         package let kind: ChangeKind
@@ -243,7 +243,7 @@ package struct EncodedChangeSet: Sendable {
     var byteCount: Int { bodies.bytes.count + journal.count + indexChanges.byteCount }
 }
 
-extension NetChanges {
+extension ChangeSetBuilder {
     /// Encodes the sorted items for the writer.
     ///
     /// `base` is the revision that the changes are based on, `time` the time of the save in seconds

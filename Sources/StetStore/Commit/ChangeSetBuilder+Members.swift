@@ -1,4 +1,4 @@
-extension NetChanges {
+extension ChangeSetBuilder {
     /// Returns the edits of lists of members that follow from the items: in no particular order,
     /// except that an entry is erased before it is put elsewhere.
     borrowing func memberEdits() throws -> [MemberEdit] {

@@ -1,6 +1,6 @@
 import StetLMDB
 
-extension NetChanges {
+extension ChangeSetBuilder {
     /// Computes the derived attributes of the changed objects, and of the objects that read changed
     /// ones through references, which become changes, too.
     ///
@@ -99,7 +99,7 @@ private final class Derivation {
     var fillsMissing = false
 
     init(
-        _ net: borrowing NetChanges, _ reader: borrowing StoreReader, at revision: Revision
+        _ net: borrowing ChangeSetBuilder, _ reader: borrowing StoreReader, at revision: Revision
     ) throws {
         self.reader = reader.shared()
         let schema = net.schema
@@ -250,7 +250,7 @@ private final class Derivation {
     }
 }
 
-extension NetChanges {
+extension ChangeSetBuilder {
     /// Returns whether a value of an item has no stored form.
     fileprivate borrowing func isUnstorable(_ item: Item) -> Bool {
         !failures.isEmpty

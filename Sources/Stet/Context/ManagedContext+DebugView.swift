@@ -24,7 +24,7 @@ extension ManagedContext: CustomDebugStringConvertible {
         let pendingCount = objects.count { $0.hasChanges }
         var head = ["revision \(revision), \(objects.count) live, \(pendingCount) with changes"]
         if let failure = core.failure { head.append("failed: \(failure)") }
-        head += core.pending.misuse.map { "refused: \($0)" }
+        head += core.pending.rejections.map { "refused: \($0)" }
         return ManagedContext.DebugView(
             short: (head + objects.map(line)).joined(separator: "\n"),
             long: (head + objects.map { ([line($0)] + properties($0)).joined(separator: "\n") })

@@ -7,7 +7,7 @@ package struct UndoStep: Sendable, Hashable {
     /// The commits of the step, the last one first; more than one are a group.
     package let revisions: [Revision]
     /// The top of the stack without the step; 0 when there is nothing below it.
-    package let rest: Revision
+    package let nextTop: Revision
 
     package var top: Revision { revisions[0] }
 }
@@ -42,7 +42,7 @@ extension Journal {
             next = envelope.below
             isComplete = !envelope.continuesGroup
         }
-        return UndoStep(revisions: revisions, rest: next)
+        return UndoStep(revisions: revisions, nextTop: next)
     }
 
     /// Returns the purpose of a commit of an author, as the entries before it determine it; a
@@ -55,22 +55,22 @@ extension Journal {
         switch commit.cause {
         case .discard(let subject):
             purpose.cause = .discard(of: subject <= floor ? .zero : subject)
-            purpose.rest = try rest(of: subject, owner, after: floor, in: transaction)
+            purpose.nextTop = try nextTop(of: subject, owner, after: floor, in: transaction)
         case .undo(let subject), .redo(let subject):
-            purpose.rest = try rest(of: subject, owner, after: floor, in: transaction)
+            purpose.nextTop = try nextTop(of: subject, owner, after: floor, in: transaction)
         default: break
         }
         return purpose
     }
 
-    private func rest(
+    private func nextTop(
         of subject: Revision, _ owner: UndoOwner, after floor: Revision,
         in transaction: borrowing ReadTransaction
     ) throws -> Revision {
         if subject <= floor { return .zero }
         do {
-            let rest = try step(at: subject, of: owner, in: transaction).rest
-            return rest <= floor ? .zero : rest
+            let nextTop = try step(at: subject, of: owner, in: transaction).nextTop
+            return nextTop <= floor ? .zero : nextTop
         } catch let error as StoreError where error.code == .historyTrimmed {
             // The rest of its group was trimmed.
             return .zero

@@ -10,7 +10,7 @@ extension EncodedChangeSet {
     }
 }
 
-extension NetChanges {
+extension ChangeSetBuilder {
     /// Returns the changes as plain values.
     package borrowing func changeSet() throws -> ChangeSet {
         var changes: [ObjectChange] = []

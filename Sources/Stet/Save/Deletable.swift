@@ -91,7 +91,7 @@ extension ContextCore {
             pending.objects.filter { $0.object.isDeleted }.map { ObjectIdentifier($0.object) })
         defer {
             pending.watch(false)
-            goBack(to: start)
+            rollBack(to: start)
         }
         return try saving {
             for object in objects where object._$core === self && !object.isDeleted {

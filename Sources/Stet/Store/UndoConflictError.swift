@@ -3,6 +3,15 @@ public import StetStore
 /// The error of an undo, redo or revert that conflicts with later commits.
 ///
 /// Nothing was written, and the stack has not changed.
+///
+/// ```swift
+/// do {
+///     try store.undo(author: "lala")
+/// } catch let error as UndoConflictError {
+///     message = error.description
+///     try store.undo(author: "lala", policy: .overwrite)
+/// }
+/// ```
 public struct UndoConflictError: Error, Sendable {
     /// The commits that should have been undone, the last one first.
     public let commits: [Revision]
@@ -27,6 +36,12 @@ extension UndoConflictError: CustomStringConvertible, CustomDebugStringConvertib
 }
 
 /// The effect that an undo, a redo or a revert would have.
+///
+/// ```swift
+/// if let plan = try store.previewUndo(author: "lala"), plan.isPossible {
+///     title = "Undo \(plan.label ?? "edit") of \(plan.changes.changes.count) objects"
+/// }
+/// ```
 public struct UndoPlan: Sendable {
     /// The commits that it undoes, the last one first; more than one are a group.
     public let commits: [Revision]
@@ -46,6 +61,12 @@ public struct UndoPlan: Sendable {
 }
 
 /// The steps that an author can undo and redo in a scope.
+///
+/// ```swift
+/// let stack = try store.undoStack(author: "lala")
+/// let undoTitle = stack.undo.first.map { "Undo \($0.label ?? "edit")" }
+/// let canRedo = !stack.redo.isEmpty
+/// ```
 public struct UndoStack: Sendable, Hashable {
     /// One step.
     public struct Step: Sendable, Hashable {

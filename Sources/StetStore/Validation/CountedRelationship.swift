@@ -102,7 +102,7 @@ extension StoreReader {
     /// Returns the owners in the net changes with a number of members that is not allowed, without
     /// owners that are deleted.
     package func miscounts(
-        of net: borrowing NetChanges, deleted: Set<ObjectKey> = []
+        of net: borrowing ChangeSetBuilder, deleted: Set<ObjectKey> = []
     ) throws -> [Miscount] {
         if net.schema.countedRelationships.isEmpty { return [] }
         var inserted: [EntityNumber: [ObjectID]] = [:]

@@ -1,4 +1,4 @@
-extension NetChanges {
+extension ChangeSetBuilder {
     /// Returns the change of an object, or nil when it has none; the changes must be sorted.
     ///
     /// - Complexity: O(log changes).

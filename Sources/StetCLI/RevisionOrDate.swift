@@ -3,7 +3,7 @@ import FoundationEssentials
 import StetStore
 
 /// A state of a store that `--as-of` names.
-enum Moment: ExpressibleByArgument {
+enum RevisionOrDate: ExpressibleByArgument {
     case revision(Revision)
     case date(Date)
 
@@ -60,7 +60,7 @@ struct MomentOptions: ParsableArguments {
         help: ArgumentHelp(
             "The objects as they were at a revision, or at a time in ISO 8601.",
             valueName: "revision|date"))
-    var asOf: Moment?
+    var asOf: RevisionOrDate?
 
     /// Returns the revision to show.
     func revision(_ reader: borrowing StoreReader, in path: String) throws -> Revision {
