@@ -87,9 +87,8 @@ final class EnvironmentRegistry: Sendable {
     private static func present(
         _ path: String, _ state: borrowing State, _ retained: inout Environment?
     ) throws(LMDBError) -> Found? {
-        guard let identity = FileIdentity(path: path),
-            let present = state.registrations[identity]
-        else { return nil }
+        let identity = FileIdentity(path: path)
+        guard let identity, let present = state.registrations[identity] else { return nil }
         retained = present.environment
         guard let environment = retained else { return .nothingYet }
         // Another thread closes the file, or is replacing the present one with it.

@@ -199,7 +199,8 @@ private final class MarkedStore {
         count("commits")
     }
 
-    private func change(_ id: ObjectID, _ next: Revision, _ changes: inout ChangeSetBuilder) throws {
+    private func change(_ id: ObjectID, _ next: Revision, _ changes: inout ChangeSetBuilder) throws
+    {
         let old = objects[id]
         let isDeleted = old != nil && Int.random(in: 0..<5, using: &random) == 0
         var new = old ?? Object(values: [], markers: [], revision: next)
