@@ -89,7 +89,8 @@ public struct Fetch<M: Model>: ObjectQuery {
     /// - Throws: `StoreError`; the error of an earlier read that failed inside an accessor;
     ///   `.snapshotTooOld` when the query reads an index or a relationship, and too much has
     ///   changed since the context's revision.
-    /// - Complexity: O(objects) for all objects of a model; otherwise as `explain()` describes.
+    /// - Complexity: O(objects) for all objects of a model; otherwise as `explain(analyze:)`
+    ///   describes.
     public func all() throws -> [M] {
         let isWholeModel = seesPendingChanges && _request.isWholeModel
         let objects =
@@ -121,7 +122,7 @@ public struct Fetch<M: Model>: ObjectQuery {
     /// Returns the values of the objects, in order; no objects are made.
     ///
     /// - Throws: the errors of `all()`.
-    /// - Complexity: as `explain()` describes.
+    /// - Complexity: as `explain(analyze:)` describes.
     public func snapshots() throws -> [M.Snapshot] { try decoded() }
 
     private func made(_ rows: (QueryRun) throws -> [QueryRun.Row]) throws -> [M] {

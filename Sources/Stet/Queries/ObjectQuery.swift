@@ -277,7 +277,7 @@ extension ObjectQuery {
     /// Returns the ids of the objects, in order.
     ///
     /// - Throws: `StoreError`, and the errors of the read.
-    /// - Complexity: as `explain()` describes; no object is made.
+    /// - Complexity: as `explain(analyze:)` describes; no object is made.
     public func ids() throws -> [ObjectID] { try read { run in try run.rows().map(\.id) } }
 
     /// Returns the values of the objects, in order; no objects are made.
@@ -290,9 +290,15 @@ extension ObjectQuery {
     ///
     /// The text is for people and may change.
     ///
+    /// - Parameter analyze: true to run the query as well, and to add the number of objects that
+    ///   it found, the number of records, entries of indexes and members that it read, and the
+    ///   time.
     /// - Throws: `StoreError`, and the errors of the read.
-    /// - Complexity: planning the query, without running it.
-    public func explain() throws -> String {
-        try read { run in try run.explanation() }
+    /// - Complexity: planning the query; with `analyze` also running it.
+    public func explain(analyze: Bool = false) throws -> String {
+        guard analyze else { return try read { run in try run.explanation() } }
+        return try ReadLimit.$current.withValue(ReadLimit.none) {
+            try read { run in try run.analysis() }
+        }
     }
 }

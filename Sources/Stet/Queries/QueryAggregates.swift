@@ -140,7 +140,7 @@ extension ObjectQuery {
     ///
     /// - Throws: `StoreError`, among them `.unreadableValue` for a value that its type cannot
     ///   represent, such as the result of a calculation that overflows.
-    /// - Complexity: as `explain()` describes; no object or snapshot is made.
+    /// - Complexity: as `explain(analyze:)` describes; no object or snapshot is made.
     public func values<T: StoredValue>(
         of value: (M.Fields) -> QueryExpression<T>
     ) throws -> [T] {

@@ -101,7 +101,7 @@ extension ObjectQuery {
     /// - Throws: `QueryError`: `.invalidCursor` for a cursor of another order or model,
     ///   `.hiddenOrder` when the query sorts by a `.hidden` property, which the cursor would show;
     ///   `StoreError`, and what the read throws.
-    /// - Complexity: that of the query (`explain()`); O(`count`) if an index has the order.
+    /// - Complexity: that of the query (`explain(analyze:)`); O(`count`) if an index has the order.
     public func page(
         _ count: Int, after cursor: QueryCursor? = nil
     ) throws -> QueryResultPage<M> {

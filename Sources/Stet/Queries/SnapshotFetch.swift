@@ -27,7 +27,7 @@ public struct SnapshotFetch<M: Model>: ObjectQuery, Sendable {
     ///
     /// - Throws: `StoreError`: `.snapshotTooOld` when the query of a view reads an index or a
     ///   relationship, and too much has changed since the revision of the view.
-    /// - Complexity: as `explain()` describes.
+    /// - Complexity: as `explain(analyze:)` describes.
     public func all() throws -> [M.Snapshot] { try decoded() }
 
     /// Returns the first snapshot; nil when there is none.

@@ -51,12 +51,16 @@ struct QueryCommand: StoreCommand {
     @Flag(help: "Shows how the objects would be found.")
     var explain = false
 
+    @Flag(help: "With --explain, finds the objects and shows how much was read.")
+    var analyze = false
+
     @Option(help: "The form of the result; with --json it is json.")
     var format = Format.table
 
     func validate() throws {
         if limit ?? 0 < 0 { throw ValidationError("--limit must not be negative.") }
         if offset < 0 { throw ValidationError("--offset must not be negative.") }
+        if analyze, !explain { throw ValidationError("--analyze needs --explain.") }
         if count, explain { throw ValidationError("--count and --explain exclude each other.") }
     }
 
@@ -78,7 +82,11 @@ struct QueryCommand: StoreCommand {
             return .usage
         }
         if explain {
-            let text = try run(query, store) { run, _, _ in try run.explanation() }
+            let text = try ReadLimit.$current.withValue(ReadLimit.current ?? ReadLimit.none) {
+                try run(query, store) { run, _, _ in
+                    try analyze ? run.analysis() : run.explanation()
+                }
+            }
             try output.say(text: text.visibleLines, json: .object(["plan": .string(text)]))
         } else if count {
             let count = try run(query, store) { run, _, _ in try run.count() }

@@ -34,6 +34,17 @@ extension QueryRun {
         return lines.joined(separator: "\n")
     }
 
+    /// Runs the query and returns how it was executed, in words and numbers.
+    package func analysis() throws -> String {
+        let plan = try explanation()
+        let (before, begun) = (state.visitedCount, ContinuousClock.now)
+        let count = try rows().count
+        let time = begun.duration(to: .now) / .milliseconds(1)
+        let visited = state.visitedCount - before
+        return plan + "\nfound \(count), after reading \(visited) records, entries of indexes and "
+            + "members in \((time * 1_000).rounded() / 1_000) ms"
+    }
+
     private func words(_ path: QueryPath) -> String {
         let entity = state.entity(query.entity)
         switch path {

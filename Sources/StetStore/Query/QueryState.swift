@@ -92,6 +92,10 @@ package final class QueryState {
     /// - Throws: the error of the limit of the read.
     func visit() throws { try counter.visit() }
 
+    /// The number of records, entries of indexes and members that were read, if the read has a
+    /// limit.
+    var visitedCount: Int { counter.count }
+
     // MARK: Objects
 
     /// Returns the object with an id; nil when it does not exist for the query.

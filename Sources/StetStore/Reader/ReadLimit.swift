@@ -9,11 +9,15 @@ package struct ReadLimit: Sendable {
     /// Creates a limit that a closure checks.
     package init(_ check: @escaping @Sendable () throws -> Void) { self.check = check }
 
+    /// A limit that is never reached; with it, what is visited is counted.
+    package static let none = ReadLimit {}
+
     /// Counts the objects that a read has visited.
     struct Counter {
         private static let batch = 256
         private let limit = ReadLimit.current
-        private var count = 0
+        /// The number of visited objects; 0 without a limit.
+        private(set) var count = 0
 
         /// Counts an object that is visited; after each batch it checks the limit.
         ///

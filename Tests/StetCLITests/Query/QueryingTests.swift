@@ -48,6 +48,9 @@ struct QueryingTests {
         let most = "\(Int.max)"
         #expect(
             try ids("--limit", most, "--offset", "1", "--sort", "title") == ["0c", "0e", "0b"])
+        let analysis = try query("Book", "pages > 99 && isLent", "--explain", "--analyze")
+        #expect(analysis.output.contains("\nfound "), "\(analysis)")
+        #expect(try query("Book", "--analyze").status == 64)
         let plan = try query("Book", "pages > 99 && isLent", "--explain")
         #expect(plan.status == 0)
         #expect(plan.output.contains("pages"))

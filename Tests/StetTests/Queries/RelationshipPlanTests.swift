@@ -61,6 +61,22 @@ import Testing
         #expect(try names(threeSteps) == ["part 53"])
     }
 
+    @Test func anAnalysisSaysHowMuchWasRead() throws {
+        func readCount(_ text: String) throws -> Int {
+            let line = try #require(text.split(separator: "\n").last)
+            let pattern = /found (\d+), after reading (\d+) records, .* in [\d.]+ ms/
+            let found = try #require(try pattern.wholeMatch(in: line))
+            #expect(found.output.1 == "1")
+            return try #require(Int(found.output.2))
+        }
+        let plan = try threeSteps.explain()
+        let analysis = try threeSteps.explain(analyze: true)
+        #expect(analysis.hasPrefix(plan + "\nfound 1"))
+        #expect((1..<30).contains(try readCount(analysis)))
+        let scan = context.fetch(Part.self) { $0.name.hasSuffix("t 50") }
+        #expect((201..<300).contains(try readCount(try scan.explain(analyze: true))))
+    }
+
     @Test func aChainOfMembersSeesPendingChanges() throws {
         let last = try #require(try context.fetch(Part.self) { $0.name == "part 100" }.first())
         let next = try #require(try context.fetch(Part.self) { $0.name == "part 52" }.first())

@@ -48,7 +48,7 @@ struct WordWorkloads {
         let found = try grdb.all(terms)
         guard !found.isEmpty else { throw Failure("\(search.rawValue) finds nothing: \(terms)") }
         let own = try StetTexts.all(terms, in: store)
-        // The tokenizers differ in words with punctuation; see docs/Performance.md.
+        // The programs split words with punctuation differently (docs/Performance.md).
         let differing = found.symmetricDifference(own).count
         guard differing * 50 <= found.count else {
             throw Failure(

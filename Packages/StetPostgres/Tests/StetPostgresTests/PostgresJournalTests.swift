@@ -211,6 +211,32 @@ import Testing
         #expect(try names(one) == ["apple", "pear"])
     }
 
+    @Test func theRoleOfANodeCanAppendOnly() throws {
+        let owned = try open("owned")
+        try insert("apple", into: owned)
+        let script = URL(fileURLWithPath: #filePath).appending(path: "../../../role.sql")
+        try server.sql(String(contentsOf: script.standardized, encoding: .utf8))
+        let connection = server.connection.replacing("user=stet", with: "user=stet_node")
+        let node = try Store.open(
+            at: path("node"), for: Item.self, journal: .postgres(connection, store: name))
+        try insert("pear", into: node)
+        #expect(try names(node) == ["apple", "pear"])
+        #expect(try node.verify().problems == [])
+        for statement in [
+            "DELETE FROM stet_entry", "UPDATE stet_entry SET bytes = ''", "TRUNCATE stet_entry",
+            "DELETE FROM stet_head", "UPDATE stet_head SET id = ''", "DELETE FROM stet_base",
+            "INSERT INTO stet_head VALUES ('x', '', 0, '', 0)", "DROP TABLE stet_entry",
+            "INSERT INTO stet_base VALUES ('x', 0, '')",
+        ] {
+            #expect(throws: ServerFailure.self, "\(statement)") {
+                try server.sql(statement, as: "stet_node")
+            }
+        }
+        #expect(try server.sql("SELECT count(*) FROM stet_head", as: "stet_node") != "0")
+        try insert("plum", into: owned)
+        #expect(try names(owned) == ["apple", "pear", "plum"])
+    }
+
     @Test func aPasswordIsInNoMessage() throws {
         for text in [
             "postgresql://stet:secret@[broken", "host=/nowhere user=stet password=secret",

@@ -45,8 +45,8 @@ final class PostgresServer: Sendable {
 
     /// Runs SQL as a user of the database does.
     @discardableResult
-    func sql(_ text: String) throws -> String {
-        try run("psql", "-h", directory, "-U", "stet", "-d", "postgres", "-tAqc", text)
+    func sql(_ text: String, as role: String = "stet") throws -> String {
+        try run("psql", "-h", directory, "-U", role, "-d", "postgres", "-tAqc", text)
     }
 
     private static func binaries() throws -> String {
