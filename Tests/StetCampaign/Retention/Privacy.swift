@@ -189,8 +189,8 @@ private final class MarkedStore {
         var changes = ChangeSetBuilder(schema: file.schema)
         var ids = Set(objects.keys.sorted().shuffled(using: &random).prefix(2))
         if ids.count < 2 || Bool.random(using: &random) { ids.insert(.random(random.next())) }
-        for id in ids.sorted() { try change(id, next, &changes) }
-        if changes.isEmpty { try change(.random(random.next()), next, &changes) }
+        for id in ids.sorted() { try edit(id, next, &changes) }
+        if changes.isEmpty { try edit(.random(random.next()), next, &changes) }
         changes.sort()
         let set = try changes.encoded(
             attributes: attributes(next), base: head, token: random.next(), time: Self.time)
@@ -199,7 +199,7 @@ private final class MarkedStore {
         count("commits")
     }
 
-    private func change(_ id: ObjectID, _ next: Revision, _ changes: inout ChangeSetBuilder) throws {
+    private func edit(_ id: ObjectID, _ next: Revision, _ changes: inout ChangeSetBuilder) throws {
         let old = objects[id]
         let isDeleted = old != nil && Int.random(in: 0..<5, using: &random) == 0
         var new = old ?? Object(values: [], markers: [], revision: next)
