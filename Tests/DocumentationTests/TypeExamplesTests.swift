@@ -203,9 +203,11 @@ import Testing
             theirs.rating = 3
         }
 
-        try store.undo(author: "lala", policy: .resolve { conflict in
-            conflict.property == "title" ? .restore : .keep
-        })
+        try store.undo(
+            author: "lala",
+            policy: .resolve { conflict in
+                conflict.property == "title" ? .restore : .keep
+            })
 
         #expect(try desk.stored().title == "Macros")
         #expect(try desk.stored().rating == 3)

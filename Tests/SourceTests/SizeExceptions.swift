@@ -85,7 +85,7 @@ enum SizeExceptions {
             + "nothingIsLostWhileOthersSaveAndRead": 43,
         "Tests/StetTests/Retention/RedactedViewTests.swift "
             + "snapshotsAndQueriesShowTheSameEmptyValues": 50,
-        "Tests/StetTests/Saving/CancellationTests.swift "
+        "Tests/StetTests/Save/CancellationTests.swift "
             + "inAStormOfCancellationsEachSaveIsWholeOrNotThere": 41,
         "Tests/StetTests/Service/ProblemDetailsTests.swift everyViolationIsAnErrorOfTheProblem": 46,
         "Tests/StetTests/Store/DraftTests.swift redaction": 45,

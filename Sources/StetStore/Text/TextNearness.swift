@@ -11,7 +11,10 @@ enum TextNearness {
 
     /// Returns the places of any list from which on each list has a place within a span, in order.
     ///
-    /// - Parameter lists: the places of each word, in ascending order.
+    /// - Parameters:
+    ///   - lists: the places of each word, in ascending order.
+    ///   - span: the number of places.
+    /// - Returns: the first place of each such span.
     /// - Complexity: O(places × lists).
     static func starts(_ lists: [ArraySlice<Int>], span: Int) -> [Int] {
         var rests = lists

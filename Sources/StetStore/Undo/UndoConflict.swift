@@ -193,9 +193,11 @@ extension UndoConflict: Codable {
 /// The treatment of conflicts when a commit is undone, redone or reverted.
 ///
 /// ```swift
-/// try store.undo(author: "lala", policy: .resolve { conflict in
-///     conflict.property == "title" ? .restore : .keep
-/// })
+/// try store.undo(
+///     author: "lala",
+///     policy: .resolve { conflict in
+///         conflict.property == "title" ? .restore : .keep
+///     })
 /// ```
 public enum UndoPolicy {
     /// Writes nothing; `UndoConflictError` lists the conflicts.
