@@ -7,6 +7,6 @@ struct StetMacrosPlugin: CompilerPlugin {
     let providingMacros: [any Macro.Type] = [
         ModelMacro.self, StoredMacro.self, MembersMacro.self, RelationshipMacro.self,
         AttributeMacro.self, TransientMacro.self, DerivedMacro.self, IndexMacro.self,
-        EmbeddedMacro.self,
+        EmbeddedMacro.self, ModelProtocolMacro.self,
     ]
 }

@@ -176,7 +176,7 @@ extension ManagedContext {
 
 extension ContextCore {
     /// Returns the view that a query of this context reads.
-    fileprivate func queryView(_ seesPendingChanges: Bool) -> QueryState.View {
+    func queryView(_ seesPendingChanges: Bool) -> QueryState.View {
         if seesPendingChanges {
             return QueryState.View(state, pending: { self.changedBodies(ofEntity: $0) })
         }

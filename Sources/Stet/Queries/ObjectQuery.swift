@@ -142,7 +142,7 @@ extension ObjectQuery {
     public func sorted<T: StoredValue>(
         by value: (M.Fields) -> QueryExpression<T>, _ direction: SortDirection = .ascending
     ) -> Self {
-        changed { $0.order = [order(value(M.fields).node, T.self, direction)] }
+        changed { $0.order = [QueryOrder(value(M.fields).node, T.self, direction)] }
     }
 
     /// Returns the objects sorted by the value of an expression behind a `?`:
@@ -151,7 +151,7 @@ extension ObjectQuery {
         by value: (M.Fields) -> QueryExpression<T>?, _ direction: SortDirection = .ascending
     ) -> Self {
         changed {
-            $0.order = [order(value(M.fields)?.node ?? .constant(.null), T.self, direction)]
+            $0.order = [QueryOrder(value(M.fields)?.node ?? .constant(.null), T.self, direction)]
         }
     }
 
@@ -168,7 +168,7 @@ extension ObjectQuery {
     public func then<T: StoredValue>(
         by value: (M.Fields) -> QueryExpression<T>, _ direction: SortDirection = .ascending
     ) -> Self {
-        changed { $0.order.append(order(value(M.fields).node, T.self, direction)) }
+        changed { $0.order.append(QueryOrder(value(M.fields).node, T.self, direction)) }
     }
 
     /// Sorts objects with equal values so far by the value of an expression behind a `?`.
@@ -177,7 +177,7 @@ extension ObjectQuery {
     ) -> Self {
         changed {
             let node = value(M.fields)?.node ?? .constant(.null)
-            $0.order.append(order(node, T.self, direction))
+            $0.order.append(QueryOrder(node, T.self, direction))
         }
     }
 
@@ -188,15 +188,6 @@ extension ObjectQuery {
         _ direction: SortDirection = .ascending
     ) -> Self {
         then(by: { text($0).folded(folding) }, direction)
-    }
-
-    private func order<T: StoredValue>(
-        _ node: QueryNode, _ type: T.Type, _ direction: SortDirection
-    ) -> QueryOrder {
-        trap(
-            unless: ![.dictionary, .codable].contains(T._valueType),
-            "\(T.self) has no order to sort by: sort by an attribute that has one")
-        return QueryOrder(node, isDescending: direction == .descending)
     }
 
     // MARK: Parts
@@ -255,6 +246,16 @@ extension ObjectQuery {
         var copy = self
         change(&copy._request)
         return copy
+    }
+}
+
+extension QueryOrder {
+    /// Creates a sort criterion from an expression with values of a type.
+    init<T: StoredValue>(_ node: QueryNode, _ type: T.Type, _ direction: SortDirection) {
+        trap(
+            unless: ![.dictionary, .codable].contains(T._valueType),
+            "\(T.self) has no order to sort by: sort by an attribute that has one")
+        self.init(node, isDescending: direction == .descending)
     }
 }
 

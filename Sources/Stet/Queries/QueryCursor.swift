@@ -118,8 +118,7 @@ extension ObjectQuery {
         var query = limit(count + 1)
         guard let cursor else { return query }
         guard let position = try query.read({ try $0.position(cursor.bookmark) }) else {
-            throw QueryError(
-                .invalidCursor, "The cursor belongs to another query: begin with the first page.")
+            throw QueryError.invalidCursor
         }
         query._request.position = position
         query._request.offset = 0
@@ -159,10 +158,7 @@ extension QueryRun {
         _ count: Int, of name: String
     ) throws -> (rows: [Row], next: QueryCursor?) {
         if let property = hiddenOrder {
-            throw QueryError(
-                .hiddenOrder,
-                "\(name) can't be paged in the order of \(property), which is hidden: the "
-                    + "cursor would contain its value. Sort by another property.")
+            throw QueryError.hiddenOrder(name, property)
         }
         let rows = try self.rows()
         guard rows.count > count else { return (rows, nil) }

@@ -48,6 +48,19 @@ extension QueryError {
     static func overflow<Number>(_ type: Number.Type) -> QueryError {
         QueryError(.overflow, "The sum does not fit \(type).")
     }
+
+    static var invalidCursor: QueryError {
+        QueryError(
+            .invalidCursor, "The cursor belongs to another query: begin with the first page.")
+    }
+
+    /// The error of a page of `name` in the order of a hidden property.
+    static func hiddenOrder(_ name: String, _ property: String) -> QueryError {
+        QueryError(
+            .hiddenOrder,
+            "\(name) can't be paged in the order of \(property), which is hidden: the "
+                + "cursor would contain its value. Sort by another property.")
+    }
 }
 
 extension QueryError: CustomStringConvertible {

@@ -34,11 +34,11 @@ extension QueryRun {
     }
 
     /// The place of an object, with what the condition fixes where an index of both is walked,
-    /// unless that is hidden.
-    package func bookmark(of row: Row) throws -> QueryBookmark {
+    /// unless that is hidden; it has no such values where other entities lack the properties.
+    package func bookmark(of row: Row, isOfOneEntity: Bool = true) throws -> QueryBookmark {
         let entity = state.entity(query.entity)
         var slots = orderSlots
-        if let ordered = try orderedIndex() {
+        if isOfOneEntity, let ordered = try orderedIndex() {
             slots.formUnion(
                 ordered.index.index.parts.map(\.slot).filter { !entity.properties[$0].isHidden })
         }
