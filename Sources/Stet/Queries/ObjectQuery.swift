@@ -286,14 +286,12 @@ extension ObjectQuery {
         try read { run in try run.rows().map { try M._$decode($0.id, $0.body) } }
     }
 
-    /// Returns how the result is found, in words: which index is used, what is tested, how it is
-    /// sorted.
-    ///
-    /// The text is for people and may change.
+    /// Describes how the result is found: which index is used, what is tested, how it is sorted.
     ///
     /// - Parameter analyze: true to run the query as well, and to add the number of objects that
     ///   it found, the number of records, entries of indexes and members that it read, and the
     ///   time.
+    /// - Returns: The description, which is for people and may change.
     /// - Throws: `StoreError`, and the errors of the read.
     /// - Complexity: planning the query; with `analyze` also running it.
     public func explain(analyze: Bool = false) throws -> String {
