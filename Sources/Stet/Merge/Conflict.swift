@@ -163,7 +163,8 @@ extension Conflict: CustomStringConvertible, CustomDebugStringConvertible {
     private func text(_ line: (Conflict.Property) -> String) -> String {
         let contested = properties.filter(\.isContested).map { "\n  " + line($0) }
         return "\(entity) \(object) \(cause); "
-            + "refresh the context and edit again, or set its merge policy" + contested.joined()
+            + "refresh the context and edit again, with another merge policy if such edits should "
+            + "be merged" + contested.joined()
     }
 
     /// The cause of the conflict; the object need not have changed if it is that of a change set.
