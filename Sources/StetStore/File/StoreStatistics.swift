@@ -86,7 +86,10 @@ extension StoreFile {
             let heldBack = try readers.first.map {
                 try environment.pageCount(heldBackBy: $0.transaction)
             }
-            let head = try environment.read { try Head.read(in: $0) }
+            let node = try shared.map { link in
+                let head = try environment.read { try Head.read(in: $0) }
+                return StoreStatistics.Node(lag: link.lag(of: head), failure: link.lastFailure)
+            }
             return StoreStatistics(
                 mapByteCount: statistics.mapByteCount,
                 usedByteCount: statistics.usedPageCount * statistics.pageByteCount,
@@ -97,9 +100,7 @@ extension StoreFile {
                 heldBackPageCount: heldBack ?? 0, waitingSaveCount: waitingCount,
                 observerCount: feed.observerCount, ringByteCount: feed.byteCount,
                 log: try environment.log.overview().map(StoreStatistics.Log.init),
-                node: shared.map {
-                    StoreStatistics.Node(lag: $0.lag(of: head), failure: $0.lastFailure)
-                })
+                node: node)
         }
     }
 
