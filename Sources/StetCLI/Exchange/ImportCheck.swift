@@ -72,7 +72,7 @@ struct ImportCheck {
             let (line, other) = (
                 line(violation, violation.object), line(violation, violation.other)
             )
-            if let line, other ?? 0 < line { note(violation) }
+            if line == nil || other ?? 0 < line ?? 0 { try note(violation, changes) }
         }
     }
 

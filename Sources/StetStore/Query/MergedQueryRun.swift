@@ -86,6 +86,11 @@ package struct MergedQueryRun {
 
     // MARK: Explanation
 
+    /// Runs the queries and returns how they were executed, in words and numbers.
+    package func analysis() throws -> String {
+        try state.analysis(explanation) { try rows().count }
+    }
+
     /// Returns how the queries are executed, in words.
     package func explanation() throws -> String {
         let names = runs.map { state.entity($0.query.entity).name }

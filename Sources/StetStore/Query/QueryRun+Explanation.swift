@@ -1,3 +1,16 @@
+extension QueryState {
+    /// Returns a plan, followed by the number of objects that its execution finds, and by what both
+    /// have read: planning reads the entries of indexes that the execution uses.
+    func analysis(_ plan: () throws -> String, _ execute: () throws -> Int) throws -> String {
+        let (before, begun) = (visitedCount, ContinuousClock.now)
+        let text = try plan()
+        let count = try execute()
+        let time = begun.duration(to: .now) / .milliseconds(1)
+        return text + "\nfound \(count), after reading \(visitedCount - before) records, entries of "
+            + "indexes and members in \((time * 1_000).rounded() / 1_000) ms"
+    }
+}
+
 extension QueryRun {
     /// Returns how the query is executed, in words; one line for each step.
     package func explanation() throws -> String {
@@ -36,13 +49,7 @@ extension QueryRun {
 
     /// Runs the query and returns how it was executed, in words and numbers.
     package func analysis() throws -> String {
-        let plan = try explanation()
-        let (before, begun) = (state.visitedCount, ContinuousClock.now)
-        let count = try rows().count
-        let time = begun.duration(to: .now) / .milliseconds(1)
-        let visited = state.visitedCount - before
-        return plan + "\nfound \(count), after reading \(visited) records, entries of indexes and "
-            + "members in \((time * 1_000).rounded() / 1_000) ms"
+        try state.analysis(explanation) { try rows().count }
     }
 
     private func words(_ path: QueryPath) -> String {

@@ -26,12 +26,8 @@ final class TextHits {
 
         /// Returns the place of an object among the ids; nil when it was not found.
         fileprivate func place(of id: ObjectID) -> Int? {
-            var (low, high) = (0, ids.count)
-            while low < high {
-                let middle = (low + high) / 2
-                if ids[middle] < id { low = middle + 1 } else { high = middle }
-            }
-            return low < ids.count && ids[low] == id ? low : nil
+            let place = ids.partitionPoint { $0 < id }
+            return place < ids.count && ids[place] == id ? place : nil
         }
 
         /// Returns the ids of the objects with the highest scores, the highest one first, and the
@@ -49,12 +45,7 @@ final class TextHits {
                     guard let last = best.last, precedes(place, last) else { continue }
                     best.removeLast()
                 }
-                var (low, high) = (0, best.count)
-                while low < high {
-                    let middle = (low + high) / 2
-                    if precedes(place, best[middle]) { high = middle } else { low = middle + 1 }
-                }
-                best.insert(place, at: low)
+                best.insert(place, at: best.partitionPoint { !precedes(place, $0) })
             }
             return best.map { ids[$0] }
         }

@@ -25,7 +25,8 @@ struct ImportedDerivationTests {
                     name: "farName", type: .string, isOptional: true,
                     rules: [.length(minimum: 0, maximum: 3)]
                 ).derived(by: .property(boss, slot: 2)),
-            ])
+            ],
+            indexes: [EntityIndex([EntityIndex.Part(slot: 3)], isUnique: true)])
         file = try StoreFile.open(
             at: directory.file("people.stet"), schema: try Schema(entities: [person]))
         let outcome = try importing([
@@ -60,5 +61,27 @@ struct ImportedDerivationTests {
         #expect(outcome.output.contains(property), "\(outcome)")
         #expect(outcome.output.contains("Person \(Self.id(referrer))"), "\(outcome)")
         #expect(try file.read { try $0.head().revision } == 1)
+    }
+
+    /// The boss of Cy's boss and of Flo's boss would have one name.
+    @Test func aUniqueValueOfReferrersIsHeld() throws {
+        let others = try importing([
+            "{\"id\":\"\(Self.id(4))\",\"name\":\"Dan\"}",
+            "{\"id\":\"\(Self.id(5))\",\"name\":\"Eve\",\"boss\":\"\(Self.id(4))\"}",
+            "{\"id\":\"\(Self.id(6))\",\"name\":\"Flo\",\"boss\":\"\(Self.id(5))\"}",
+        ])
+        #expect(others.status == 0, "\(others)")
+        for lines in [
+            ["{\"id\":\"\(Self.id(4))\",\"name\":\"Ann\"}"],
+            [
+                "{\"id\":\"\(Self.id(1))\",\"name\":\"Gus\"}",
+                "{\"id\":\"\(Self.id(4))\",\"name\":\"Gus\"}",
+            ],
+        ] {
+            let outcome = try importing(lines)
+            #expect(outcome.status != 0, "\(outcome)")
+            #expect(outcome.output.contains("farName"), "\(outcome)")
+            #expect(try file.read { try $0.head().revision } == 2)
+        }
     }
 }

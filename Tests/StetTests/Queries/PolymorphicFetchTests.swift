@@ -103,6 +103,9 @@ import Testing
         let story = try #require(lines.firstIndex(of: "Story:"))
         #expect(lines[story + 1].contains("index"), "the index of one model is used: \(lines)")
         #expect(lines.last == "at most 3")
+        let analysis = try query.explain(analyze: true).split(separator: "\n").map(String.init)
+        #expect(analysis.dropLast() == lines[...])
+        #expect(try #require(analysis.last).hasPrefix("found 2, after reading "))
     }
 
     @Test func aLimitIsALimitOfEachModel() throws {

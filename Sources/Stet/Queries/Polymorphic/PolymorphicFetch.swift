@@ -188,12 +188,17 @@ public struct PolymorphicFetch<Group: ModelGroup> {
         return (objects, next)
     }
 
-    /// Returns how the result is found, in words, for each model.
+    /// Describes how the result is found, for each model.
     ///
-    /// The text is for people and may change.
-    ///
+    /// - Parameter analyze: true to run the query as well, as in ``ObjectQuery/explain(analyze:)``.
+    /// - Returns: The description, which is for people and may change.
     /// - Throws: `StoreError`, and the errors of the read.
-    public func explain() throws -> String { try read { try $0.explanation() } }
+    public func explain(analyze: Bool = false) throws -> String {
+        guard analyze else { return try read { try $0.explanation() } }
+        return try ReadLimit.$current.withValue(ReadLimit.none) {
+            try read { try $0.analysis() }
+        }
+    }
 
     private func read<Result>(_ body: (MergedQueryRun) throws -> Result) throws -> Result {
         let core = context.core
