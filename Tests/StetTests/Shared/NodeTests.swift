@@ -1,4 +1,5 @@
 import Foundation
+import MetricsTestKit
 import Stet
 import StetLMDB
 @testable import StetStore
@@ -31,7 +32,9 @@ struct NodeTests {
     }
 
     @Test func aNodeReportsItsLagAndItsFailure() async throws {
-        let (one, other) = (try nodes.open("one"), try nodes.open("other"))
+        let metrics = TestMetrics()
+        let labels = [("store", "other.stet")]
+        let (one, other) = (try nodes.open("one"), try nodes.open("other", metrics: metrics))
         #expect(try other.statistics().node == StoreStatistics.Node(lag: 0, failure: nil))
         let start = try other.file.environment.read { try Head.read(in: $0) }
         for number in 1...3 { try one.saveNotebook("\(number)") }
@@ -40,6 +43,9 @@ struct NodeTests {
         #expect(try other.statistics().node?.lag == 0)
         nodes.journal.isDown = true
         #expect(!StoreNode(other.file).followInBackground())
+        let label = "stet.journal.follow_failures"
+        #expect(try metrics.expectCounter(label, labels).totalValue > 0)
+        #expect(try metrics.expectGauge("stet.journal.lag", labels).values.contains { $0 > 0 })
         #expect(try other.statistics().node?.failure?.contains("it is down") == true)
         nodes.journal.isDown = false
         #expect(StoreNode(other.file).followInBackground())

@@ -1,3 +1,4 @@
+import CoreMetrics
 import Foundation
 import Stet
 import StetLMDB
@@ -17,8 +18,12 @@ final class Nodes: Sendable {
     func path(_ name: String) -> String { directory.file("\(name).stet") }
 
     /// Opens a node that follows the journal only when a test asks it to.
-    func open(_ name: String, settleLimit: Duration = .seconds(5)) throws -> Store {
+    func open(
+        _ name: String, settleLimit: Duration = .seconds(5),
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance
+    ) throws -> Store {
         var configuration = Store.Configuration()
+        configuration.metricsFactory = metrics
         configuration.settleLimit = settleLimit
         configuration.followingPause = .seconds(3_600)
         return try Store.open(
