@@ -6,8 +6,9 @@ extension QueryState {
         let text = try plan()
         let count = try execute()
         let time = begun.duration(to: .now) / .milliseconds(1)
-        return text + "\nfound \(count), after reading \(visitedCount - before) records, entries of "
-            + "indexes and members in \((time * 1_000).rounded() / 1_000) ms"
+        let visited = visitedCount - before
+        return text + "\nfound \(count), after reading \(visited) records, entries of indexes and "
+            + "members in \((time * 1_000).rounded() / 1_000) ms"
     }
 }
 
